@@ -1,0 +1,15 @@
+"""Names for the array types that pass between the rooms."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+SmallInts: TypeAlias = NDArray[np.int32]
+Bools: TypeAlias = NDArray[np.bool_]
+Record: TypeAlias = Any
+"""A NumPy record, or an array of one: fields are attributes, which no static type describes."""

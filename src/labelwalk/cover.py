@@ -1,0 +1,110 @@
+"""Incremental k-centers: at most k vertices that stand for all examples (section 3.2).
+
+Each vertex carries `reach`, a proven bound on its distance to any example it stands for. The
+functions here change the arrays of `Vertices` in place.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from labelwalk.arrays import Ints, Record
+from labelwalk.kernels.coarsening import (
+    ABSORBING,
+    merge_closest,
+    repartition,
+    smallest_positive_distance,
+)
+from labelwalk.kernels.cover import UNLABELLED, Vertices
+from labelwalk.settings import Settings
+
+ROOM = 0.9  # just-enough coarsening goes on towards this share of k, to have some room
+
+
+class Regrouping(NamedTuple):
+    """Who is who after vertices have merged."""
+
+    kept: Ints  # the old number of each vertex that is left
+    heir: Ints  # the new number of the vertex that stands for each old one
+
+
+def empty(capacity: int, n_features: int) -> Vertices:
+    """Return a cover without vertices."""
+    return Vertices(
+        points=np.zeros((n_features, capacity)),
+        distance=np.zeros((capacity, capacity)),
+        count=np.zeros(capacity, dtype=np.int64),
+        reach=np.zeros(capacity),
+        label=np.zeros(capacity, dtype=np.int32),
+    )
+
+
+def coarsen(vertices: Vertices, here: Record, settings: Settings) -> Regrouping:
+    """Merge vertices until at most k unlabelled ones remain.
+
+    "doubling" is Figure 1 with three repairs: R starts at the smallest positive distance, grows
+    until the vertices fit, and does so within the step. "just-enough" merges closest pairs in
+    order of distance, no more than it must, and R is the largest distance merged.
+    """
+    assert settings.n_centroids is not None
+    heir = np.arange(here.n)
+    absorb = settings.labelled == "absorb"
+    if settings.coarsening == "doubling":
+        if here.radius == 0.0:
+            here.radius = smallest_positive_distance(vertices, here.n)
+        left = here.n_unlabelled
+        while left > settings.n_centroids:
+            here.radius *= settings.growth
+            left = repartition(vertices, here.n, heir, here.radius, absorb)
+    else:
+        group = ABSORBING if absorb else UNLABELLED
+        limit = settings.n_centroids
+        aim = math.ceil(ROOM * limit)
+        last = merge_closest(vertices, here.n, heir, group, 0.0, limit, aim, settings.growth)
+        here.radius = max(here.radius, last)
+    return compact(vertices, here, heir)
+
+
+def trim_labels(vertices: Vertices, here: Record, label: int, budget: int) -> Regrouping:
+    """Merge closest labelled vertices of a class down to its budget."""
+    heir = np.arange(here.n)
+    merge_closest(vertices, here.n, heir, label, 0.0, budget, budget, 1.0)
+    return compact(vertices, here, heir)
+
+
+def unite(vertices: Vertices, here: Record, settings: Settings, n_classes: int) -> Regrouping:
+    """Bring the union of two covers under one radius and within its budgets.
+
+    `here.radius` is the larger of the two radii. Closest pairs merge while closer than that, or
+    while there are too many.
+    """
+    heir = np.arange(here.n)
+    limit = here.n if settings.n_centroids is None else settings.n_centroids
+    last = merge_closest(vertices, here.n, heir, UNLABELLED, here.radius, limit, limit, 1.0)
+    for label in range(n_classes):
+        budget = settings.labels_per_class
+        merge_closest(vertices, here.n, heir, label, 0.0, budget, budget, 1.0)
+    here.radius = max(here.radius, last)
+    return compact(vertices, here, heir)
+
+
+def compact(vertices: Vertices, here: Record, heir: Ints) -> Regrouping:
+    """Close the gaps that merged vertices leave, in order of age."""
+    kept = np.flatnonzero(heir == np.arange(len(heir)))
+    place = np.empty(len(heir), dtype=np.int64)
+    place[kept] = np.arange(len(kept))
+    while np.any(heir[heir] != heir):
+        heir = heir[heir]
+    m = len(kept)
+    vertices.points[:, :m] = vertices.points[:, kept]
+    vertices.distance[:m, :m] = vertices.distance[np.ix_(kept, kept)]
+    for column in (vertices.count, vertices.reach, vertices.label):
+        column[:m] = column[kept]
+    free = vertices.label[:m] == UNLABELLED
+    here.n = m
+    here.n_unlabelled = int(free.sum())
+    here.mass = int(vertices.count[:m][free].sum())
+    return Regrouping(kept, place[heir])

@@ -1,0 +1,120 @@
+"""Verdicts: a label with a confidence and a proven bound, or "I don't know"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwalk.arrays import Bools, Floats
+from labelwalk.kernels.verdict import Answers
+
+Label: TypeAlias = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the learner says of one example.
+
+    Attributes
+    ----------
+    label : str, int or None
+        The most probable class; None where the learner abstains.
+    confidence : float
+        The probability of that class, or of the best one where it abstains.
+    probabilities : array
+        One number a class, in the order of `learner.classes`. They sum to 1 minus `sink`.
+    outlier : bool
+        Nothing the learner knows is similar to the example.
+    bound : float
+        No probability is further than this from the exact solution on the learner's graph.
+    certain : bool
+        The exact solution is proven to give the same answer.
+    """
+
+    label: Label | None
+    confidence: float
+    probabilities: Floats
+    outlier: bool
+    bound: float
+    certain: bool
+
+    @property
+    def sink(self) -> float:
+        """The probability that a random walk from here meets no label: "I don't know"."""
+        return max(0.0, 1.0 - float(self.probabilities.sum()))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """What the learner says of many examples: the attributes of `Verdict`, as arrays."""
+
+    label: NDArray[np.object_]
+    confidence: Floats
+    probabilities: Floats
+    outlier: Bools
+    bound: Floats
+    certain: Bools
+
+    @property
+    def sink(self) -> Floats:
+        """The probability that a random walk meets no label: "I don't know"."""
+        return np.maximum(0.0, 1.0 - self.probabilities.sum(axis=1))
+
+    def __len__(self) -> int:
+        return len(self.bound)
+
+    def __getitem__(self, i: int) -> Verdict:
+        return Verdict(
+            label=self.label[i],
+            confidence=float(self.confidence[i]),
+            probabilities=self.probabilities[i],
+            outlier=bool(self.outlier[i]),
+            bound=float(self.bound[i]),
+            certain=bool(self.certain[i]),
+        )
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return (self[i] for i in range(len(self)))
+
+
+def blank_answers(n_rows: int, n_classes: int) -> Answers:
+    """Return answers that abstain everywhere, for the compiled loops to fill."""
+    return Answers(
+        winner=np.full(n_rows, -1, dtype=np.int64),
+        probabilities=np.zeros((n_rows, n_classes)),
+        bound=np.zeros(n_rows),
+        certain=np.ones(n_rows, dtype=np.bool_),
+        outlier=np.zeros(n_rows, dtype=np.bool_),
+    )
+
+
+def decide(answers: Answers, classes: Sequence[Label], abstain_below: float) -> Verdicts:
+    """Name the winners, and abstain where there is none or too little confidence."""
+    probabilities = answers.probabilities
+    confidence = probabilities.max(axis=1, initial=0.0)
+    winner, certain = answers.winner, answers.certain
+    if abstain_below > 0.0:
+        winner = np.where(confidence < abstain_below, -1, winner)
+        certain = certain & (np.abs(confidence - abstain_below) > answers.bound)
+    names: NDArray[Any] = np.empty(len(classes) + 1, dtype=object)
+    names[: len(classes)] = classes
+    return Verdicts(
+        names[winner], confidence, probabilities, answers.outlier, answers.bound, certain
+    )
+
+
+def decide_one(answers: Answers, classes: Sequence[Label], abstain_below: float) -> Verdict:
+    """Do what `decide` does for a single row, without its arrays."""
+    probabilities = answers.probabilities[0]
+    winner, bound = int(answers.winner[0]), float(answers.bound[0])
+    confidence = float(probabilities[winner]) if winner >= 0 else 0.0
+    certain = bool(answers.certain[0])
+    if abstain_below > 0.0:
+        certain = certain and abs(confidence - abstain_below) > bound
+        winner = winner if confidence >= abstain_below else -1
+    label = classes[winner] if winner >= 0 else None
+    return Verdict(label, confidence, probabilities, bool(answers.outlier[0]), bound, certain)

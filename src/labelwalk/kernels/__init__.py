@@ -1,0 +1,1 @@
+"""The compiled loops: plain functions on arrays, one idea a file."""

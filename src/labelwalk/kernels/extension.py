@@ -1,0 +1,70 @@
+"""What the graph says of a row it has not learned: the harmonic extension."""
+
+from __future__ import annotations
+
+from labelwalk.arrays import Floats, Record
+from labelwalk.kernels.comparison import Comparison, distances_to, gaussian, is_outlier
+from labelwalk.kernels.compiled import compiled
+from labelwalk.kernels.cover import Vertices
+from labelwalk.kernels.progress import Rules
+from labelwalk.kernels.system import STEPS, UNIT_ROUNDOFF, System
+from labelwalk.kernels.verdict import Answers, overflow, two_best, write_answer
+
+
+@compiled
+def compare(vertices: Vertices, here: Record, x: Floats, beside: Comparison) -> None:
+    """Write the distances and Gaussian similarities of `x` to every vertex."""
+    distances_to(vertices.points, here.n, x, beside.distances)
+    for j in range(here.n):
+        beside.similarities[j] = gaussian(beside.distances[j], here.sigma, here.cutoff)
+
+
+@compiled
+def extend(
+    system: System,
+    progress: Record,
+    rules: Rules,
+    beside: Comparison,
+    errors: Floats,
+    values: Floats,
+    answers: Answers,
+    row: int,
+) -> None:
+    """Answer a row with the average its own similarities take, and the average error."""
+    here = progress[0]
+    if is_outlier(here, rules, beside):
+        answers.outlier[row] = True
+        return
+    total = rules.sink * (here.mu if rules.label_weight > 0.0 else 1.0)
+    error = 0.0
+    values[:] = 0.0
+    for j in range(here.n):
+        if beside.similarities[j] > 0.0:
+            flow = beside.similarities[j] * system.v[j]
+            total += flow
+            error += flow * errors[j]
+            for c in range(values.shape[0]):
+                values[c] += flow * system.f[STEPS + 1 + c, j]
+    for c in range(values.shape[0]):
+        values[c] /= total
+    _, best, _ = two_best(values)
+    error = error / total + overflow(values, best) + 2.0 * here.n * UNIT_ROUNDOFF
+    write_answer(answers, row, values, min(1.0, error) if best > 0.0 else 0.0)
+
+
+@compiled
+def extend_rows(
+    vertices: Vertices,
+    system: System,
+    progress: Record,
+    rules: Rules,
+    beside: Comparison,
+    errors: Floats,
+    rows: Floats,
+    values: Floats,
+    answers: Answers,
+) -> None:
+    """Answer many rows on a Gaussian graph."""
+    for row in range(rows.shape[0]):
+        compare(vertices, progress[0], rows[row], beside)
+        extend(system, progress, rules, beside, errors, values, answers, row)

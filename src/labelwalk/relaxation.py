@@ -1,0 +1,91 @@
+"""The incremental solution: a linear system that is relaxed, never re-solved, and certified.
+
+The compiled loops in `kernels.system` and `kernels.settle` do the work example by example; what is
+here happens rarely: room for more vertices or classes, fewer vertices after a coarsening, and the
+direct solution where relaxing would cost more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from labelwalk import harmonic
+from labelwalk.arrays import Floats, Ints
+from labelwalk.kernels.settle import certify, settle_all
+from labelwalk.kernels.system import STEPS, WIDTH, System, rebuild, relink
+
+
+def empty(capacity: int, n_classes: int) -> System:
+    """Return a system without vertices."""
+    return System(
+        w=np.zeros((capacity, capacity)),
+        v=np.zeros(capacity),
+        g=np.zeros(capacity),
+        d=np.zeros(capacity),
+        f=np.zeros((1 + n_classes, capacity)),
+        r=np.zeros((1 + n_classes, capacity)),
+        clamped=np.zeros(capacity, dtype=np.bool_),
+        component=np.zeros(capacity, dtype=np.int32),
+        lit=np.zeros(capacity, dtype=np.bool_),
+        neighbours=np.zeros((capacity, WIDTH), dtype=np.int32),
+        n_neighbours=np.zeros(capacity, dtype=np.int32),
+        drift=np.zeros(1),
+        scratch=np.zeros((2, capacity)),
+    )
+
+
+def keep(system: System, kept: Ints) -> None:
+    """Drop all vertices but `kept`; similarities, values and sinks move along.
+
+    Weights, degrees and residuals are out of date afterwards: set the weights, then `refresh`.
+    """
+    m = len(kept)
+    system.w[:m, :m] = system.w[np.ix_(kept, kept)]
+    system.f[:, :m] = system.f[:, kept]
+    for column in (system.g, system.clamped):
+        column[:m] = column[kept]
+
+
+def refresh(system: System, n: int) -> None:
+    """Bring all that follows from similarities, weights, sinks and values up to date."""
+    relink(system, n)
+    rebuild(system, n)
+
+
+def solve_exactly(system: System, n: int) -> None:
+    """Replace all values by the exact solution (Cholesky), steps included."""
+    labelled = system.clamped[:n]
+    w, v, f = system.w[:n, :n], system.v[:n], system.f[:, :n]
+    b = f.T.copy()
+    b[~labelled] = 0.0
+    right = w @ (v[:, None] * b)
+    right[:, STEPS] = system.d[:n] + system.g[:n]
+    lit = system.lit[system.component[:n]]
+    right[~lit, STEPS + 1 :] = 0.0
+    solution = harmonic.factorise(w, labelled, v, system.g[:n]).solve(right)
+    f[:, ~labelled] = solution.T[:, ~labelled]
+    np.clip(f[STEPS + 1 :], 0.0, 1.0, out=f[STEPS + 1 :])
+    rebuild(system, n)
+
+
+def proven_errors(system: System, n: int) -> Floats:
+    """Return the bound on the error of each vertex as it stands."""
+    errors = np.zeros(max(n, 1))
+    if n:
+        certify(system, n, errors)
+    return errors
+
+
+def settled_copy(system: System, n: int, tolerance: float) -> tuple[System, Floats]:
+    """Return the system with every vertex settled, and the bounds; the original is not touched."""
+    copy = system._replace(
+        f=system.f.copy(),
+        r=system.r.copy(),
+        drift=system.drift.copy(),
+        scratch=np.empty_like(system.scratch),
+    )
+    errors = np.zeros(max(n, 1))
+    if n and not settle_all(copy, n, tolerance, n**3 / 3.0, errors):
+        solve_exactly(copy, n)
+        certify(copy, n, errors)
+    return copy, errors

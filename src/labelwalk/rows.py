@@ -1,0 +1,98 @@
+"""What counts as an example (finite numbers, one width) and what counts as a label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from labelwalk.arrays import Floats
+from labelwalk.decision import Label
+
+LARGEST = 1e150
+
+
+def as_rows(X: ArrayLike, n_features: int | None) -> tuple[Floats, bool]:
+    """Return rows as a C-ordered float64 matrix, and whether a single row was given.
+
+    Raises
+    ------
+    ValueError
+        X is ragged, empty, not numeric, of the wrong width, or holds NaN, infinity or a value
+        beyond 1e150.
+    """
+    rows = _as_numbers(X)
+    single = rows.ndim == 1
+    if single:
+        rows = rows.reshape(1, -1)
+    if rows.ndim != 2 or rows.size == 0:
+        raise ValueError(
+            f"X has shape {np.shape(X)}. Give one row of features, or a matrix with a row for "
+            "each example and at least one row and one column."
+        )
+    if n_features is not None and rows.shape[1] != n_features:
+        raise ValueError(
+            f"X has {rows.shape[1]} features, but this learner was started with {n_features}. "
+            "Give the same columns, or start a new learner."
+        )
+    # NaN and infinity fail the comparison too: one pass over the data where all is well.
+    if not np.abs(rows).max() <= LARGEST:
+        i, j = np.argwhere(~(np.abs(rows) <= LARGEST))[0]
+        raise ValueError(
+            f"X[{i}, {j}] is {rows[i, j]}: only finite values of at most {LARGEST:g} can be "
+            "compared. Drop or repair that row, or rescale the column."
+        )
+    return rows, single
+
+
+def _as_numbers(X: ArrayLike) -> Floats:
+    if isinstance(X, np.ndarray) and X.dtype == np.float64:
+        return np.ascontiguousarray(X)
+    try:
+        given = np.asarray(X)
+    except ValueError as error:
+        raise ValueError(f"X is ragged: {error}. Give rows of one length.") from None
+    if given.dtype == object:
+        given = _unboxed(given)
+    if given.dtype.kind not in "fiub":
+        raise ValueError(
+            f"X has dtype {given.dtype}, which is not numeric. Convert or drop text columns."
+        )
+    return np.ascontiguousarray(given, dtype=np.float64)
+
+
+def _unboxed(given: np.ndarray[tuple[int, ...], np.dtype[np.object_]]) -> Floats:
+    if any(isinstance(value, str | bytes) for value in given.flat):
+        raise ValueError("X holds text, which is not numeric. Convert or drop text columns.")
+    try:
+        return given.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"X is not numeric: {error}. Give rows of numbers.") from None
+
+
+def as_labels(labels: Label | Iterable[Label], n: int) -> list[Label]:
+    """Return n labels as plain strings and integers.
+
+    Raises
+    ------
+    ValueError
+        There are not n of them, or one is neither a string nor an integer.
+    """
+    one = isinstance(labels, str | int | np.integer) or not isinstance(labels, Iterable)
+    given = [labels] if one else list(labels)  # type: ignore[arg-type]
+    if len(given) != n:
+        raise ValueError(
+            f"labels has {len(given)} entries for {n} rows of X. Give one label for each row."
+        )
+    return [_as_label(label) for label in given]
+
+
+def _as_label(label: object) -> Label:
+    name = label.item() if isinstance(label, np.generic) else label
+    if isinstance(name, bool) or not isinstance(name, str | int):
+        raise ValueError(
+            f"labels holds {label!r}, which is neither a string nor an integer. "
+            "Convert it, as in str(label)."
+        )
+    return name

@@ -1,0 +1,142 @@
+"""How alike two examples are: the paper's Gaussian, or any function of pairs of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from labelwalk.arrays import Floats
+
+OneToMany: TypeAlias = Callable[[Floats, Floats], Floats]
+"""A function of one row (d,) and many rows (n, d) that returns n numbers."""
+
+COVER_FRACTION = 0.33
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Similarity exp(-d(x, y)² / 2σ²) of two examples at distance d (section 5 of the paper).
+
+    Parameters
+    ----------
+    bandwidth : float, "cover" or "scale"
+        σ. A number is the paper's section 5.2. "scale" is its section 5.1: σ² = p·s², with p
+        features and s the mean of their standard deviations over the examples so far, measured
+        again whenever their number has doubled. "cover" is 0.33 times the median distance from a
+        vertex to its nearest other vertex, and follows the cover as it grows and coarsens.
+    threshold : float
+        ε: similarities below it are zero. An example with no similarity above it to any vertex is
+        an outlier. Zero keeps all similarities and has no outliers.
+    distance : callable, optional
+        Your own distance from one row (d,) to many rows (n, d), in place of the Euclidean one. It
+        should be a metric: see `labelwalk.checks.check_distance`.
+
+    Examples
+    --------
+    >>> Gaussian(bandwidth=0.5)
+    Gaussian(bandwidth=0.5, threshold=1e-06, distance=None)
+    """
+
+    bandwidth: float | Literal["cover", "scale"] = "cover"
+    threshold: float = 1e-6
+    distance: OneToMany | None = None
+
+    def __post_init__(self) -> None:
+        number = isinstance(self.bandwidth, int | float | np.floating | np.integer)
+        if isinstance(self.bandwidth, bool) or not (
+            self.bandwidth in ("cover", "scale")
+            if not number
+            else np.isfinite(self.bandwidth) and float(self.bandwidth) > 0
+        ):
+            raise ValueError(
+                f"bandwidth={self.bandwidth!r} is not a positive number, 'cover' or 'scale'. "
+                "Try bandwidth='cover', which measures itself."
+            )
+        if not 0 <= self.threshold < 1:
+            raise ValueError(
+                f"threshold={self.threshold!r} is not in [0, 1). It is the smallest similarity "
+                "that counts; use 0 to keep all of them."
+            )
+        if self.distance is not None and self.bandwidth == "scale":
+            raise ValueError(
+                "bandwidth='scale' measures Euclidean features and does not fit a distance of "
+                "your own. Use bandwidth='cover' or a number in units of that distance."
+            )
+
+    def cutoff(self, sigma: float) -> float:
+        """Turn ε into the distance past which nothing is similar."""
+        return sigma * float(np.sqrt(-2.0 * np.log(self.threshold))) if self.threshold else np.inf
+
+
+@dataclass(frozen=True)
+class Pairwise:
+    """A similarity of your own, and the distance that goes with it.
+
+    Parameters
+    ----------
+    similarity : callable
+        From one row (d,) to many rows (n, d), n numbers >= 0; 0 means "no edge".
+    distance : callable, optional
+        Likewise; decides which vertex stands for an example. Euclidean if not given.
+
+    Examples
+    --------
+    >>> def overlap(x, rows):
+    ...     return np.minimum(x, rows).sum(axis=1)
+    >>> Pairwise(similarity=overlap).distance is None
+    True
+    """
+
+    similarity: OneToMany
+    distance: OneToMany | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("similarity", "distance"):
+            function = getattr(self, name)
+            if not callable(function) and not (name == "distance" and function is None):
+                raise ValueError(
+                    f"{name}={function!r} is not a function of one row and many rows. "
+                    "Give one, as in Pairwise(similarity=lambda x, rows: ...)."
+                )
+
+
+def euclidean(x: Floats, rows: Floats) -> Floats:
+    """Return the Euclidean distance of one row to many, features added in order."""
+    total = np.zeros(len(rows))
+    for p in range(rows.shape[1]):
+        gap = rows[:, p] - x[p]
+        total += gap * gap
+    return np.sqrt(total)
+
+
+def compare(
+    similarity: Gaussian | Pairwise, x: Floats, rows: Floats, sigma: float
+) -> tuple[Floats, Floats]:
+    """Return distances and similarities of one row to many, where a function of the user's counts.
+
+    Raises
+    ------
+    ValueError
+        The function returned something other than one finite number >= 0 for each row.
+    """
+    distance = similarity.distance or euclidean
+    distances = _checked("distance", distance, distance(x, rows), len(rows))
+    if isinstance(similarity, Pairwise):
+        alike = similarity.similarity(x, rows)
+        return distances, _checked("similarity", similarity.similarity, alike, len(rows))
+    ratio = np.divide(distances, sigma, out=np.full(len(rows), np.inf), where=sigma > 0)
+    alike = np.where(distances > similarity.cutoff(sigma), 0.0, np.exp(-0.5 * ratio * ratio))
+    return distances, np.where(distances == 0, 1.0, alike)
+
+
+def _checked(role: str, function: OneToMany, values: Floats, n: int) -> Floats:
+    values = np.asarray(values, dtype=np.float64)
+    if values.shape != (n,) or not np.all(np.isfinite(values)) or np.any(values < 0):
+        raise ValueError(
+            f"{role}={function!r} must return {n} finite numbers >= 0 for {n} rows, got "
+            f"{values!r}. Try labelwalk.checks.check_{role} on a few rows."
+        )
+    return values

@@ -1,0 +1,130 @@
+"""All that a learner remembers: the arrays of the cover and of the system, and where it stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwalk import cover, relaxation
+from labelwalk.arrays import Record
+from labelwalk.kernels.comparison import Comparison
+from labelwalk.kernels.cover import Vertices
+from labelwalk.kernels.progress import NEVER, PROGRESS
+from labelwalk.kernels.system import System
+
+Arrays = TypeVar("Arrays", Vertices, System, Comparison)
+
+# Recomputed from the rest when a state is read back.
+DERIVED = {"component", "lit", "neighbours", "n_neighbours", "scratch", "distances", "similarities"}
+
+
+@dataclass
+class State:
+    """Arrays with room for `capacity` vertices, of which `here.n` are in use."""
+
+    vertices: Vertices
+    system: System
+    beside: Comparison
+    progress: Record
+
+    @property
+    def here(self) -> Record:
+        """The record of where the stream stands."""
+        return self.progress[0]
+
+    @property
+    def capacity(self) -> int:
+        """How many vertices there is room for."""
+        return len(self.vertices.count)
+
+    @property
+    def n_features(self) -> int:
+        """How many numbers make an example."""
+        return len(self.vertices.points)
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there is room for."""
+        return len(self.system.f) - 1
+
+    @property
+    def nbytes(self) -> int:
+        """Memory taken by all arrays."""
+        parts = (self.vertices, self.system, self.beside)
+        return sum(array.nbytes for part in parts for array in part) + self.progress.nbytes
+
+
+def empty(capacity: int, n_features: int, n_classes: int) -> State:
+    """Return a state that has seen nothing."""
+    progress = np.zeros(1, dtype=PROGRESS).view(np.recarray)
+    here = progress[0]
+    here.mu = 1.0
+    here.cutoff = np.inf
+    here.measure_at_seen = here.measure_at_founded = NEVER
+    here.vertex = -1
+    beside = Comparison(np.zeros(capacity), np.zeros(capacity), np.zeros((2, n_features)))
+    vertices = cover.empty(capacity, n_features)
+    return State(vertices, relaxation.empty(capacity, n_classes), beside, progress)
+
+
+def resized(state: State, capacity: int, n_classes: int) -> State:
+    """Return the same state with room for other numbers of vertices and classes."""
+    new = empty(capacity, state.n_features, n_classes)
+    return State(
+        _filled(new.vertices, state.vertices),
+        _filled(new.system, state.system),
+        _filled(new.beside, state.beside),
+        state.progress,
+    )
+
+
+def _filled(new: Arrays, old: Arrays) -> Arrays:
+    for target, source in zip(new, old, strict=True):
+        shared = tuple(slice(min(a, b)) for a, b in zip(target.shape, source.shape, strict=True))
+        target[shared] = source[shared]
+    return new
+
+
+def to_arrays(state: State) -> dict[str, NDArray[Any]]:
+    """Return the arrays that make the state, without spare room and without what is derived."""
+    trimmed = resized(state, int(state.here.n), state.n_classes)
+    parts = (trimmed.vertices, trimmed.system, trimmed.beside)
+    arrays = {
+        name: array
+        for part in parts
+        for name, array in part._asdict().items()
+        if name not in DERIVED
+    }
+    return arrays | {f"here.{name}": state.progress[name] for name in PROGRESS.names or ()}
+
+
+def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
+    """Return the state whose arrays these are.
+
+    Raises
+    ------
+    ValueError
+        An array is missing, or its shape or type does not fit the others.
+    """
+    n, points = arrays.get("here.n", np.zeros(0)), arrays.get("points", np.zeros(0))
+    if n.shape != (1,) or points.ndim != 2 or points.shape[1] != n[0]:
+        raise ValueError("its arrays do not fit together")
+    state = empty(int(n[0]), len(points), n_classes)
+    for part in (state.vertices, state.system, state.beside):
+        for name, target in part._asdict().items():
+            if name not in DERIVED:
+                _copy(name, arrays, target)
+    for name in PROGRESS.names or ():
+        _copy(f"here.{name}", arrays, state.progress[name])
+    relaxation.relink(state.system, int(n[0]))
+    return state
+
+
+def _copy(name: str, arrays: dict[str, NDArray[Any]], target: NDArray[Any]) -> None:
+    source = arrays.get(name)
+    if source is None or source.shape != target.shape or source.dtype != target.dtype:
+        raise ValueError(f"its array {name!r} is missing or does not fit")
+    target[...] = source

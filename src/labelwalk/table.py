@@ -1,0 +1,60 @@
+"""The vertices of a learner, for people and tests to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwalk.arrays import Floats, Ints
+from labelwalk.decision import Label
+from labelwalk.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class VertexTable:
+    """One row a vertex, oldest first.
+
+    Attributes
+    ----------
+    points : array of shape (n, d)
+        The representatives.
+    count : array of n integers
+        Examples each stands for.
+    weight : array of n floats
+        What each weighs in the graph.
+    reach : array of n floats
+        No example is further from its vertex.
+    label : array of n labels
+        None where unlabelled.
+    probabilities : array of shape (n, classes)
+        As they stand; `learner.certificate` bounds their error.
+    """
+
+    points: Floats
+    count: Ints
+    weight: Floats
+    reach: Floats
+    label: NDArray[np.object_]
+    probabilities: Floats
+
+    def __len__(self) -> int:
+        return len(self.count)
+
+
+def vertex_table(state: State, classes: Sequence[Label]) -> VertexTable:
+    """Copy the vertices of a state."""
+    n = int(state.here.n)
+    vertices, system = state.vertices, state.system
+    names = np.empty(len(classes) + 1, dtype=object)
+    names[: len(classes)] = classes
+    return VertexTable(
+        points=vertices.points[:, :n].T.copy(),
+        count=vertices.count[:n].copy(),
+        weight=system.v[:n].copy(),
+        reach=vertices.reach[:n].copy(),
+        label=names[vertices.label[:n]],
+        probabilities=system.f[1:, :n].T.copy(),
+    )

@@ -1,0 +1,77 @@
+"""Two states side by side in one, before their vertices are merged."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from labelwalk.arrays import Floats, SmallInts
+from labelwalk.similarity import Gaussian, Pairwise, compare
+from labelwalk.state import State, resized
+
+
+def recoded(state: State, codes: SmallInts, n_classes: int) -> State:
+    """Return a copy in which class i is called codes[i], of n_classes."""
+    copy = resized(state, state.capacity, n_classes)
+    copy.progress = state.progress.copy()
+    labelled = copy.vertices.label >= 0
+    copy.vertices.label[labelled] = codes[copy.vertices.label[labelled]]
+    for target, source in ((copy.system.f, state.system.f), (copy.system.r, state.system.r)):
+        target[1:] = 0.0
+        target[1 + codes] = source[1:]
+    return copy
+
+
+def united(ours: State, theirs: State, similarity: Gaussian | Pairwise) -> State:
+    """Return the union, our vertices first.
+
+    The radius is the larger one; degrees and residuals are left to be rebuilt.
+    """
+    n, m = int(ours.here.n), int(theirs.here.n)
+    both = resized(ours, n + m, theirs.n_classes)
+    both.progress = ours.progress.copy()
+    vertices, system = both.vertices, both.system
+    old, new = slice(0, n), slice(n, n + m)
+    vertices.points[:, new] = theirs.vertices.points[:, :m]
+    system.f[:, new] = theirs.system.f[:, :m]
+    for target, source in (
+        (vertices.count, theirs.vertices.count),
+        (vertices.reach, theirs.vertices.reach),
+        (vertices.label, theirs.vertices.label),
+        (system.g, theirs.system.g),
+        (system.clamped, theirs.system.clamped),
+    ):
+        target[new] = source[:m]
+    distances, similarities = _across(ours, theirs, similarity)
+    for target, inner, across in (
+        (vertices.distance, theirs.vertices.distance, distances),
+        (system.w, theirs.system.w, similarities),
+    ):
+        target[new, new] = inner[:m, :m]
+        target[old, new] = across
+        target[new, old] = across.T
+    both.beside.moments[:] = _pooled(ours, theirs)
+    here, there = both.here, theirs.here
+    for name in ("n", "n_unlabelled", "mass", "n_seen", "n_outliers", "n_founded"):
+        here[name] += there[name]
+    here.radius = max(here.radius, there.radius)
+    return both
+
+
+def _across(
+    ours: State, theirs: State, similarity: Gaussian | Pairwise
+) -> tuple[Floats, Floats]:
+    n, m = int(ours.here.n), int(theirs.here.n)
+    rows = np.ascontiguousarray(theirs.vertices.points[:, :m].T)
+    distances, similarities = np.zeros((n, m)), np.zeros((n, m))
+    for i in range(n):
+        x = ours.vertices.points[:, i]
+        distances[i], similarities[i] = compare(similarity, x, rows, ours.here.sigma)
+    return distances, similarities
+
+
+def _pooled(ours: State, theirs: State) -> Floats:
+    n, m = int(ours.here.n_seen), int(theirs.here.n_seen)
+    (mean, squares), (their_mean, their_squares) = ours.beside.moments, theirs.beside.moments
+    gap = their_mean - mean
+    share = m / max(1, n + m)
+    return np.stack([mean + share * gap, squares + their_squares + gap * gap * (n * share)])
