@@ -18,6 +18,7 @@ from labelwalk.kernels.coarsening import (
     repartition,
     smallest_positive_distance,
 )
+from labelwalk.kernels.compaction import keep_pairs
 from labelwalk.kernels.cover import UNLABELLED, Vertices
 from labelwalk.settings import Settings
 
@@ -36,7 +37,7 @@ def empty(capacity: int, n_features: int) -> Vertices:
     return Vertices(
         points=np.zeros((n_features, capacity)),
         distance=np.zeros((capacity, capacity)),
-        count=np.zeros(capacity, dtype=np.int64),
+        examples=np.zeros(capacity, dtype=np.int64),
         reach=np.zeros(capacity),
         label=np.zeros(capacity, dtype=np.int32),
     )
@@ -100,11 +101,11 @@ def compact(vertices: Vertices, here: Record, heir: Ints) -> Regrouping:
         heir = heir[heir]
     m = len(kept)
     vertices.points[:, :m] = vertices.points[:, kept]
-    vertices.distance[:m, :m] = vertices.distance[np.ix_(kept, kept)]
-    for column in (vertices.count, vertices.reach, vertices.label):
+    keep_pairs(vertices.distance, kept)
+    for column in (vertices.examples, vertices.reach, vertices.label):
         column[:m] = column[kept]
     free = vertices.label[:m] == UNLABELLED
     here.n = m
     here.n_unlabelled = int(free.sum())
-    here.mass = int(vertices.count[:m][free].sum())
+    here.mass = int(vertices.examples[:m][free].sum())
     return Regrouping(kept, place[heir])

@@ -62,7 +62,8 @@ class Verdicts:
     @property
     def sink(self) -> Floats:
         """The probability that a random walk meets no label: "I don't know"."""
-        return np.maximum(0.0, 1.0 - self.probabilities.sum(axis=1))
+        sinks: Floats = np.maximum(0.0, 1.0 - self.probabilities.sum(axis=1))
+        return sinks
 
     def __len__(self) -> int:
         return len(self.bound)

@@ -11,7 +11,7 @@ from labelwalk.kernels import stream
 from labelwalk.kernels.comparison import gaussian_matrix
 from labelwalk.kernels.extension import extend, extend_rows
 from labelwalk.kernels.progress import COMPARED, SOLVED, WAITING
-from labelwalk.kernels.system import System
+from labelwalk.kernels.system import System, rebuild
 from labelwalk.kernels.verdict import Answers
 from labelwalk.settings import Settings
 from labelwalk.similarity import Gaussian, compare
@@ -63,22 +63,23 @@ class Engine:
         elif event == stream.COARSEN:
             self._regroup(cover.coarsen(now.vertices, now.here, self.settings))
         elif event == stream.REBALANCE:
-            self._rebalance()
+            self._weigh()
+            rebuild(now.system, now.n)
         elif event == stream.SOLVE:
-            relaxation.solve_exactly(now.system, int(now.here.n))
+            relaxation.solve_exactly(now.system, now.n)
             now.here.stage = SOLVED
 
     def _make_room(self, n_classes: int) -> None:
-        here, capacity = self.now.here, self.now.capacity
-        if here.n == capacity:
-            labelled = int(here.n - here.n_unlabelled)
+        now, capacity = self.now, self.now.capacity
+        if now.n == capacity:
+            labelled = int(now.n - now.here.n_unlabelled)
             enough = (self.settings.n_centroids or 2 * capacity) + labelled + 16
             capacity = max(capacity + 16, min(2 * capacity, enough))
-        if (capacity, n_classes) != (self.now.capacity, self.now.n_classes):
-            self.now = state.resized(self.now, capacity, n_classes)
+        if (capacity, n_classes) != (now.capacity, now.n_classes):
+            self.now = state.resized(now, capacity, n_classes)
 
     def _compare(self, x: Floats) -> None:
-        now, n = self.now, int(self.now.here.n)
+        now, n = self.now, self.now.n
         rows = np.ascontiguousarray(now.vertices.points[:, :n].T)
         distances, similarities = compare(self.settings.similarity, x, rows, now.here.sigma)
         now.beside.distances[:n] = distances
@@ -93,7 +94,7 @@ class Engine:
         here.stage = COMPARED
 
     def _measure(self) -> None:
-        now, n = self.now, int(self.now.here.n)
+        now, n = self.now, self.now.n
         similarity, moments = self.settings.similarity, now.beside.moments
         assert isinstance(similarity, Gaussian)
         if bandwidth.measure(now.here, similarity, moments, now.vertices.distance[:n, :n]):
@@ -102,34 +103,34 @@ class Engine:
 
     def _draw(self) -> None:
         now, here = self.now, self.now.here
-        gaussian_matrix(now.vertices.distance, here.n, here.sigma, here.cutoff, now.system.w)
+        gaussian_matrix(now.vertices.distance, now.n, here.sigma, here.cutoff, now.system.w)
 
     def _regroup(self, regrouping: cover.Regrouping) -> None:
         here = self.now.here
         relaxation.keep(self.now.system, regrouping.kept)
         here.vertex = regrouping.heir[here.vertex]
         bandwidth.measure_soon(here)
-        self._rebalance()
+        self._weigh()
+        relaxation.refresh(self.now.system, self.now.n)
 
-    def _rebalance(self) -> None:
-        now, here, n = self.now, self.now.here, int(self.now.here.n)
+    def _weigh(self) -> None:
+        now, here, n = self.now, self.now.here, self.now.n
         weights = now.system.v[:n]
-        weights[:] = now.vertices.count[:n]
+        weights[:] = now.vertices.examples[:n]
         if self.rules.label_weight > 0:
             if here.n_unlabelled:
                 here.mu = here.mass / here.n_unlabelled
             weights[now.system.clamped[:n]] = self.rules.label_weight * here.mu
             now.system.g[:n] = self.rules.sink * here.mu
-        relaxation.refresh(now.system, n)
 
     def extend(self, rows: Floats, n_classes: int) -> Answers:
         """Answer rows without learning: the harmonic extension of the graph to each."""
         now = self.now
         answers = blank_answers(len(rows), n_classes)
-        if now.here.n == 0:
+        if now.n == 0:
             return answers
         if self._settled is None:
-            n, tolerance = int(now.here.n), self.rules.tolerance
+            n, tolerance = now.n, self.rules.tolerance
             self._settled = relaxation.settled_copy(now.system, n, tolerance)
         system, errors = self._settled
         parts = (now.progress, self.rules, now.beside, errors)
@@ -144,7 +145,7 @@ class Engine:
 
     def certificate(self) -> float:
         """Return the largest proven error of any vertex as it stands."""
-        return float(relaxation.proven_errors(self.now.system, int(self.now.here.n)).max())
+        return float(relaxation.proven_errors(self.now.system, self.now.n).max())
 
     def merge(self, theirs: state.State) -> None:
         """Take in the vertices of another state whose class codes are ours."""
@@ -155,6 +156,7 @@ class Engine:
         if isinstance(similarity, Gaussian):
             self._measure()
             self._draw()
-        self._rebalance()
-        relaxation.solve_exactly(now.system, int(now.here.n))
+        self._weigh()
+        relaxation.refresh(now.system, now.n)
+        relaxation.solve_exactly(now.system, now.n)
         self._settled = None

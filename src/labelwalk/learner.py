@@ -216,7 +216,7 @@ class OnlineLearner:
     @property
     def n_vertices(self) -> int:
         """Vertices of the graph, labelled ones included."""
-        return int(self._engine.now.here.n)
+        return self._engine.now.n
 
     @property
     def radius(self) -> float:
@@ -318,7 +318,9 @@ def load(
         classes = as_labels(header["classes"], len(header["classes"]))
         now = state.from_arrays(arrays, len(classes))
     except (KeyError, TypeError, ValueError) as error:
-        raise modelfile.ModelFileError(f"{path} holds no learner that can be used: {error}") from error
+        raise modelfile.ModelFileError(
+            f"{path} holds no learner that can be used: {error}"
+        ) from error
     learner = OnlineLearner(**settings.parameters())
     learner._classes = {name: code for code, name in enumerate(classes)}
     learner._engine = Engine(settings, now)

@@ -45,12 +45,7 @@ class Gaussian:
     distance: OneToMany | None = None
 
     def __post_init__(self) -> None:
-        number = isinstance(self.bandwidth, int | float | np.floating | np.integer)
-        if isinstance(self.bandwidth, bool) or not (
-            self.bandwidth in ("cover", "scale")
-            if not number
-            else np.isfinite(self.bandwidth) and float(self.bandwidth) > 0
-        ):
+        if self.bandwidth not in ("cover", "scale") and not is_positive(self.bandwidth):
             raise ValueError(
                 f"bandwidth={self.bandwidth!r} is not a positive number, 'cover' or 'scale'. "
                 "Try bandwidth='cover', which measures itself."
@@ -101,6 +96,12 @@ class Pairwise:
                     f"{name}={function!r} is not a function of one row and many rows. "
                     "Give one, as in Pairwise(similarity=lambda x, rows: ...)."
                 )
+
+
+def is_positive(value: object) -> bool:
+    """Say whether this is a finite number above zero."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return number and bool(0 < value < np.inf)  # type: ignore[operator]
 
 
 def euclidean(x: Floats, rows: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from labelwalk.arrays import Record
 from labelwalk.kernels.comparison import Comparison
 from labelwalk.kernels.cover import Vertices
 from labelwalk.kernels.progress import NEVER, PROGRESS
-from labelwalk.kernels.system import System
+from labelwalk.kernels.system import System, relink
 
 Arrays = TypeVar("Arrays", Vertices, System, Comparison)
 
@@ -23,7 +24,7 @@ DERIVED = {"component", "lit", "neighbours", "n_neighbours", "scratch", "distanc
 
 @dataclass
 class State:
-    """Arrays with room for `capacity` vertices, of which `here.n` are in use."""
+    """Arrays with room for `capacity` vertices, of which `n` are in use."""
 
     vertices: Vertices
     system: System
@@ -36,9 +37,14 @@ class State:
         return self.progress[0]
 
     @property
+    def n(self) -> int:
+        """How many vertices there are."""
+        return int(self.progress["n"][0])
+
+    @property
     def capacity(self) -> int:
         """How many vertices there is room for."""
-        return len(self.vertices.count)
+        return len(self.vertices.examples)
 
     @property
     def n_features(self) -> int:
@@ -53,13 +59,13 @@ class State:
     @property
     def nbytes(self) -> int:
         """Memory taken by all arrays."""
-        parts = (self.vertices, self.system, self.beside)
-        return sum(array.nbytes for part in parts for array in part) + self.progress.nbytes
+        parts = (*self.vertices, *self.system, *self.beside, self.progress)
+        return sum(int(array.nbytes) for array in parts)
 
 
 def empty(capacity: int, n_features: int, n_classes: int) -> State:
     """Return a state that has seen nothing."""
-    progress = np.zeros(1, dtype=PROGRESS).view(np.recarray)
+    progress = np.zeros(1, dtype=PROGRESS)
     here = progress[0]
     here.mu = 1.0
     here.cutoff = np.inf
@@ -82,7 +88,8 @@ def resized(state: State, capacity: int, n_classes: int) -> State:
 
 
 def _filled(new: Arrays, old: Arrays) -> Arrays:
-    for target, source in zip(new, old, strict=True):
+    pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]] = zip(new, old, strict=True)
+    for target, source in pairs:
         shared = tuple(slice(min(a, b)) for a, b in zip(target.shape, source.shape, strict=True))
         target[shared] = source[shared]
     return new
@@ -90,7 +97,7 @@ def _filled(new: Arrays, old: Arrays) -> Arrays:
 
 def to_arrays(state: State) -> dict[str, NDArray[Any]]:
     """Return the arrays that make the state, without spare room and without what is derived."""
-    trimmed = resized(state, int(state.here.n), state.n_classes)
+    trimmed = resized(state, state.n, state.n_classes)
     parts = (trimmed.vertices, trimmed.system, trimmed.beside)
     arrays = {
         name: array
@@ -119,7 +126,7 @@ def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
                 _copy(name, arrays, target)
     for name in PROGRESS.names or ():
         _copy(f"here.{name}", arrays, state.progress[name])
-    relaxation.relink(state.system, int(n[0]))
+    relink(state.system, state.n)
     return state
 
 

@@ -46,13 +46,13 @@ class VertexTable:
 
 def vertex_table(state: State, classes: Sequence[Label]) -> VertexTable:
     """Copy the vertices of a state."""
-    n = int(state.here.n)
+    n = state.n
     vertices, system = state.vertices, state.system
     names = np.empty(len(classes) + 1, dtype=object)
     names[: len(classes)] = classes
     return VertexTable(
         points=vertices.points[:, :n].T.copy(),
-        count=vertices.count[:n].copy(),
+        count=vertices.examples[:n].copy(),
         weight=system.v[:n].copy(),
         reach=vertices.reach[:n].copy(),
         label=names[vertices.label[:n]],

@@ -26,7 +26,7 @@ def united(ours: State, theirs: State, similarity: Gaussian | Pairwise) -> State
 
     The radius is the larger one; degrees and residuals are left to be rebuilt.
     """
-    n, m = int(ours.here.n), int(theirs.here.n)
+    n, m = ours.n, theirs.n
     both = resized(ours, n + m, theirs.n_classes)
     both.progress = ours.progress.copy()
     vertices, system = both.vertices, both.system
@@ -34,7 +34,7 @@ def united(ours: State, theirs: State, similarity: Gaussian | Pairwise) -> State
     vertices.points[:, new] = theirs.vertices.points[:, :m]
     system.f[:, new] = theirs.system.f[:, :m]
     for target, source in (
-        (vertices.count, theirs.vertices.count),
+        (vertices.examples, theirs.vertices.examples),
         (vertices.reach, theirs.vertices.reach),
         (vertices.label, theirs.vertices.label),
         (system.g, theirs.system.g),
@@ -57,10 +57,8 @@ def united(ours: State, theirs: State, similarity: Gaussian | Pairwise) -> State
     return both
 
 
-def _across(
-    ours: State, theirs: State, similarity: Gaussian | Pairwise
-) -> tuple[Floats, Floats]:
-    n, m = int(ours.here.n), int(theirs.here.n)
+def _across(ours: State, theirs: State, similarity: Gaussian | Pairwise) -> tuple[Floats, Floats]:
+    n, m = ours.n, theirs.n
     rows = np.ascontiguousarray(theirs.vertices.points[:, :m].T)
     distances, similarities = np.zeros((n, m)), np.zeros((n, m))
     for i in range(n):

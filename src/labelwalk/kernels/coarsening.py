@@ -70,13 +70,13 @@ def mergeable(a: int, b: int, group: int) -> bool:
 @compiled
 def survivor(vertices: Vertices, older: int, younger: int) -> int:
     """Of two vertices, return the one that stands for both with the smaller reach."""
-    labels, reach, count = vertices.label, vertices.reach, vertices.count
+    labels, reach, examples = vertices.label, vertices.reach, vertices.examples
     if labels[older] != labels[younger]:
         return younger if labels[older] == UNLABELLED else older
     gap = vertices.distance[older, younger]
     if_older = max(reach[older], gap + reach[younger])
     if_younger = max(reach[younger], gap + reach[older])
-    if if_younger < if_older or (if_younger == if_older and count[younger] > count[older]):
+    if if_younger < if_older or (if_younger == if_older and examples[younger] > examples[older]):
         return younger
     return older
 
@@ -93,7 +93,14 @@ def closest_pair(n: int, heir: Ints, mate: SmallInts, gap: Floats) -> tuple[int,
 
 @compiled
 def merge_closest(
-    vertices: Vertices, n: int, heir: Ints, group: int, within: float, limit: int, aim: int, m: float
+    vertices: Vertices,
+    n: int,
+    heir: Ints,
+    group: int,
+    within: float,
+    limit: int,
+    aim: int,
+    m: float,
 ) -> float:
     """Merge closest pairs of a group in order of distance; return the largest distance merged.
 

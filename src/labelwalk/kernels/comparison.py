@@ -52,7 +52,7 @@ def gaussian(distance: float, sigma: float, cutoff: float) -> float:
     if distance > cutoff or sigma == 0.0:
         return 0.0
     ratio = distance / sigma
-    return np.exp(-0.5 * ratio * ratio)  # type: ignore[no-any-return]
+    return np.exp(-0.5 * ratio * ratio)
 
 
 @compiled

@@ -43,5 +43,5 @@ def compiled(function: Kernel) -> Kernel:
             source_stamp=_STAMP,
         )
     except (RuntimeError, AttributeError):
-        return numba.njit(error_model="numpy")(function)  # type: ignore[no-any-return]
-    return kernel  # type: ignore[no-any-return]
+        return numba.njit(error_model="numpy")(function)
+    return kernel

@@ -17,8 +17,8 @@ class Vertices(NamedTuple):
 
     points: Floats  # (features, capacity): feature-major, so that distances vectorise over vertices
     distance: Floats  # (capacity, capacity) between representatives
-    count: Ints  # examples each stands for
-    reach: Floats  # bound on the distance to any of them
+    examples: Ints  # how many each stands for
+    reach: Floats  # bound on the distance to any of those
     label: SmallInts  # class, or UNLABELLED
 
 
@@ -49,7 +49,7 @@ def found(vertices: Vertices, i: int, x: Floats, distances: Floats, label: int) 
         vertices.distance[i, j] = distances[j]
         vertices.distance[j, i] = distances[j]
     vertices.distance[i, i] = 0.0
-    vertices.count[i] = 1
+    vertices.examples[i] = 1
     vertices.reach[i] = 0.0
     vertices.label[i] = label
 
@@ -59,4 +59,4 @@ def join(vertices: Vertices, gone: int, heir: int) -> None:
     """Let `heir` stand for the examples of `gone` too."""
     span = vertices.distance[heir, gone] + vertices.reach[gone]
     vertices.reach[heir] = max(vertices.reach[heir], span)
-    vertices.count[heir] += vertices.count[gone]
+    vertices.examples[heir] += vertices.examples[gone]

@@ -72,7 +72,7 @@ def support(
     vertices: Vertices, system: System, here: Record, rules: Rules, i: int, distance: float
 ) -> None:
     """Let vertex i stand for the row too."""
-    vertices.count[i] += 1
+    vertices.examples[i] += 1
     vertices.reach[i] = max(vertices.reach[i], distance)
     free = vertices.label[i] == UNLABELLED
     if free:
@@ -144,7 +144,7 @@ def feed(
     for row in range(start, rows.shape[0]):
         x, label = rows[row], labels[row]
         if here.stage == WAITING:
-            if here.n == vertices.count.shape[0]:
+            if here.n == vertices.examples.shape[0]:
                 return row, GROW
             here.n_seen += 1
             if not rules.pairwise:

@@ -166,34 +166,44 @@ def attach(system: System, i: int, weight: float, sink: float) -> None:
 
 @compiled
 def relink(system: System, n: int) -> None:
-    """Find neighbour lists and components anew, after vertices or similarities have changed.
-
-    What lies in a component without labels is exactly zero.
-    """
-    w, component = system.w, system.component
-    component[:n] = -1
-    system.lit[:n] = False
+    """Find neighbour lists and components anew, after vertices or similarities have changed."""
     for i in range(n):
         system.n_neighbours[i] = 0
         for j in range(n):
-            if w[i, j] > 0.0:
+            if system.w[i, j] > 0.0:
                 link(system, i, j)
+                if system.n_neighbours[i] == DENSE:
+                    break
+    alone = np.arange(n)  # vertices not reached yet, in order of age
+    n_alone = n
     stack = np.empty(n, dtype=np.int64)
-    for seed in range(n):
-        if component[seed] >= 0:
-            continue
-        component[seed] = seed
+    while n_alone > 0:
+        seed = alone[0]
+        system.lit[seed] = False
         stack[0] = seed
         height = 1
+        alone = alone[1:]
+        n_alone -= 1
         while height > 0:
             height -= 1
             i = stack[height]
+            system.component[i] = seed
             system.lit[seed] = system.lit[seed] or system.clamped[i]
-            for j in range(n):
-                if w[i, j] > 0.0 and component[j] < 0:
-                    component[j] = seed
+            left = 0
+            for a in range(n_alone):
+                j = alone[a]
+                if system.w[i, j] > 0.0:
                     stack[height] = j
                     height += 1
+                else:
+                    alone[left] = j
+                    left += 1
+            n_alone = left
+
+
+@compiled
+def darken(system: System, n: int) -> None:
+    """Set what no label can reach to exactly zero."""
     for i in range(n):
-        if not system.lit[component[i]]:
+        if not system.lit[system.component[i]]:
             system.f[STEPS + 1 :, i] = 0.0

@@ -1,0 +1,227 @@
+"""The learner's step against Figure 1 in NumPy, a Cholesky each step, and one bare distance pass.
+
+Data: an endless 10-class stream of digits, 64 features, 4 labels a class, tolerance 1e-2, one
+thread, everything warm. All times of a line come from one run on one machine: read the ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_name] = "1"
+
+import numpy as np  # noqa: E402
+from _references import Graph, seconds_bare_pass, seconds_cholesky, seconds_naive  # noqa: E402
+from _stream import DigitStream  # noqa: E402
+from rich.console import Console  # noqa: E402
+from rich.table import Table  # noqa: E402
+from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
+
+from labelwalk import Gaussian, OnlineLearner  # noqa: E402
+
+SINK = 1e-3
+BANDWIDTH = {200: 7.0, 500: 6.0, 1000: 5.5}
+REFERENCE_STEPS = {200: 40, 500: 12, 1000: 6}
+WARM_UP = 2_000
+WANTED_NEIGHBOURS = 20
+
+console = Console(width=118)
+
+
+def started(k: int, stream: DigitStream, threshold: float = 0.0) -> OnlineLearner:
+    learner = OnlineLearner(k, similarity=Gaussian(BANDWIDTH[k], threshold), sink=SINK)
+    learner.teach(*stream.labels())
+    learner.observe(stream.draw(WARM_UP)[0])
+    return learner
+
+
+def neighbours(learner: OnlineLearner) -> float:
+    n = learner.n_vertices
+    return float((learner._engine.now.system.w[:n, :n] > 0).sum(axis=1).mean())
+
+
+def threshold_for(k: int, wanted: float) -> float:
+    """The threshold that leaves about `wanted` neighbours a vertex, from a cover without one."""
+    learner = started(k, DigitStream(seed=1))
+    n = learner.n_vertices
+    w = np.sort(learner._engine.now.system.w[:n, :n], axis=None)[::-1]
+    return float(w[int(wanted * n)])
+
+
+def speed(k: int, n: int, threshold: float) -> dict[str, float]:
+    stream = DigitStream()
+    learner = started(k, stream, threshold)
+    rows, truth = stream.draw(n)
+    start = time.perf_counter()
+    verdicts = learner.observe(rows)
+    block = (time.perf_counter() - start) / n
+    singles = []
+    for x in stream.draw(min(n, 4_000))[0]:
+        start = time.perf_counter()
+        learner.observe(x)
+        singles.append(time.perf_counter() - start)
+    graph = Graph(learner, BANDWIDTH[k], learner.settings.similarity.cutoff(BANDWIDTH[k]))
+    some = stream.draw(REFERENCE_STEPS[k] + 1)[0]
+    naive, cholesky = seconds_naive(graph, some), seconds_cholesky(graph, some)
+    bare = seconds_bare_pass(k, rows[:5_000])
+    nearest = KNeighborsClassifier(1).fit(*stream.labels())
+    return {
+        "k": k,
+        "neighbours": neighbours(learner),
+        "microseconds": 1e6 * block,
+        "single_mean": 1e6 * float(np.mean(singles)),
+        "single_p50": 1e6 * float(np.median(singles)),
+        "single_p99": 1e6 * float(np.quantile(singles, 0.99)),
+        "single_over_block": float(np.mean(singles)) / block,
+        "naive_ms": 1e3 * naive,
+        "times_naive": naive / block,
+        "cholesky_ms": 1e3 * cholesky,
+        "times_cholesky": cholesky / block,
+        "bare_microseconds": 1e6 * bare,
+        "times_bare_pass": block / bare,
+        "accuracy": float(np.mean(verdicts.label == truth)),
+        "nearest_label": float(nearest.score(rows, truth)),
+        "largest_bound": float(verdicts.bound.max()),
+        "certain": float(verdicts.certain.mean()),
+        "mebibytes": learner.nbytes / 2**20,
+    }
+
+
+def print_speed(results: list[dict[str, float]], title: str) -> None:
+    table = Table(title=title)
+    table.add_column("per example")
+    for result in results:
+        table.add_column(f"k={result['k']}", justify="right")
+    lines = {
+        "observe on a block, µs": ("microseconds", "{:.1f}"),
+        "Figure 1 in NumPy, ms": ("naive_ms", "{:.2f}"),
+        "… times faster than it": ("times_naive", "{:.0f} ×"),
+        "cached + Cholesky, ms": ("cholesky_ms", "{:.2f}"),
+        "… times faster than it ": ("times_cholesky", "{:.0f} ×"),
+        "one bare distance pass, µs": ("bare_microseconds", "{:.1f}"),
+        "… times slower than it": ("times_bare_pass", "{:.1f} ×"),
+        "row by row, mean µs": ("single_mean", "{:.1f}"),
+        "… over the block call": ("single_over_block", "{:.2f} ×"),
+        "row by row, p50 µs": ("single_p50", "{:.1f}"),
+        "row by row, p99 µs": ("single_p99", "{:.1f}"),
+        "accuracy": ("accuracy", "{:.3f}"),
+        "1-NN on the same labels": ("nearest_label", "{:.3f}"),
+        "largest proven bound": ("largest_bound", "{:.4f}"),
+        "answers proven certain": ("certain", "{:.3f}"),
+        "neighbours a vertex": ("neighbours", "{:.0f}"),
+        "learner's arrays, MiB": ("mebibytes", "{:.2f}"),
+    }
+    for name, (key, form) in lines.items():
+        table.add_row(name, *(form.format(result[key]) for result in results))
+    console.print(table)
+
+
+def growth(n: int) -> dict[str, float]:
+    """Time an example in each quarter of a long stream."""
+    stream = DigitStream()
+    learner = started(500, stream)
+    quarters = []
+    for _ in range(4):
+        spent = 0.0
+        for rows in stream.chunks(n // 4):
+            start = time.perf_counter()
+            learner.observe(rows)
+            spent += time.perf_counter() - start
+        quarters.append(1e6 * spent / (n // 4))
+    return {
+        "n": n,
+        "quarters_microseconds": quarters,
+        "last_over_second": quarters[3] / quarters[1],
+    }
+
+
+def resident_bytes() -> int:
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * resource.getpagesize()
+
+
+def memory(n: int) -> dict[str, float]:
+    """Resident growth over a long stream, after a warm-up that has touched every path."""
+    stream = DigitStream()
+    learner = started(500, stream)
+    for rows in stream.chunks(50_000):
+        learner.observe(rows)
+    before = resident_bytes()
+    for rows in stream.chunks(n):
+        learner.observe(rows)
+    after = resident_bytes()
+    return {
+        "n": n,
+        "before_mebibytes": before / 2**20,
+        "after_mebibytes": after / 2**20,
+        "growth": after / before - 1,
+        "learner_mebibytes": learner.nbytes / 2**20,
+    }
+
+
+FIRST_ANSWER = """
+import time
+start = time.perf_counter()
+import numpy as np
+from labelwalk import OnlineLearner
+learner = OnlineLearner(500)
+rows = np.random.default_rng(0).normal(size=(100, 64))
+learner.teach(rows[:10], list(range(10)))
+learner.observe(rows[10:])
+learner.predict(rows)
+print(time.perf_counter() - start)
+"""
+
+
+def first_answer() -> dict[str, float]:
+    """Seconds from `import labelwalk` to the first answers in a new process, loops cached."""
+    runs = [
+        float(subprocess.run([sys.executable, "-c", FIRST_ANSWER], capture_output=True, check=True,
+                             text=True).stdout)
+        for _ in range(4)
+    ]  # fmt: skip
+    return {"first_process_seconds": runs[0], "cached_seconds": max(runs[1:])}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", default=["speed", "growth", "memory", "start"],
+                        help="speed, growth, memory, start (default: all)")  # fmt: skip
+    parser.add_argument("--quick", action="store_true", help="a tenth of the examples")
+    parser.add_argument("--k", type=int, nargs="+", default=[200, 500, 1000])
+    parser.add_argument("--json", help="also write all figures to this file")
+    options = parser.parse_args()
+    scale = 10 if options.quick else 1
+    figures: dict[str, object] = {"command": "scripts/bench core " + " ".join(sys.argv[1:])}
+    if "start" in options.parts:
+        figures["start"] = first = first_answer()
+        console.print(f"first answer in a new process: {first['cached_seconds']:.2f} s")
+    if "speed" in options.parts:
+        figures["dense"] = [speed(k, 20_000 // scale, 0.0) for k in options.k]
+        print_speed(figures["dense"], f"Gaussian on all pairs, {20_000 // scale} examples")
+        thresholds = {k: threshold_for(k, WANTED_NEIGHBOURS) for k in options.k}
+        figures["sparse"] = [speed(k, 20_000 // scale, thresholds[k]) for k in options.k]
+        print_speed(figures["sparse"], "the same learner, ε-threshold")
+    if "growth" in options.parts:
+        figures["growth"] = long = growth(200_000 // scale)
+        quarters = ", ".join(f"{q:.1f}" for q in long["quarters_microseconds"])
+        console.print(f"{long['n']} examples, k=500, µs an example by quarter: {quarters}; "
+                      f"last over second {long['last_over_second']:.2f}")  # fmt: skip
+    if "memory" in options.parts:
+        figures["memory"] = long = memory(1_000_000 // scale)
+        console.print(f"{long['n']} examples, k=500: resident memory {long['growth']:+.2%}, "
+                      f"learner's arrays {long['learner_mebibytes']:.2f} MiB")  # fmt: skip
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(figures, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
