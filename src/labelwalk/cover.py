@@ -52,19 +52,19 @@ def coarsen(vertices: Vertices, here: Record, settings: Settings) -> Regrouping:
     """
     assert settings.n_centroids is not None
     heir = np.arange(here.n)
-    absorb = settings.labelled == "absorb"
+    absorb, growth = settings.labelled == "absorb", float(settings.growth)
     if settings.coarsening == "doubling":
         if here.radius == 0.0:
             here.radius = smallest_positive_distance(vertices, here.n)
         left = here.n_unlabelled
         while left > settings.n_centroids:
-            here.radius *= settings.growth
+            here.radius *= growth
             left = repartition(vertices, here.n, heir, here.radius, absorb)
     else:
         group = ABSORBING if absorb else UNLABELLED
         limit = settings.n_centroids
         aim = math.ceil(ROOM * limit)
-        last = merge_closest(vertices, here.n, heir, group, 0.0, limit, aim, settings.growth)
+        last = merge_closest(vertices, here.n, heir, group, 0.0, limit, aim, growth)
         here.radius = max(here.radius, last)
     return compact(vertices, here, heir)
 

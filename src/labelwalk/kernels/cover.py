@@ -44,7 +44,8 @@ def same_point(vertices: Vertices, n: int, distances: Floats, label: int) -> int
 @compiled
 def found(vertices: Vertices, i: int, x: Floats, distances: Floats, label: int) -> None:
     """Let `x` become vertex i, the youngest."""
-    vertices.points[:, i] = x
+    for p in range(x.shape[0]):
+        vertices.points[p, i] = x[p]
     for j in range(i):
         vertices.distance[i, j] = distances[j]
         vertices.distance[j, i] = distances[j]

@@ -37,7 +37,8 @@ def extend(
         return
     total = rules.sink * (here.mu if rules.label_weight > 0.0 else 1.0)
     error = 0.0
-    values[:] = 0.0
+    for c in range(values.shape[0]):
+        values[c] = 0.0
     for j in range(here.n):
         if beside.similarities[j] > 0.0:
             flow = beside.similarities[j] * system.v[j]

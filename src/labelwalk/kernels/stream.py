@@ -51,7 +51,8 @@ def enter(
         else:
             system.w[i, j] = gaussian(beside.distances[j], here.sigma, here.cutoff)
     system.clamped[i] = label != UNLABELLED
-    system.f[:, i] = 0.0
+    for column in range(system.f.shape[0]):
+        system.f[column, i] = 0.0
     weight, mean = 1.0, 1.0
     if rules.label_weight > 0.0:
         mean = here.mu

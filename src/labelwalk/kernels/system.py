@@ -85,8 +85,10 @@ def reweigh(system: System, n: int, i: int, change: float) -> None:
 def rebuild(system: System, n: int) -> None:
     """Recompute degrees and residuals from w, v, g and f alone, in one fixed order."""
     w, v, d, f, r = system.w, system.v, system.d, system.f, system.r
-    d[:n] = 0.0
-    r[:, :n] = 0.0
+    for j in range(n):
+        d[j] = 0.0
+        for column in range(f.shape[0]):
+            r[column, j] = 0.0
     for i in range(n):
         similar = w[i]
         for j in range(n):
@@ -143,7 +145,8 @@ def attach(system: System, i: int, weight: float, sink: float) -> None:
     system.lit[i] = system.clamped[i]
     system.n_neighbours[i] = 0
     inflow = r[:, i]
-    inflow[:] = 0.0
+    for column in range(f.shape[0]):
+        inflow[column] = 0.0
     degree = 0.0
     for j in range(i):
         w[j, i] = w[i, j]
@@ -156,11 +159,12 @@ def attach(system: System, i: int, weight: float, sink: float) -> None:
             for column in range(f.shape[0]):
                 inflow[column] += flow * f[column, j]
     system.d[i] = degree
-    if not system.clamped[i]:
-        for column in range(f.shape[0]):
+    for column in range(f.shape[0]):
+        if not system.clamped[i]:
             f[column, i] = inflow[column] / (degree + sink)
+        inflow[column] = 0.0
+    if not system.clamped[i]:
         f[STEPS, i] += 1.0
-    inflow[:] = 0.0
     reweigh(system, i + 1, i, weight)
 
 
@@ -206,4 +210,5 @@ def darken(system: System, n: int) -> None:
     """Set what no label can reach to exactly zero."""
     for i in range(n):
         if not system.lit[system.component[i]]:
-            system.f[STEPS + 1 :, i] = 0.0
+            for column in range(STEPS + 1, system.f.shape[0]):
+                system.f[column, i] = 0.0

@@ -31,16 +31,25 @@ def two_best(values: Floats) -> tuple[int, float, float]:
 
 
 @compiled
+def total_of(values: Floats) -> float:
+    """Add up in order."""
+    total = 0.0
+    for c in range(values.shape[0]):
+        total += values[c]
+    return total
+
+
+@compiled
 def overflow(values: Floats, best: float) -> float:
     """Return by how much scaling values that sum to more than one moves the largest of them."""
-    total = values.sum()
+    total = total_of(values)
     return best * (total - 1.0) / total if total > 1.0 else 0.0
 
 
 @compiled
 def write_answer(answers: Answers, row: int, values: Floats, bound: float) -> None:
     """Write down an answer; `bound` already covers the scaling of values that exceed one."""
-    total = max(1.0, values.sum())
+    total = max(1.0, total_of(values))
     for c in range(values.shape[0]):
         answers.probabilities[row, c] = values[c] / total
     winner, best, second = two_best(answers.probabilities[row])
