@@ -73,7 +73,7 @@ class OnlineLearner:
         n_centroids: int | None = 500,
         *,
         similarity: Gaussian | Pairwise | None = None,
-        sink: float = 1e-6,
+        sink: float = 1e-4,
         growth: float = 1.5,
         coarsening: Literal["just-enough", "doubling"] = "just-enough",
         labelled: Literal["pure", "absorb"] = "pure",

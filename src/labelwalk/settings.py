@@ -10,7 +10,7 @@ from labelwalk.kernels.progress import NEVER, Rules
 from labelwalk.similarity import Gaussian, Pairwise
 
 WARM_UP = 100  # examples, where the bandwidth is measured, before any can be an outlier
-SMALLEST_SINK = 1e-100
+SMALLEST_SINK = 1e-300
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Settings:
 
     n_centroids: int | None = 500
     similarity: Gaussian | Pairwise = field(default_factory=Gaussian)
-    sink: float = 1e-6
+    sink: float = 1e-4
     growth: float = 1.5
     coarsening: Literal["just-enough", "doubling"] = "just-enough"
     labelled: Literal["pure", "absorb"] = "pure"
@@ -38,7 +38,7 @@ class Settings:
             )
         _choice("coarsening", self.coarsening, ("just-enough", "doubling"))
         _choice("labelled", self.labelled, ("pure", "absorb"))
-        _number("sink", self.sink, SMALLEST_SINK, math.inf, "a small one such as 1e-6")
+        _number("sink", self.sink, SMALLEST_SINK, math.inf, "a small one such as 1e-4")
         _number("growth", self.growth, 1, math.inf, "the paper's 1.5", above=True)
         if self.label_weight is not None:
             _number("label_weight", self.label_weight, 0, math.inf, "3, or None", above=True)
