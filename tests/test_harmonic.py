@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from labelwalk.arrays import Bools, Floats
 from labelwalk.harmonic import (
-    factorise,
     laplacian,
     sink_probability,
     solve,
     solve_normalised,
     solve_soft,
 )
-from labelwalk.one_thread import one_blas_thread
-
-Graph = tuple[Floats, Bools, Floats]
-
-
-@st.composite
-def graphs(draw: st.DrawFn, most: int = 9, dense: bool = False) -> Graph:
-    """Similarities, mask and one-hot targets; unit self-similarity, often several components."""
-    n = draw(st.integers(1, most))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    points = rng.normal(size=(n, 2))
-    w = np.exp(-((points[:, None] - points[None]) ** 2).sum(axis=2) / 2)
-    if not dense:
-        w[w < draw(st.sampled_from([0.0, 0.3, 0.7]))] = 0.0
-    labelled = rng.random(n) < draw(st.sampled_from([0.2, 0.5]))
-    return w, labelled, np.eye(3)[rng.integers(0, 3, n)]
-
-
-def bare(w: Floats) -> Floats:
-    return w - np.diag(np.diag(w))
+from tests.small_graphs import Graph, bare, chain, graphs, mask
 
 
 def plain_laplacian(w: Floats) -> Floats:
@@ -90,18 +67,6 @@ def exact(w: Floats, labelled: Bools, y: Floats, v: Floats, sink: float) -> Floa
     for i, row in zip(free, rows, strict=True):
         f[i] = [float(x) for x in row[len(free) :]]
     return f
-
-
-def chain(n: int, links: Floats | float = 1.0) -> Floats:
-    w = np.zeros((n, n))
-    w[np.arange(n - 1), np.arange(1, n)] = links
-    return w + w.T
-
-
-def mask(n: int, *labelled: int) -> Bools:
-    is_labelled = np.zeros(n, np.bool_)
-    is_labelled[list(labelled)] = True
-    return is_labelled
 
 
 class TestHandExamples:
@@ -274,50 +239,6 @@ class TestExtremes:
         np.testing.assert_allclose(f[1:, 0], [2e-150 / 3, 1e-150 / 3, 1e-300 / 3], rtol=1e-12)
 
 
-class TestFactorisation:
-    @given(graphs(), st.integers(0, 2**32 - 1))
-    def test_solves_its_row_form(self, graph: Graph, seed: int) -> None:
-        w, labelled, _ = graph
-        n = len(w)
-        rng = np.random.default_rng(seed)
-        v, sink, b = rng.uniform(1, 5, n), rng.uniform(0.1, 1, n), rng.normal(size=(n, 4))
-        f = factorise(w, labelled, v, sink).solve(b)
-        M = np.diag(bare(w) @ v + sink) - bare(w) * v
-        u = ~labelled
-        np.testing.assert_allclose(M[np.ix_(u, u)] @ f[u], b[u], atol=1e-9)
-        np.testing.assert_array_equal(f[labelled], 0.0)
-
-    @given(graphs(), st.sampled_from([1e-12, 1e-6, 0.1]))
-    def test_covers_components_without_labels(self, graph: Graph, sink: float) -> None:
-        w, _, _ = graph
-        h = factorise(w, mask(len(w)), np.full(len(w), 1e6), sink).solve(np.ones((len(w), 1)))
-        np.testing.assert_allclose(h, 1 / sink, rtol=1e-9)
-
-    def test_a_hopeless_component_does_not_spoil_the_others(self) -> None:
-        w = np.zeros((5, 5))
-        w[:3, :3], w[3:, 3:] = chain(3), chain(2)
-        sink = np.array([1.0, 1.0, 1.0, 1e-13, 1e-13])
-        system = factorise(w, mask(5, 0), np.array([1.0, 1, 1, 1e12, 1e12]), sink)
-        f = system.solve(np.array([[9.0], [1], [0], [1], [1]]))
-        np.testing.assert_allclose(f[:, 0], [0, 2 / 5, 1 / 5, 1e13, 1e13], rtol=1e-12)
-
-    def test_one_factorisation_many_sides(self) -> None:
-        system = factorise(chain(4), mask(4, 0), None, 0.1)
-        b = np.arange(12.0).reshape(4, 3)
-        columns = [system.solve(b[:, [c]]) for c in range(3)]
-        np.testing.assert_allclose(np.hstack(columns), system.solve(b), rtol=1e-14)
-        assert system.solve(np.zeros((4, 0))).shape == (4, 0)
-
-    def test_is_frozen_and_independent_of_its_arguments(self) -> None:
-        w, v = chain(3), np.ones(3)
-        system = factorise(w, mask(3, 0), v, 0.1)
-        before = system.solve(np.ones((3, 1)))
-        w[:], v[:] = 7.0, 7.0
-        np.testing.assert_array_equal(system.solve(np.ones((3, 1))), before)
-        with pytest.raises(AttributeError):
-            system.n_vertices = 3  # type: ignore[misc]
-
-
 class TestSoftConstraints:
     @given(graphs(), st.booleans(), st.integers(0, 4))
     def test_is_equation_7(self, graph: Graph, normalised: bool, columns: int) -> None:
@@ -453,128 +374,3 @@ class TestBugsSeenElsewhere:
         y = np.array([[1.0], [0.0], [0.0]])
         with_sink, without = (solve(chain(3), mask(3, 0), y, sink=s) for s in (1.0, 1e-12))
         assert (without[1:] - with_sink[1:] > 0.5).all()
-
-
-GOOD_MASK = mask(3, 0)
-GOOD_Y = np.eye(3)
-
-
-class TestBadArguments:
-    @pytest.mark.parametrize("sink", [0.0, -1.0, np.nan, np.inf, [0.1, 0.0, 0.1]])
-    @pytest.mark.parametrize("method", [solve, solve_normalised])
-    def test_sink(self, sink: float, method: Callable[..., Floats]) -> None:
-        with pytest.raises(ValueError, match=r"sink contains .*finite and > 0"):
-            method(chain(3), GOOD_MASK, GOOD_Y, sink=sink)
-
-    @pytest.mark.parametrize("weights", [[1, 0, 1], [1, -1, 1], [1, np.nan, 1]])
-    def test_weights(self, weights: list[float]) -> None:
-        with pytest.raises(ValueError, match=r"weights contains .*leave out vertices of weight 0"):
-            solve(chain(3), GOOD_MASK, GOOD_Y, weights=weights, sink=1.0)
-
-    def test_weights_under_1_have_no_inner_edges(self) -> None:
-        few = [0.5, 1, 1]
-        with pytest.raises(ValueError, match=r"weights contains 0\.5.*counts >= 1"):
-            laplacian(chain(3), few, normalised=True)
-        with pytest.raises(ValueError, match=r"weights contains 0\.5.*counts >= 1"):
-            solve_normalised(chain(3), GOOD_MASK, GOOD_Y, weights=few, sink=1.0)
-
-    def test_overflow(self) -> None:
-        with pytest.raises(ValueError, match=r"weights sum to .*overflow"):
-            solve(1e10 * chain(3), GOOD_MASK, GOOD_Y, weights=[1e300] * 3, sink=1.0)
-
-    @pytest.mark.parametrize(
-        ("w", "message"),
-        [
-            (-chain(3), r"similarity contains -1\.0"),
-            (np.full((3, 3), np.nan), "similarity contains nan"),
-            (np.full((3, 3), np.inf), "similarity contains inf"),
-            (np.triu(chain(3)), r"similarity is not symmetric.*np\.maximum"),
-            (chain(3)[:2], r"similarity has shape \(2, 3\)"),
-            (np.ones(3), r"similarity has shape \(3,\)"),
-        ],
-    )
-    def test_similarity(self, w: Floats, message: str) -> None:
-        with pytest.raises(ValueError, match=message):
-            solve(w, GOOD_MASK, GOOD_Y, sink=1.0)
-        with pytest.raises(ValueError, match=message):
-            laplacian(w)
-
-    def test_asymmetry_of_rounding_is_forgiven(self) -> None:
-        w = chain(3)
-        w[0, 1] += 1e-13
-        assert solve(w, GOOD_MASK, GOOD_Y, sink=1.0)[1, 0] == pytest.approx(2 / 5)
-
-    def test_shapes(self) -> None:
-        with pytest.raises(ValueError, match=r"targets has shape \(3,\).*targets\[:, None\]"):
-            solve(chain(3), GOOD_MASK, np.ones(3), sink=1.0)
-        with pytest.raises(ValueError, match=r"targets has shape \(2, 1\)"):
-            solve(chain(3), GOOD_MASK, np.ones((2, 1)), sink=1.0)
-        with pytest.raises(ValueError, match=r"is_labelled has dtype bool and shape \(2,\)"):
-            solve(chain(3), mask(2, 0), GOOD_Y, sink=1.0)
-        with pytest.raises(ValueError, match=r"sink has shape \(2,\)"):
-            solve(chain(3), GOOD_MASK, GOOD_Y, sink=[1.0, 2.0])
-        with pytest.raises(ValueError, match=r"rhs has shape \(2, 1\)"):
-            factorise(chain(3), GOOD_MASK, None, 1.0).solve(np.ones((2, 1)))
-        with pytest.raises(ValueError, match=r"f has shape \(3,\)"):
-            sink_probability(np.ones(3))
-
-    def test_targets(self) -> None:
-        with pytest.raises(ValueError, match="targets of labelled vertex 0 are"):
-            solve(chain(3), GOOD_MASK, np.full((3, 1), np.nan), sink=1.0)
-
-    @pytest.mark.parametrize(("c_l", "c_u"), [(0.0, 1.0), (1.0, -1.0), (1.0, np.nan)])
-    def test_soft_constants(self, c_l: float, c_u: float) -> None:
-        with pytest.raises(ValueError, match=r"c_[lu] contains"):
-            solve_soft(chain(3), GOOD_MASK, GOOD_Y, c_l=c_l, c_u=c_u, sink=1.0)
-
-
-def blas_threads() -> set[int]:
-    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
-
-
-class TestOneThread:
-    def test_results_do_not_depend_on_the_number_of_threads(self) -> None:
-        rng = np.random.default_rng(0)
-        points = rng.normal(size=(300, 2))
-        w = np.exp(-((points[:, None] - points[None]) ** 2).sum(axis=2))
-        y = np.eye(5)[rng.integers(0, 5, 300)]
-        answers = set()
-        for threads in (1, 2, 4):
-            with threadpool_limits(threads, user_api="blas"):
-                f = solve(w, mask(300, *range(10)), y, sink=0.01)
-                g = solve_soft(w, mask(300, 1), y, c_u=0.1, sink=1e-9, normalised=True)
-                answers.add(f.tobytes() + g.tobytes())
-        assert len(answers) == 1
-
-    def test_nested_and_lifted(self) -> None:
-        with threadpool_limits(2, user_api="blas"):
-            before = blas_threads()
-            with one_blas_thread():
-                with one_blas_thread():
-                    assert blas_threads() == {1}
-                assert blas_threads() == {1}
-            assert blas_threads() == before
-
-    def test_lifted_after_an_error(self) -> None:
-        with threadpool_limits(2, user_api="blas"):
-            before = blas_threads()
-            with pytest.raises(ZeroDivisionError), one_blas_thread():
-                _ = 1 / 0
-            assert blas_threads() == before
-
-    def test_several_threads_take_turns(self) -> None:
-        seen: list[set[int]] = []
-
-        def work() -> None:
-            for _ in range(20):
-                with one_blas_thread():
-                    seen.append(blas_threads())
-
-        before = blas_threads()
-        workers = [threading.Thread(target=work) for _ in range(4)]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join(60)
-        assert seen == [{1}] * 80
-        assert blas_threads() == before

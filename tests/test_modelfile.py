@@ -70,6 +70,7 @@ def forge(path: Path, text: bytes, data: bytes = b"", version: int = 1) -> Path:
     """A file with any header at all and a right checksum."""
     prefix = len(b"LABELWALK\n") + 20
     padding = bytes(-(prefix + len(text)) % 64)
+    data += bytes(-len(data) % 64)
     size = prefix + len(text) + len(padding) + len(data) + 32
     body = b"LABELWALK\n" + struct.pack("<IQQ", version, size, len(text)) + text + padding + data
     path.write_bytes(body + hashlib.sha256(body).digest())
@@ -81,7 +82,7 @@ def listing(*entries: dict[str, Any]) -> bytes:
 
 
 def entry(**changes: Any) -> dict[str, Any]:
-    return {"name": "x", "dtype": "<f8", "shape": [2], "offset": 0, "nbytes": 16} | changes
+    return {"name": "x", "dtype": "<f8", "shape": [2]} | changes
 
 
 @pytest.fixture
@@ -270,20 +271,14 @@ class TestForgery:
     @pytest.mark.parametrize(
         "changes",
         [
-            {"offset": 64},
-            {"offset": -64},
-            {"offset": 8},
-            {"offset": 2**64},
-            {"offset": 0.0},
-            {"offset": True},
-            {"offset": "0"},
-            {"nbytes": 8},
-            {"nbytes": -16},
-            {"nbytes": 2**62, "shape": [2**59]},
+            {"shape": [9]},
+            {"shape": [2**59]},
             {"shape": [2**61 + 2]},  # 8 * (2^61 + 2) is 16 once it has wrapped around 2^64
-            {"shape": [2**32, 2**32], "nbytes": 0},
-            {"shape": [0, 2**70], "nbytes": 0},
-            {"shape": [0, 2**62, 2**62], "nbytes": 0},
+            {"shape": [2**32, 2**32]},
+            {"shape": [0, 2**70]},
+            {"shape": [0, 2**62, 2**62]},
+            {"shape": [True, 2]},
+            {"shape": ["2"]},
             {"shape": [1] * 99 + [2]},
             {"shape": [-2]},
             {"shape": [-1, -2]},
@@ -300,7 +295,7 @@ class TestForgery:
             {"dtype": ["<f8"]},
             {"dtype": {"names": ["a"]}},
             {"name": 3},
-            {"extra": 1},
+            {"offset": 0},
         ],
     )
     def test_entries(self, path: Path, changes: dict[str, Any]) -> None:
@@ -314,17 +309,18 @@ class TestForgery:
         with pytest.raises(ModelFileError, match="it lists an array as"):
             read(forge(path, listing(short), bytes(16)))
 
-    def test_overlap_and_double_names(self, path: Path) -> None:
-        with pytest.raises(ModelFileError, match="arrays 'x' and 'y' overlap"):
+    def test_too_little_and_too_much(self, path: Path) -> None:
+        with pytest.raises(ModelFileError, match="array 'y' is longer than the file"):
             read(forge(path, listing(entry(), entry(name="y")), bytes(16)))
-        long = entry(shape=[10], nbytes=80)
-        with pytest.raises(ModelFileError, match="overlap"):
-            read(forge(path, listing(entry(name="y", offset=64), long), bytes(80)))
+        with pytest.raises(ModelFileError, match="arrays are not as long as it is"):
+            read(forge(path, listing(entry()), bytes(65)))
+
+    def test_double_names(self, path: Path) -> None:
         with pytest.raises(ModelFileError, match="two arrays of the same name"):
-            read(forge(path, listing(entry(), entry(offset=64)), bytes(80)))
+            read(forge(path, listing(entry(), entry()), bytes(80)))
 
     def test_truth_beyond_0_and_1(self, path: Path) -> None:
-        forge(path, listing(entry(dtype="|b1", nbytes=2)), b"\x01\x02")
+        forge(path, listing(entry(dtype="|b1")), b"\x01\x02")
         with pytest.raises(ModelFileError, match="truth values"):
             read(path)
 
@@ -358,12 +354,11 @@ class TestForgery:
 
 
 ENDLESS_WRITER = """
-import importlib.util, sys
+import os, sys, types
 import numpy as np
-spec = importlib.util.spec_from_file_location("modelfile", sys.argv[1])
-modelfile = importlib.util.module_from_spec(spec)
-sys.modules["modelfile"] = modelfile
-spec.loader.exec_module(modelfile)
+package = sys.modules["labelwalk"] = types.ModuleType("labelwalk")  # without its slow imports
+package.__path__ = [os.path.dirname(sys.argv[1])]
+from labelwalk import modelfile
 n = int(sys.argv[3])
 while True:
     n += 1

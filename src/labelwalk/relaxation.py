@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelwalk import harmonic
 from labelwalk.arrays import Floats, Ints
+from labelwalk.factorisation import factorise
+from labelwalk.kernels.compaction import keep_pairs
 from labelwalk.kernels.settle import certify, settle_all
-from labelwalk.kernels.system import STEPS, WIDTH, System, rebuild, relink
+from labelwalk.kernels.system import STEPS, WIDTH, System, darken, rebuild, relink
 
 
 def empty(capacity: int, n_classes: int) -> System:
@@ -40,7 +41,7 @@ def keep(system: System, kept: Ints) -> None:
     Weights, degrees and residuals are out of date afterwards: set the weights, then `refresh`.
     """
     m = len(kept)
-    system.w[:m, :m] = system.w[np.ix_(kept, kept)]
+    keep_pairs(system.w, kept)
     system.f[:, :m] = system.f[:, kept]
     for column in (system.g, system.clamped):
         column[:m] = column[kept]
@@ -49,6 +50,7 @@ def keep(system: System, kept: Ints) -> None:
 def refresh(system: System, n: int) -> None:
     """Bring all that follows from similarities, weights, sinks and values up to date."""
     relink(system, n)
+    darken(system, n)
     rebuild(system, n)
 
 
@@ -62,7 +64,7 @@ def solve_exactly(system: System, n: int) -> None:
     right[:, STEPS] = system.d[:n] + system.g[:n]
     lit = system.lit[system.component[:n]]
     right[~lit, STEPS + 1 :] = 0.0
-    solution = harmonic.factorise(w, labelled, v, system.g[:n]).solve(right)
+    solution = factorise(w, labelled, v, system.g[:n]).solve(right)
     f[:, ~labelled] = solution.T[:, ~labelled]
     np.clip(f[STEPS + 1 :], 0.0, 1.0, out=f[STEPS + 1 :])
     rebuild(system, n)
