@@ -22,6 +22,7 @@ from labelwalk.kernels.compaction import keep_pairs
 from labelwalk.kernels.cover import UNLABELLED, Vertices
 from labelwalk.settings import Settings
 
+NOTHING = -1.0  # no pair is closer
 ROOM = 0.9  # just-enough coarsening goes on towards this share of k, to have some room
 
 
@@ -64,7 +65,7 @@ def coarsen(vertices: Vertices, here: Record, settings: Settings) -> Regrouping:
         group = ABSORBING if absorb else UNLABELLED
         limit = settings.n_centroids
         aim = math.ceil(ROOM * limit)
-        last = merge_closest(vertices, here.n, heir, group, 0.0, limit, aim, growth)
+        last = merge_closest(vertices, here.n, heir, group, NOTHING, limit, aim, growth)
         here.radius = max(here.radius, last)
     return compact(vertices, here, heir)
 
@@ -72,7 +73,7 @@ def coarsen(vertices: Vertices, here: Record, settings: Settings) -> Regrouping:
 def trim_labels(vertices: Vertices, here: Record, label: int, budget: int) -> Regrouping:
     """Merge closest labelled vertices of a class down to its budget."""
     heir = np.arange(here.n)
-    merge_closest(vertices, here.n, heir, label, 0.0, budget, budget, 1.0)
+    merge_closest(vertices, here.n, heir, label, NOTHING, budget, budget, 1.0)
     return compact(vertices, here, heir)
 
 

@@ -36,7 +36,11 @@ class Engine:
         return cls(settings, now)
 
     def feed(self, rows: Floats, codes: Ints, n_classes: int) -> Answers:
-        """Learn rows in order, taught ones (class code) or not (UNLABELLED); answer the latter."""
+        """Learn rows in order, taught ones (class code) or not (UNLABELLED); answer the latter.
+
+        Where a function of the user's raises, the rows before stay learned, with their classes.
+        """
+        n_known = self.now.n_classes
         self._make_room(n_classes)
         self._settled = None
         answers = blank_answers(len(rows), n_classes)
@@ -45,16 +49,20 @@ class Engine:
             now = self.now
             places = (now.vertices, now.system, now.progress, self.rules, now.beside)
             row, event = stream.feed(*places, rows, codes, row, answers)
-            if event != stream.DONE:
-                self._attend(event, rows[row], int(codes[row]))
+            if event == stream.COMPARE:
+                try:
+                    self._compare_arrived(rows[row])
+                except BaseException:
+                    self._make_room(max(n_known, 1 + int(codes[:row].max(initial=-1))))
+                    raise
+            elif event != stream.DONE:
+                self._attend(event, int(codes[row]))
         return answers
 
-    def _attend(self, event: int, x: Floats, code: int) -> None:
+    def _attend(self, event: int, code: int) -> None:
         now = self.now
         if event == stream.GROW:
             self._make_room(now.n_classes)
-        elif event == stream.COMPARE:
-            self._compare_arrived(x)
         elif event == stream.MEASURE:
             self._measure()
         elif event == stream.TRIM:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Any, Literal, Self, TypeAlias
@@ -239,11 +238,6 @@ tolerance
             )
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(accuracy_score(labels, predicted[known], sample_weight=weight))
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "learner_" in state:  # joblib may have mapped its arrays, read-only
-            self.learner_ = copy.deepcopy(self.learner_)
 
     def _read(self, X: ArrayLike, y: Targets, *, reset: bool) -> tuple[Bools, Labels, Floats]:
         if y is None:

@@ -152,7 +152,12 @@ class OnlineLearner:
         for name in names:
             self._classes.setdefault(name, len(self._classes))
         codes = np.array([self._classes[name] for name in names], dtype=np.int64)
-        self._started(rows).feed(rows, codes, len(self._classes))
+        engine = self._started(rows)
+        try:
+            engine.feed(rows, codes, len(self._classes))
+        finally:
+            for name in self.classes[engine.now.n_classes :]:
+                del self._classes[name]
 
     def observe(self, X: ArrayLike) -> Any:
         """Learn unlabelled examples in order, and answer each as of its own step.
@@ -282,6 +287,17 @@ class OnlineLearner:
     def digest(self) -> str:
         """Return a SHA-256 of all of the learner: equal digests, equal learners."""
         return modelfile.digest(*self._contents())
+
+    def __getstate__(self) -> dict[str, Any]:
+        arrays = state.to_arrays(self._engine.now)
+        return {"settings": self.settings, "classes": self.classes, "arrays": arrays}
+
+    def __setstate__(self, pickled: dict[str, Any]) -> None:
+        # copied: arrays that joblib maps from a file cannot be written to
+        self.settings = pickled["settings"]
+        self._classes = {name: code for code, name in enumerate(pickled["classes"])}
+        now = state.from_arrays(pickled["arrays"], len(self._classes))
+        self._engine = Engine(self.settings, now)
 
     def _contents(self) -> tuple[dict[str, Any], dict[str, Any]]:
         header = {"settings": self.settings.describe(), "classes": list(self.classes)}

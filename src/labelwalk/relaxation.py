@@ -10,10 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints
-from labelwalk.factorisation import factorise
+from labelwalk.factorisation import factorise_graph
+from labelwalk.graphs import Graph
 from labelwalk.kernels.compaction import keep_pairs
 from labelwalk.kernels.settle import certify, settle_all
 from labelwalk.kernels.system import STEPS, WIDTH, System, darken, rebuild, relink
+from labelwalk.one_thread import one_blas_thread
 
 
 def empty(capacity: int, n_classes: int) -> System:
@@ -56,16 +58,12 @@ def refresh(system: System, n: int) -> None:
 
 def solve_exactly(system: System, n: int) -> None:
     """Replace all values by the exact solution (Cholesky), steps included."""
-    labelled = system.clamped[:n]
-    w, v, f = system.w[:n, :n], system.v[:n], system.f[:, :n]
-    b = f.T.copy()
-    b[~labelled] = 0.0
-    right = w @ (v[:, None] * b)
+    graph = Graph(system.w[:n, :n], system.v[:n], system.g[:n], system.clamped[:n])
+    labelled, f = graph.labelled, system.f[:, :n]
+    with one_blas_thread():
+        right = graph.w[:, labelled] @ (graph.v[labelled] * f[:, labelled]).T
     right[:, STEPS] = system.d[:n] + system.g[:n]
-    lit = system.lit[system.component[:n]]
-    right[~lit, STEPS + 1 :] = 0.0
-    solution = factorise(w, labelled, v, system.g[:n]).solve(right)
-    f[:, ~labelled] = solution.T[:, ~labelled]
+    f[:, ~labelled] = factorise_graph(graph).solve(right)[~labelled].T
     np.clip(f[STEPS + 1 :], 0.0, 1.0, out=f[STEPS + 1 :])
     rebuild(system, n)
 
@@ -79,15 +77,19 @@ def proven_errors(system: System, n: int) -> Floats:
 
 
 def settled_copy(system: System, n: int, tolerance: float) -> tuple[System, Floats]:
-    """Return the system with every vertex settled, and the bounds; the original is not touched."""
+    """Return the system with every vertex settled, and the bounds; the original is not touched.
+
+    Half the tolerance, since an answer's bound may be twice its error (see `excess_each`).
+    """
     copy = system._replace(
+        d=system.d.copy(),
         f=system.f.copy(),
         r=system.r.copy(),
         drift=system.drift.copy(),
         scratch=np.empty_like(system.scratch),
     )
     errors = np.zeros(max(n, 1))
-    if n and not settle_all(copy, n, tolerance, n**3 / 3.0, errors):
+    if n and not settle_all(copy, n, 0.5 * tolerance, n**3 / 3.0, errors):
         solve_exactly(copy, n)
         certify(copy, n, errors)
     return copy, errors

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from labelwalk.kernels.progress import NEVER, Rules
-from labelwalk.similarity import Gaussian, Pairwise
+from labelwalk.similarity import Gaussian, Pairwise, plain_numbers
 
 WARM_UP = 100  # examples, where the bandwidth is measured, before any can be an outlier
 SMALLEST_SINK = 1e-300
@@ -29,6 +29,7 @@ class Settings:
     abstain_below: float = 0.0
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         _whole("n_centroids", self.n_centroids, "None to keep every distinct example", none=True)
         _whole("labels_per_class", self.labels_per_class, "64")
         if not isinstance(self.similarity, Gaussian | Pairwise):
@@ -52,7 +53,7 @@ class Settings:
 
     def rules(self) -> Rules:
         """Return what the compiled loop needs to know."""
-        custom = isinstance(self.similarity, Pairwise) or self.similarity.distance is not None
+        graded = isinstance(self.similarity, Pairwise)
         return Rules(
             n_centroids=NEVER if self.n_centroids is None else int(self.n_centroids),
             absorb=self.labelled == "absorb",
@@ -60,7 +61,8 @@ class Settings:
             label_weight=float(self.label_weight or 0.0),
             labels_per_class=int(self.labels_per_class),
             tolerance=float(self.tolerance),
-            pairwise=custom,
+            pairwise=graded or self.similarity.distance is not None,
+            graded=graded,
             warm_up=WARM_UP if self.measures_bandwidth else 0,
         )
 

@@ -45,6 +45,7 @@ class Gaussian:
     distance: OneToMany | None = None
 
     def __post_init__(self) -> None:
+        plain_numbers(self)
         if self.bandwidth not in ("cover", "scale") and not is_positive(self.bandwidth):
             raise ValueError(
                 f"bandwidth={self.bandwidth!r} is not a positive number, 'cover' or 'scale'. "
@@ -98,9 +99,16 @@ class Pairwise:
                 )
 
 
+def plain_numbers(settings: object) -> None:
+    """Turn NumPy scalars among the fields of a frozen dataclass into Python's own."""
+    for name, value in vars(settings).items():
+        if isinstance(value, np.generic):
+            object.__setattr__(settings, name, value.item())
+
+
 def is_positive(value: object) -> bool:
     """Say whether this is a finite number above zero."""
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
     return number and bool(0 < value < np.inf)  # type: ignore[operator]
 
 
@@ -123,21 +131,25 @@ def compare(
     ValueError
         The function returned something other than one finite number >= 0 for each row.
     """
-    distance = similarity.distance or euclidean
-    distances = _checked("distance", distance, distance(x, rows), len(rows))
+    distances = _asked("distance", similarity.distance or euclidean, x, rows)
     if isinstance(similarity, Pairwise):
-        alike = similarity.similarity(x, rows)
-        return distances, _checked("similarity", similarity.similarity, alike, len(rows))
+        return distances, _asked("similarity", similarity.similarity, x, rows)
     ratio = np.divide(distances, sigma, out=np.full(len(rows), np.inf), where=sigma > 0)
     alike = np.where(distances > similarity.cutoff(sigma), 0.0, np.exp(-0.5 * ratio * ratio))
     return distances, np.where(distances == 0, 1.0, alike)
 
 
-def _checked(role: str, function: OneToMany, values: Floats, n: int) -> Floats:
-    values = np.asarray(values, dtype=np.float64)
-    if values.shape != (n,) or not np.all(np.isfinite(values)) or np.any(values < 0):
+def _asked(role: str, function: OneToMany, x: Floats, rows: Floats) -> Floats:
+    x, rows = x.view(), rows.view()
+    x.flags.writeable = rows.flags.writeable = False
+    returned = function(x, rows)
+    try:
+        values = np.asarray(returned, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.empty(0)
+    if values.shape != (len(rows),) or not np.all((values >= 0) & (values < np.inf)):
         raise ValueError(
-            f"{role}={function!r} must return {n} finite numbers >= 0 for {n} rows, got "
-            f"{values!r}. Try labelwalk.checks.check_{role} on a few rows."
+            f"{role}={function!r} must return {len(rows)} finite numbers >= 0 for that many rows, "
+            f"got {returned!r}. Try labelwalk.checks.check_{role} on a few rows."
         )
     return values

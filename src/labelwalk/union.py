@@ -13,8 +13,8 @@ def recoded(state: State, codes: SmallInts, n_classes: int) -> State:
     """Return a copy in which class i is called codes[i], of n_classes."""
     copy = resized(state, state.capacity, n_classes)
     copy.progress = state.progress.copy()
-    labelled = copy.vertices.label >= 0
-    copy.vertices.label[labelled] = codes[copy.vertices.label[labelled]]
+    label = copy.vertices.label[: state.n]
+    label[label >= 0] = codes[label[label >= 0]]
     for target, source in ((copy.system.f, state.system.f), (copy.system.r, state.system.r)):
         target[1:] = 0.0
         target[1 + codes] = source[1:]

@@ -104,8 +104,8 @@ def merge_closest(
 ) -> float:
     """Merge closest pairs of a group in order of distance; return the largest distance merged.
 
-    On while a pair is closer than `within` or at distance 0, while more than `limit` remain, and
-    then towards `aim` as long as the next distance is at most m times the last.
+    On while a pair is closer than `within` (where that is 0: at distance 0), while more than
+    `limit` remain, and then towards `aim` as long as the next distance is at most m times the last.
     """
     members = UNLABELLED if group == ABSORBING else group
     mate = np.empty(n, dtype=np.int32)
@@ -120,7 +120,7 @@ def merge_closest(
         if older < 0:
             return last
         shortest = gap[older]
-        near = shortest < within or shortest == 0.0
+        near = shortest < within or shortest == within == 0.0
         if not (near or left > limit or (left > aim and 0.0 <= last and shortest <= m * last)):
             return last
         heir_of_both = survivor(vertices, older, younger)

@@ -71,9 +71,7 @@ def is_outlier(here: Record, rules: Rules, beside: Comparison) -> bool:
     if here.n == 0 or here.n_seen <= rules.warm_up:
         return False
     for j in range(here.n):
-        if rules.pairwise:
-            if beside.similarities[j] > 0.0:
-                return False
-        elif beside.distances[j] <= here.cutoff:
+        alike = beside.similarities[j] > 0.0 if rules.graded else beside.distances[j] <= here.cutoff
+        if alike:
             return False
     return True

@@ -8,7 +8,7 @@ from labelwalk.kernels.compiled import compiled
 from labelwalk.kernels.cover import Vertices
 from labelwalk.kernels.progress import Rules
 from labelwalk.kernels.system import STEPS, UNIT_ROUNDOFF, System
-from labelwalk.kernels.verdict import Answers, overflow, two_best, write_answer
+from labelwalk.kernels.verdict import Answers, write_answer
 
 
 @compiled
@@ -36,7 +36,7 @@ def extend(
         answers.outlier[row] = True
         return
     total = rules.sink * (here.mu if rules.label_weight > 0.0 else 1.0)
-    error = 0.0
+    error, reached = 0.0, False
     for c in range(values.shape[0]):
         values[c] = 0.0
     for j in range(here.n):
@@ -44,13 +44,13 @@ def extend(
             flow = beside.similarities[j] * system.v[j]
             total += flow
             error += flow * errors[j]
+            reached = reached or system.lit[system.component[j]]
             for c in range(values.shape[0]):
                 values[c] += flow * system.f[STEPS + 1 + c, j]
     for c in range(values.shape[0]):
         values[c] /= total
-    _, best, _ = two_best(values)
-    error = error / total + overflow(values, best) + 2.0 * here.n * UNIT_ROUNDOFF
-    write_answer(answers, row, values, min(1.0, error) if best > 0.0 else 0.0)
+    rounding = 2.0 * (here.n + 8) * UNIT_ROUNDOFF
+    write_answer(answers, row, values, error / total + rounding if reached else 0.0)
 
 
 @compiled

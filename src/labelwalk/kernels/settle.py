@@ -16,7 +16,7 @@ import numpy as np
 from labelwalk.arrays import Floats
 from labelwalk.kernels.compiled import compiled
 from labelwalk.kernels.system import DENSE, STEPS, UNIT_ROUNDOFF, System, push
-from labelwalk.kernels.verdict import overflow, two_best
+from labelwalk.kernels.verdict import excess_each, two_best
 
 OVERRELAXATION = 1.4  # 25 to 35 % fewer relaxations than 1 on slowly mixing graphs
 SHORT = 0.5  # steps are relaxed where they fall this far short of their equation,
@@ -54,14 +54,12 @@ def error_per_step(system: System, worst: float, short: float, most_steps: float
 
 
 @compiled
-def bound_at(system: System, n: int, i: int) -> float:
+def error_at(system: System, n: int, i: int) -> float:
     """Return the proven error of vertex i as it stands, at most 1."""
     if system.clamped[i] or not system.lit[system.component[i]]:
         return 0.0
     worst, short, most_steps = survey(system, n, system.component[i])
-    _, best, _ = two_best(system.f[STEPS + 1 :, i])
-    error = error_per_step(system, worst, short, most_steps) * system.f[STEPS, i]
-    return min(1.0, error + overflow(system.f[STEPS + 1 :, i], best))
+    return min(1.0, error_per_step(system, worst, short, most_steps) * system.f[STEPS, i])
 
 
 @compiled
@@ -95,11 +93,12 @@ def sweep(system: System, n: int, component: int, level: float) -> int:
 
 @compiled
 def settle(system: System, n: int, i: int, tolerance: float, budget: float) -> float:
-    """Relax until the error of vertex i is proven small and return the bound, or UNPROVEN.
+    """Relax until the error of vertex i is proven small and return the proof, or UNPROVEN.
 
-    Small means at most `tolerance`, and, where the two best classes are closer than twice the
-    bound, small enough to tell them apart or at most a hundredth of `tolerance`. It stays unproven
-    where that costs more than `budget` multiplications, or where rounding forbids it.
+    Small means that the answer's bound (see `excess_each`) is at most `tolerance`, and, where the
+    two best classes are closer than twice that, small enough to tell them apart or at most a
+    hundredth of `tolerance`. It stays unproven where that costs more than `budget`
+    multiplications, or where rounding forbids it.
     """
     component = system.component[i]
     if system.clamped[i] or not system.lit[component]:
@@ -107,16 +106,16 @@ def settle(system: System, n: int, i: int, tolerance: float, budget: float) -> f
     values, work = system.f[STEPS + 1 :, i], 0.0
     while True:
         worst, short, most_steps = survey(system, n, component)
-        per_step = error_per_step(system, worst, short, most_steps)
-        error = per_step * system.f[STEPS, i]
+        error = error_per_step(system, worst, short, most_steps) * system.f[STEPS, i]
+        cut = excess_each(values)
         _, best, second = two_best(values)
-        excess = overflow(values, best)
+        margin = best - max(second, cut)
         goal = tolerance
-        if best - second <= 2.0 * (error + excess):
-            goal = min(tolerance, max(CLOSE * tolerance, 0.45 * (best - second)))
-        if error + excess <= goal:
-            return error + excess
-        share = error / (error + excess) if error < np.inf else 1.0
+        if margin <= 2.0 * (error + cut):
+            goal = min(tolerance, max(CLOSE * tolerance, 0.45 * margin))
+        if error + cut <= goal:
+            return error
+        share = error / (error + cut) if error < np.inf else 1.0
         level = 0.9 * (1.0 - min(short, SHORT)) * share * goal / system.f[STEPS, i]
         level -= system.drift[0]
         if level <= 0.0 or work > budget:

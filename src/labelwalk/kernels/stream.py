@@ -12,7 +12,7 @@ from labelwalk.kernels.comparison import Comparison, distances_to, gaussian, is_
 from labelwalk.kernels.compiled import compiled
 from labelwalk.kernels.cover import UNLABELLED, Vertices, found, nearest, same_point
 from labelwalk.kernels.progress import ARRIVED, COMPARED, LEARNED, SOLVED, WAITING, Rules
-from labelwalk.kernels.settle import UNPROVEN, bound_at, settle
+from labelwalk.kernels.settle import UNPROVEN, error_at, settle
 from labelwalk.kernels.system import STEPS, System, attach, reweigh
 from labelwalk.kernels.verdict import Answers, write_answer
 
@@ -154,7 +154,7 @@ def feed(
             if here.n_seen >= here.measure_at_seen:
                 return row, MEASURE
         if here.stage == ARRIVED:
-            if rules.pairwise:
+            if rules.pairwise and here.n > 0:
                 return row, COMPARE
             distances_to(vertices.points, here.n, x, beside.distances)
             here.stage = COMPARED
@@ -172,13 +172,12 @@ def feed(
                 return row, event
         if label == UNLABELLED:
             if here.stage == SOLVED:
-                bound = bound_at(system, here.n, here.vertex)
+                error = error_at(system, here.n, here.vertex)
             else:
                 budget = here.n**3 / 3.0
-                bound = settle(system, here.n, here.vertex, rules.tolerance, budget)
-                if bound == UNPROVEN:
+                error = settle(system, here.n, here.vertex, rules.tolerance, budget)
+                if error == UNPROVEN:
                     return row, SOLVE
-            values = system.f[STEPS + 1 :, here.vertex]
-            write_answer(answers, row, values, bound)
+            write_answer(answers, row, system.f[STEPS + 1 :, here.vertex], error)
         here.stage = WAITING
     return rows.shape[0], DONE

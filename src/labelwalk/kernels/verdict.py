@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.kernels.compiled import compiled
 
@@ -31,28 +33,33 @@ def two_best(values: Floats) -> tuple[int, float, float]:
 
 
 @compiled
-def total_of(values: Floats) -> float:
-    """Add up in order."""
-    total = 0.0
-    for c in range(values.shape[0]):
-        total += values[c]
-    return total
+def excess_each(values: Floats) -> float:
+    """Return what to take off every value, none below zero, so that they sum to at most one.
+
+    Exact probabilities do. So where values are off by at most e, this is at most e too, and the
+    values that are left are off by at most e plus this.
+    """
+    cut = 0.0
+    while True:
+        total, above = 0.0, 0
+        for c in range(values.shape[0]):
+            if values[c] > cut:
+                total += values[c]
+                above += 1
+        if total - above * cut <= 1.0:
+            return cut
+        cut = max((total - 1.0) / above, np.nextafter(cut, 1.0))
 
 
 @compiled
-def overflow(values: Floats, best: float) -> float:
-    """Return by how much scaling values that sum to more than one moves the largest of them."""
-    total = total_of(values)
-    return best * (total - 1.0) / total if total > 1.0 else 0.0
-
-
-@compiled
-def write_answer(answers: Answers, row: int, values: Floats, bound: float) -> None:
-    """Write down an answer; `bound` already covers the scaling of values that exceed one."""
-    total = max(1.0, total_of(values))
+def write_answer(answers: Answers, row: int, values: Floats, error: float) -> None:
+    """Write down the answer that values off by at most `error` give; an error of 0 is exact."""
+    cut = excess_each(values)
+    p = answers.probabilities[row]
     for c in range(values.shape[0]):
-        answers.probabilities[row, c] = values[c] / total
-    winner, best, second = two_best(answers.probabilities[row])
+        p[c] = max(0.0, values[c] - cut)
+    winner, best, second = two_best(p)
+    bound = min(1.0, error + cut)
     answers.winner[row] = winner
     answers.bound[row] = bound
-    answers.certain[row] = best - second > 2.0 * bound or best == 0.0
+    answers.certain[row] = bound == 0.0 or best - second > 2.0 * bound
