@@ -6,7 +6,7 @@ import numpy as np
 
 from labelwalk.arrays import Floats, Record
 from labelwalk.kernels.progress import NEVER
-from labelwalk.similarity import COVER_FRACTION, Gaussian, Pairwise
+from labelwalk.similarity import COVER_FRACTION, NEIGHBOUR, Gaussian, Pairwise
 
 KEPT_WITHIN = 1.05  # a cover's bandwidth that has moved less than five percent stays
 FEWER = 8  # and is measured again when an eighth more vertices have been founded
@@ -50,11 +50,14 @@ def from_features(moments: Floats, n_seen: int) -> float:
 
 
 def from_cover(distance: Floats) -> float:
-    """Return a fixed fraction of the median distance from a vertex to its nearest other one."""
-    apart = np.where(distance > 0, distance, np.inf)
-    nearest = apart.min(axis=1, initial=np.inf)
-    nearest = nearest[np.isfinite(nearest)]
-    return COVER_FRACTION * float(np.median(nearest)) if len(nearest) else 0.0
+    """Return a fixed fraction of the median distance from a vertex to its fifth nearest one.
+
+    Vertices at distance zero are not counted. Where there are fewer, the farthest stands in.
+    """
+    others = np.sort(np.where(distance > 0, distance, np.inf), axis=1)[:, :NEIGHBOUR]
+    farthest = np.where(np.isfinite(others), others, 0.0).max(axis=1, initial=0.0)
+    farthest = farthest[farthest > 0]
+    return COVER_FRACTION * float(np.median(farthest)) if len(farthest) else 0.0
 
 
 def measure_soon(here: Record) -> None:

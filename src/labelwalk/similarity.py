@@ -13,7 +13,7 @@ from labelwalk.arrays import Floats
 OneToMany: TypeAlias = Callable[[Floats, Floats], Floats]
 """A function of one row (d,) and many rows (n, d) that returns n numbers."""
 
-COVER_FRACTION = 0.33
+COVER_FRACTION, NEIGHBOUR = 0.26, 5
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Gaussian:
     bandwidth : float, "cover" or "scale"
         σ. A number is the paper's section 5.2. "scale" is its section 5.1: σ² = p·s², with p
         features and s the mean of their standard deviations over the examples so far, measured
-        again whenever their number has doubled. "cover" is 0.33 times the median distance from a
-        vertex to its nearest other vertex, and follows the cover as it grows and coarsens.
+        again whenever their number has doubled. "cover" is 0.26 times the median distance from a
+        vertex to its fifth nearest, and follows the cover as it grows and coarsens.
     threshold : float
         ε: similarities below it are zero. An example with no similarity above it to any vertex is
         an outlier. Zero keeps all similarities and has no outliers.

@@ -1,0 +1,1098 @@
+"""Laws of the learner: what may not change an answer, and how an answer may change."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labelwalk import Gaussian, OnlineLearner, Pairwise, Verdict, Verdicts, load
+from labelwalk.arrays import Floats
+from labelwalk.decision import Label
+from tests.naive.harmonic import full_graph, hard, quantized_row_form, repeated
+
+Maker: TypeAlias = Callable[[], OnlineLearner]
+
+
+class Stream(NamedTuple):
+    """Rows in order; where `labels` holds None the row is observed, else taught."""
+
+    rows: Floats
+    labels: tuple[Label | None, ...]
+
+
+def own_distance(x: Floats, rows: Floats) -> Floats:
+    distance: Floats = np.sqrt(((rows - x) ** 2).cumsum(axis=1)[:, -1])
+    return distance
+
+
+def own_similarity(x: Floats, rows: Floats) -> Floats:
+    alike: Floats = np.exp(-0.5 * own_distance(x, rows) ** 2)
+    return np.where(alike > 0.05, alike, 0.0)
+
+
+LEARNERS: dict[str, Maker] = {
+    "paper, scale": lambda: OnlineLearner.paper(8),
+    "paper, cover": lambda: OnlineLearner.paper(8, bandwidth="cover", sink=0.01),
+    "paper, number, threshold": lambda: OnlineLearner.paper(
+        8, bandwidth=0.4, sink=0.1, threshold=0.01
+    ),
+    "paper, exact": lambda: OnlineLearner.paper(8, bandwidth=0.7, tolerance=0.0),
+    "default": lambda: OnlineLearner(10),
+    "default, scale": lambda: OnlineLearner(10, similarity=Gaussian("scale", threshold=0.3)),
+    "default, number": lambda: OnlineLearner(10, similarity=Gaussian(0.5, threshold=0.01)),
+    "default, exact": lambda: OnlineLearner(10, tolerance=0.0),
+    "default, everything kept": lambda: OnlineLearner(None, sink=0.1),
+    "just-enough, absorb, few labels": lambda: OnlineLearner(
+        10, labelled="absorb", labels_per_class=2, growth=2.0
+    ),
+    "doubling, pure, doubtful": lambda: OnlineLearner(
+        10, coarsening="doubling", sink=0.05, abstain_below=0.6
+    ),
+    "own distance": lambda: OnlineLearner(10, similarity=Gaussian(distance=own_distance)),
+    "own similarity": lambda: OnlineLearner(10, similarity=Pairwise(own_similarity)),
+}
+PROFILES: dict[str, Maker] = {name: LEARNERS[name] for name in ("paper, scale", "default")}
+BUILT_IN: dict[str, Maker] = {
+    name: make for name, make in LEARNERS.items() if not name.startswith("own")
+}
+
+every_learner = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())
+both_profiles = pytest.mark.parametrize("make", PROFILES.values(), ids=PROFILES.keys())
+learners = st.sampled_from(sorted(LEARNERS)).map(LEARNERS.__getitem__)
+
+
+def made_stream(seed: int, n: int, d: int, *, grid: bool, taught: float, classes: int) -> Stream:
+    """Clusters that drift apart, or points of a small grid with many twins and ties."""
+    rng = np.random.default_rng(seed)
+    if grid:
+        rows = rng.integers(-3, 4, size=(n, d)) / 2.0
+    else:
+        centres = rng.normal(scale=2.0, size=(4, d))
+        rows = centres[rng.integers(0, 4, n)] + rng.normal(scale=0.4, size=(n, d))
+        rows *= np.linspace(1.0, 3.0, n)[:, None]
+    names: list[Label] = ["a", 7, "c"]
+    picks = np.where(rng.random(n) < taught, rng.integers(0, classes, n), -1)
+    return Stream(rows, tuple(None if pick < 0 else names[pick] for pick in picks))
+
+
+@st.composite
+def streams(draw: st.DrawFn, most: int = 90) -> Stream:
+    return made_stream(
+        draw(st.integers(0, 2**32 - 1)),
+        draw(st.integers(1, most)),
+        draw(st.integers(1, 4)),
+        grid=draw(st.booleans()),
+        taught=draw(st.sampled_from([0.0, 0.05, 0.2, 1.0])),
+        classes=draw(st.integers(1, 3)),
+    )
+
+
+def chunks(stream: Stream, cuts: Iterable[int]) -> Iterator[Stream]:
+    """Pieces between cuts, and where taught and observed rows meet."""
+    places = {0, len(stream.rows), *cuts}
+    for i, (before, after) in enumerate(pairwise(stream.labels), 1):
+        if (before is None) != (after is None):
+            places.add(i)
+    for start, stop in pairwise(sorted(places)):
+        yield Stream(stream.rows[start:stop], stream.labels[start:stop])
+
+
+def every(size: int, stream: Stream) -> range:
+    return range(0, len(stream.rows), size)
+
+
+def facts(verdict: Verdict) -> tuple[Any, ...]:
+    """All of a verdict, to the last bit."""
+    return (
+        verdict.label,
+        verdict.confidence.hex(),
+        verdict.probabilities.tobytes(),
+        verdict.outlier,
+        verdict.bound.hex(),
+        verdict.certain,
+    )
+
+
+def fed(learner: OnlineLearner, stream: Stream, cuts: Iterable[int] = ()) -> list[Verdict]:
+    """Feed a stream; a chunk of one row goes in as a single row."""
+    verdicts: list[Verdict] = []
+    for rows, labels in chunks(stream, cuts):
+        if labels[0] is not None:
+            learner.teach(rows, [label for label in labels if label is not None])
+        elif len(rows) == 1:
+            verdicts.append(learner.observe(rows[0]))
+        else:
+            verdicts.extend(learner.observe(rows))
+    return verdicts
+
+
+def outcome(learner: OnlineLearner, stream: Stream, cuts: Iterable[int] = ()) -> tuple[Any, ...]:
+    """The state and all answers, to the last bit."""
+    return tuple(facts(verdict) for verdict in fed(learner, stream, cuts)), learner.digest()
+
+
+def own_graph(learner: OnlineLearner) -> tuple[Floats, list[int], Floats, Floats, Floats]:
+    """Similarities, labelled vertices, their one-hot rows, weights and sinks as they stand."""
+    n, system = learner.n_vertices, learner._engine.now.system
+    table = learner.vertices
+    labelled = [i for i in range(n) if table.label[i] is not None]
+    return (
+        system.w[:n, :n].copy(),
+        labelled,
+        table.probabilities[labelled],
+        table.weight,
+        system.g[:n].copy(),
+    )
+
+
+def exact_solution(learner: OnlineLearner) -> Floats:
+    """The harmonic solution of the learner's own graph, by the twin; 0 where no label is near."""
+    w, labelled, targets, weights, sinks = own_graph(learner)
+    if not labelled:
+        return np.zeros((learner.n_vertices, len(learner.classes)))
+    return quantized_row_form(w, weights, labelled, targets, sinks)
+
+
+class TestChunks:
+    @every_learner
+    @pytest.mark.parametrize("grid", [False, True], ids=["clusters", "grid"])
+    def test_chunks_of_1_7_and_1000_give_the_same_bytes(self, make: Maker, grid: bool) -> None:
+        stream = made_stream(5, 260, 3, grid=grid, taught=0.04, classes=3)
+        learner = make()
+        whole = outcome(learner, stream, every(1000, stream))
+        assert learner.settings.n_centroids is None or learner.radius > 0.0, "never coarsened"
+        assert outcome(make(), stream, every(1, stream)) == whole
+        assert outcome(make(), stream, every(7, stream)) == whole
+
+    @pytest.mark.slow
+    @both_profiles
+    def test_a_longer_stream_cut_at_every_1_7_and_1000(self, make: Maker) -> None:
+        stream = made_stream(6, 3500, 5, grid=False, taught=0.001, classes=3)
+        first, second, third = (
+            outcome(make(), stream, every(size, stream)) for size in (1, 7, 1000)
+        )
+        assert first == second == third
+
+    @given(learners, streams(), st.data())
+    def test_any_cuts_give_the_same_bytes(
+        self, make: Maker, stream: Stream, data: st.DataObject
+    ) -> None:
+        cuts = data.draw(st.sets(st.integers(0, len(stream.rows)), max_size=20))
+        assert outcome(make(), stream, cuts) == outcome(make(), stream)
+
+    @given(learners, streams(), st.data())
+    def test_predicting_in_between_changes_nothing(
+        self, make: Maker, stream: Stream, data: st.DataObject
+    ) -> None:
+        cuts = data.draw(st.sets(st.integers(0, len(stream.rows)), max_size=5))
+        curious = make()
+        verdicts = []
+        for chunk in chunks(stream, cuts):
+            curious.predict(chunk.rows)
+            _ = curious.certificate, curious.distortion, curious.vertices, curious.digest()
+            verdicts += [facts(verdict) for verdict in fed(curious, chunk)]
+        assert (tuple(verdicts), curious.digest()) == outcome(make(), stream)
+
+    @every_learner
+    def test_prediction_does_not_depend_on_its_chunks(self, make: Maker) -> None:
+        stream = made_stream(8, 120, 2, grid=False, taught=0.1, classes=3)
+        learner = make()
+        fed(learner, stream)
+        many = [facts(verdict) for verdict in learner.predict(stream.rows)]
+        assert many == [facts(learner.predict(row)) for row in stream.rows]
+
+    @given(learners, streams(), st.data())
+    def test_memory_order_and_type_of_the_rows_do_not_matter(
+        self, make: Maker, stream: Stream, data: st.DataObject
+    ) -> None:
+        rows = np.round(stream.rows, 1).astype(np.float32).astype(np.float64)
+        plain = Stream(rows, stream.labels)
+        form = data.draw(st.sampled_from(["fortran", "sliced", "float32", "list", "big-endian"]))
+        other: Any = {
+            "fortran": np.asfortranarray(rows),
+            "sliced": np.repeat(rows, 2, axis=1)[:, ::2],
+            "float32": rows.astype(np.float32),
+            "list": rows.tolist(),
+            "big-endian": rows.astype(">f8"),
+        }[form]
+        assert outcome(make(), Stream(other, stream.labels)) == outcome(make(), plain)
+
+    def test_rows_are_left_alone_and_not_held(self) -> None:
+        stream = made_stream(9, 50, 2, grid=False, taught=0.1, classes=2)
+        mine = stream.rows.copy()
+        learner = OnlineLearner(5)
+        fed(learner, Stream(mine, stream.labels))
+        np.testing.assert_array_equal(mine, stream.rows)
+        before = learner.digest()
+        mine[:] = 1e9
+        assert learner.digest() == before
+
+
+@st.composite
+def multiplicities(draw: st.DrawFn) -> tuple[Floats, list[int], int]:
+    """Distinct points, how often each appears, and how many of them are labelled."""
+    n = draw(st.integers(2, 7))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    counts = draw(st.lists(st.integers(1, 6), min_size=n, max_size=n))
+    return rng.normal(size=(n, 2)), counts, draw(st.integers(1, n - 1))
+
+
+def gaussians(points: Floats, sigma: float) -> Floats:
+    gaps = points[:, None] - points[None]
+    alike: Floats = np.exp(-(gaps**2).sum(axis=2) / (2 * sigma**2))
+    return alike
+
+
+def shuffled_copies(counts: Sequence[int], seed: int = 3) -> list[int]:
+    order = np.repeat(np.arange(len(counts)), counts)
+    np.random.default_rng(seed).shuffle(order)
+    return [int(i) for i in order]
+
+
+class TestMultiplicity:
+    @given(multiplicities(), st.sampled_from([0.01, 0.1, 1.0]))
+    def test_n_copies_weigh_n_in_paper_mode(
+        self, drawn: tuple[Floats, list[int], int], sink: float
+    ) -> None:
+        """The learner on copies = the full graph with a vertex for every copy (Proposition 1)."""
+        points, counts, n_labelled = drawn
+        learner = OnlineLearner.paper(50, bandwidth=0.8, sink=sink, tolerance=0.0)
+        for i in range(n_labelled):
+            learner.teach([points[i]] * counts[i], [f"class {i % 2}"] * counts[i])
+        for i in shuffled_copies(counts):
+            if i >= n_labelled:
+                learner.observe(points[i])
+        codes = [i % 2 if i < n_labelled else -1 for i in range(len(points))]
+        copies = [code for code, count in zip(codes, counts, strict=True) for _ in range(count)]
+        n_classes = min(2, n_labelled)
+        full = full_graph(repeated(gaussians(points, 0.8), counts), copies, sink, n_classes)
+        last_copy = np.cumsum(counts) - 1
+        table = learner.vertices
+        for point, count, f in zip(table.points, table.count, table.probabilities, strict=True):
+            i = int(np.flatnonzero((points == point).all(axis=1))[0])
+            assert count == counts[i]
+            np.testing.assert_allclose(f, full[last_copy[i]], atol=1e-9)
+
+    @given(multiplicities(), st.sampled_from([0.01, 0.1, 1.0]))
+    def test_n_copies_weigh_n_outside_paper_mode(
+        self, drawn: tuple[Floats, list[int], int], sink: float
+    ) -> None:
+        """Unlabelled copies add up; however often a label is repeated, it weighs 3 means."""
+        points, counts, n_labelled = drawn
+        similarity = Gaussian(0.8, threshold=0.0)
+        learner = OnlineLearner(50, similarity=similarity, sink=sink, tolerance=0.0)
+        for i in range(n_labelled):
+            learner.teach([points[i]] * counts[i], [f"class {i % 2}"] * counts[i])
+        order = [i for i in shuffled_copies(counts) if i >= n_labelled]
+        learner.observe(points[order])
+        table = learner.vertices
+        rows = [int(np.flatnonzero((points == point).all(axis=1))[0]) for point in table.points]
+        mean = np.mean(counts[n_labelled:])
+        mu = table.weight[0] / 3.0
+        assert mu == pytest.approx(mean, rel=0.0501)
+        weights = np.array([3.0 * mu if i < n_labelled else counts[i] for i in rows])
+        np.testing.assert_allclose(table.weight, weights)
+        w = gaussians(points[rows], 0.8)
+        targets = np.eye(2)[[i % 2 for i in rows[:n_labelled]]][:, : min(2, n_labelled)]
+        f = quantized_row_form(w, weights, list(range(n_labelled)), targets, sink * mu)
+        np.testing.assert_allclose(table.probabilities, f, atol=1e-9)
+
+    @given(streams(), st.sampled_from([0.01, 1.0]))
+    def test_the_state_is_the_exact_solution_on_its_own_graph(
+        self, stream: Stream, sink: float
+    ) -> None:
+        """With tolerance 0, coarsening and all, the answers are those of the twin."""
+        for learner in (
+            OnlineLearner(6, similarity=Gaussian(0.9), sink=sink, tolerance=0.0),
+            OnlineLearner.paper(6, bandwidth=0.9, sink=sink, tolerance=0.0),
+        ):
+            for chunk in chunks(stream, every(1, stream)):
+                for verdict in fed(learner, chunk):
+                    at = int(learner._engine.now.here.vertex)
+                    if verdict.outlier:
+                        continue
+                    exact = exact_solution(learner)[at]
+                    np.testing.assert_allclose(verdict.probabilities, exact, atol=1e-9)
+                    assert verdict.bound <= 1e-6
+
+
+class TestScale:
+    @given(st.sampled_from(sorted(BUILT_IN)), streams(), st.integers(-60, 60))
+    def test_a_power_of_two_changes_nothing_but_scale(
+        self, name: str, stream: Stream, power: int
+    ) -> None:
+        factor = 2.0**power
+        one, other = BUILT_IN[name](), rescaled(BUILT_IN[name](), factor)
+        verdicts = fed(one, stream)
+        scaled = fed(other, Stream(stream.rows * factor, stream.labels))
+        assert [facts(verdict) for verdict in verdicts] == [facts(verdict) for verdict in scaled]
+        mine, theirs = one.vertices, other.vertices
+        np.testing.assert_array_equal(mine.points * factor, theirs.points)
+        np.testing.assert_array_equal(mine.reach * factor, theirs.reach)
+        assert one.radius * factor == other.radius
+        assert one.bandwidth * factor == other.bandwidth
+        assert one.distortion * factor == other.distortion
+        for same in ("count", "weight", "probabilities", "label"):
+            np.testing.assert_array_equal(getattr(mine, same), getattr(theirs, same))
+        queries = stream.rows + 0.25
+        assert [facts(v) for v in one.predict(queries)] == [
+            facts(v) for v in other.predict(queries * factor)
+        ]
+
+
+def rescaled(learner: OnlineLearner, factor: float) -> OnlineLearner:
+    """The same learner, told of a bandwidth in other units."""
+    similarity = learner.settings.similarity
+    assert isinstance(similarity, Gaussian)
+    if isinstance(similarity.bandwidth, str):
+        return learner
+    wider = Gaussian(similarity.bandwidth * factor, similarity.threshold)
+    return OnlineLearner(**(learner.settings.parameters() | {"similarity": wider}))
+
+
+@st.composite
+def small_worlds(draw: st.DrawFn) -> Stream:
+    """A few points, well connected at bandwidth 1, of which at least one a class is labelled."""
+    n = draw(st.integers(3, 12))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    classes = draw(st.integers(1, 3))
+    labels: list[Label | None] = [f"class {c}" for c in range(classes)]
+    labels += [f"class {c}" if c < classes else None for c in rng.integers(0, 9, n)]
+    labels.append(None)
+    return Stream(rng.normal(size=(len(labels), 2)), tuple(labels))
+
+
+EXACT: dict[str, Callable[[float], OnlineLearner]] = {
+    "paper": lambda sink: OnlineLearner.paper(50, bandwidth=1.0, sink=sink, tolerance=0.0),
+    "default": lambda sink: OnlineLearner(
+        50, similarity=Gaussian(1.0, threshold=0.0), sink=sink, tolerance=0.0
+    ),
+    "default, coarse": lambda sink: OnlineLearner(
+        3, similarity=Gaussian(1.0, threshold=0.0), sink=sink, tolerance=0.0
+    ),
+}
+exact_learners = pytest.mark.parametrize("make", EXACT.values(), ids=EXACT.keys())
+
+
+class TestSink:
+    @exact_learners
+    @given(world=small_worlds())
+    def test_without_a_sink_it_is_the_plain_harmonic_solution(
+        self, make: Callable[[float], OnlineLearner], world: Stream
+    ) -> None:
+        learner = make(1e-12)
+        verdicts = fed(learner, world)
+        w, labelled, targets, weights, _ = own_graph(learner)
+        plain = hard(w * weights, labelled, targets, 0.0)
+        np.testing.assert_allclose(learner.vertices.probabilities, plain, atol=1e-7)
+        at = int(learner._engine.now.here.vertex)
+        np.testing.assert_allclose(verdicts[-1].probabilities, plain[at], atol=1e-7)
+        assert verdicts[-1].sink <= 1e-7
+
+    @exact_learners
+    @given(world=small_worlds())
+    def test_under_an_endless_sink_labels_are_counted_alone(
+        self, make: Callable[[float], OnlineLearner], world: Stream
+    ) -> None:
+        learner = make(1e12)
+        verdicts = fed(learner, world)
+        w, labelled, targets, weights, sinks = own_graph(learner)
+        votes = (w * weights)[:, labelled] @ targets
+        free = learner.vertices.label == None  # noqa: E711
+        solution = learner.vertices.probabilities
+        np.testing.assert_allclose((solution * sinks[:, None])[free], votes[free], rtol=1e-6)
+        if not verdicts[-1].outlier:
+            assert_elected(verdicts[-1], votes[int(learner._engine.now.here.vertex)], learner)
+        for query in world.rows + 0.3:
+            similar = gaussians(np.vstack([query, learner.vertices.points]), 1.0)[0, 1:]
+            vote = (similar * weights)[labelled] @ targets
+            assert_elected(learner.predict(query), vote, learner)
+
+    @exact_learners
+    @given(world=small_worlds(), low=st.floats(-6, 2), step=st.floats(0.01, 4))
+    def test_raising_it_lowers_every_class_probability(
+        self, make: Callable[[float], OnlineLearner], world: Stream, low: float, step: float
+    ) -> None:
+        one, other = make(10.0**low), make(10.0 ** (low + step))
+        answers, lowered = fed(one, world), fed(other, world)
+        pairs = [(a.probabilities, b.probabilities) for a, b in zip(answers, lowered, strict=True)]
+        queries = world.rows + 0.3
+        pairs.append((one.predict(queries).probabilities, other.predict(queries).probabilities))
+        free = one.vertices.label == None  # noqa: E711
+        pairs.append((one.vertices.probabilities[free], other.vertices.probabilities[free]))
+        for before, after in pairs:
+            assert (after <= before * (1 + 1e-9)).all()
+        if low >= -2 and step >= 1:
+            before, after = pairs[-1]
+            assert (after < before)[before > 0].all()
+
+    def test_no_sink_at_all_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="sink"):
+            OnlineLearner(sink=0.0)
+
+
+def assert_elected(verdict: Verdict, vote: Floats, learner: OnlineLearner) -> None:
+    ranked = np.sort(vote)[::-1]
+    if len(ranked) == 1 or ranked[0] > ranked[1] * (1 + 1e-6):
+        assert verdict.label == learner.classes[int(np.argmax(vote))]
+
+
+class TestProbabilities:
+    @given(learners, streams())
+    def test_classes_and_sink_sum_to_one_and_none_is_negative(
+        self, make: Maker, stream: Stream
+    ) -> None:
+        learner = make()
+        verdicts = fed(learner, stream) + list(learner.predict(stream.rows * 1.1))
+        for verdict in verdicts:
+            assert (verdict.probabilities >= 0.0).all()
+            assert (verdict.probabilities <= 1.0).all()
+            assert 0.0 <= verdict.sink <= 1.0
+            assert verdict.probabilities.sum() + verdict.sink == pytest.approx(1.0, abs=1e-12)
+            assert verdict.confidence == verdict.probabilities.max(initial=0.0)
+            assert 0.0 <= verdict.bound <= 1.0
+            if verdict.outlier:
+                assert verdict.label is None
+                assert verdict.confidence == 0.0
+
+    @given(
+        streams(most=40),
+        st.sampled_from([1e-6, 1e-2, 1.0]),
+        st.sampled_from([0.2, 0.05, 1e-2, 1e-4]),
+    )
+    def test_no_answer_is_further_from_the_exact_one_than_its_bound(
+        self, stream: Stream, sink: float, tolerance: float
+    ) -> None:
+        similarity = Gaussian(0.9, threshold=1e-3)
+        for learner in (
+            OnlineLearner(6, similarity=similarity, sink=sink, tolerance=tolerance),
+            OnlineLearner.paper(6, bandwidth=0.6, sink=sink, tolerance=tolerance),
+        ):
+            for chunk in chunks(stream, every(1, stream)):
+                for verdict in fed(learner, chunk):
+                    if verdict.outlier:
+                        continue
+                    exact = exact_solution(learner)[int(learner._engine.now.here.vertex)]
+                    error = np.abs(verdict.probabilities - exact).max(initial=0.0)
+                    assert error <= verdict.bound + 1e-9
+                    assert verdict.bound <= tolerance
+                    if verdict.certain and verdict.label is not None:
+                        assert exact[learner.classes.index(verdict.label)] >= exact.max() - 1e-9
+            everywhere = np.abs(learner.vertices.probabilities - exact_solution(learner))
+            assert everywhere.max(initial=0.0) <= learner.certificate + 1e-9
+
+
+def replayed(learner: OnlineLearner, rows: Floats, times: int, shuffle: bool) -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(times):
+        learner.observe(rng.permutation(rows) if shuffle else rows)
+
+
+def stationary(seed: int, n: int, classes: int, twins: bool) -> tuple[Floats, Floats, list[Label]]:
+    """Rows (some of them repeated, if twins are wanted), labelled ones among them."""
+    rng = np.random.default_rng(seed)
+    rows, taught = rng.normal(size=(n, 2)), rng.normal(size=(2 * classes, 2))
+    if twins:
+        rows = np.repeat(rows, rng.integers(1, 5, n), axis=0)
+    labels: list[Label] = [f"class {c}" for c in range(classes)]
+    return np.vstack([rows, taught]), taught, labels * 2
+
+
+def change_over_100_passes(
+    make: Maker, seed: int, n: int, *, shuffle: bool, twins: bool
+) -> tuple[float, Floats, Floats]:
+    """Largest change of a probability; the sinks after the second pass and after the 100th."""
+    rows, taught, labels = stationary(seed, n, 2, twins)
+    learner = make()
+    learner.teach(taught, labels)
+    replayed(learner, rows, 2, shuffle)
+    queries = np.vstack([rows, rows[:5] + 0.2])
+    early = learner.predict(queries)
+    replayed(learner, rows, 98, shuffle)
+    late = learner.predict(queries)
+    assert learner.n_seen == len(taught) + 100 * len(rows)
+    change = np.abs(late.probabilities - early.probabilities).max()
+    return float(change), early.sink, late.sink
+
+
+ENDLESS: dict[str, Maker] = {
+    "default": lambda: OnlineLearner(40, tolerance=1e-3),
+    "default, number": lambda: OnlineLearner(
+        40, similarity=Gaussian(0.5, threshold=0.0), sink=0.1, tolerance=1e-3
+    ),
+    "default, large sink": lambda: OnlineLearner(40, sink=1.0, tolerance=1e-3),
+    "paper's cover": lambda: OnlineLearner(
+        40, coarsening="doubling", labelled="absorb", sink=0.1, tolerance=1e-3
+    ),
+}
+
+
+class TestEndlessStreams:
+    @pytest.mark.parametrize("make", ENDLESS.values(), ids=ENDLESS.keys())
+    def test_100_replays_of_a_few_points_change_no_probability_by_more_than_two_percent(
+        self, make: Maker
+    ) -> None:
+        change, _, _ = change_over_100_passes(make, 1, 5, shuffle=False, twins=False)
+        assert change <= 0.02
+
+    @pytest.mark.slow
+    @given(
+        st.sampled_from(sorted(ENDLESS)),
+        st.integers(0, 2**32 - 1),
+        st.integers(1, 30),
+        st.booleans(),
+        st.booleans(),
+    )
+    def test_100_replays_of_any_stream_change_no_probability_by_more_than_two_percent(
+        self, name: str, seed: int, n: int, shuffle: bool, twins: bool
+    ) -> None:
+        make = ENDLESS[name]
+        change, _, _ = change_over_100_passes(make, seed, n, shuffle=shuffle, twins=twins)
+        assert change <= 0.02
+
+    def test_in_paper_mode_the_sink_dries_up(self) -> None:
+        """The contrast: with weights = counts and a constant γ, "I don't know" fades away."""
+
+        def paper() -> OnlineLearner:
+            return OnlineLearner.paper(40, bandwidth=0.5, sink=0.5, tolerance=1e-3)
+
+        change, early, late = change_over_100_passes(paper, 0, 25, shuffle=False, twins=False)
+        assert early.mean() > 0.1
+        assert late.mean() < early.mean() / 10
+        assert change > 0.1
+
+    @both_profiles
+    def test_memory_stops_growing(self, make: Maker) -> None:
+        stream = made_stream(12, 1200, 3, grid=False, taught=0.02, classes=3)
+        learner = make()
+        fed(learner, stream)
+        size = learner.nbytes
+        for _ in range(3):
+            learner.observe(stream.rows)
+            assert learner.nbytes == size
+
+
+CONTINUE = """
+import sys
+import numpy as np
+from labelwalk import load
+
+learner = load(sys.argv[1])
+print(learner.digest())
+with np.load(sys.argv[2]) as data:
+    learner.observe(data["observed"])
+    learner.teach(data["taught"], data["labels"])
+    verdicts = learner.observe(data["more"])
+print(learner.digest(), verdicts.probabilities.sum().hex())
+"""
+
+
+class TestSavedLearners:
+    @given(learners, streams(), st.data())
+    def test_a_learner_loaded_at_any_cut_goes_on_identically(
+        self, make: Maker, stream: Stream, data: st.DataObject
+    ) -> None:
+        cuts = data.draw(st.sets(st.integers(0, len(stream.rows)), max_size=4))
+        learner = make()
+        similarity = learner.settings.similarity
+        verdicts = []
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "a.labelwalk"
+            for chunk in chunks(stream, cuts):
+                learner.save(path)
+                before = learner.digest()
+                learner = load(path, similarity=similarity)
+                assert learner.digest() == before
+                verdicts += [facts(verdict) for verdict in fed(learner, chunk)]
+        untouched = make()
+        assert (tuple(verdicts), learner.digest()) == outcome(untouched, stream)
+        assert [facts(v) for v in learner.predict(stream.rows)] == [
+            facts(v) for v in untouched.predict(stream.rows)
+        ]
+
+    @every_learner
+    def test_everything_that_can_be_asked_survives(self, make: Maker, tmp_path: Path) -> None:
+        stream = made_stream(13, 200, 3, grid=False, taught=0.05, classes=3)
+        learner = make()
+        fed(learner, stream)
+        learner.save(tmp_path / "a.labelwalk")
+        back = load(tmp_path / "a.labelwalk", similarity=learner.settings.similarity)
+        assert back.settings == learner.settings
+        for name in (
+            *("classes", "n_features", "n_seen", "n_outliers", "n_vertices"),
+            *("radius", "bandwidth", "distortion", "certificate"),
+        ):
+            assert getattr(back, name) == getattr(learner, name), name
+        for name in ("points", "count", "weight", "reach", "label", "probabilities"):
+            mine, theirs = getattr(learner.vertices, name), getattr(back.vertices, name)
+            np.testing.assert_array_equal(mine, theirs)
+
+    @both_profiles
+    def test_a_fresh_process_goes_on_identically(self, make: Maker, tmp_path: Path) -> None:
+        stream = made_stream(14, 150, 3, grid=False, taught=0.1, classes=3)
+        learner = make()
+        fed(learner, stream)
+        learner.save(tmp_path / "a.labelwalk")
+        saved = learner.digest()
+        rng = np.random.default_rng(15)
+        data = {name: rng.normal(scale=4, size=(30, 3)) for name in ("observed", "taught", "more")}
+        labels = np.array(["new", "a"] * 15)
+        arrays: dict[str, Any] = {"labels": labels} | data
+        np.savez(tmp_path / "data.npz", **arrays)
+        learner.observe(data["observed"])
+        learner.teach(data["taught"], labels)
+        total = learner.observe(data["more"]).probabilities.sum().hex()
+        command = [sys.executable, "-c", CONTINUE, "a.labelwalk", "data.npz"]
+        package = str(Path(sys.modules["labelwalk"].__file__ or "").parent.parent)
+        answer = run_with_package(command, package, tmp_path)
+        assert answer.split() == [saved, learner.digest(), total]
+
+    def test_an_empty_learner_comes_back_empty(self, tmp_path: Path) -> None:
+        learner = OnlineLearner(7)
+        learner.save(tmp_path / "a.labelwalk")
+        back = load(tmp_path / "a.labelwalk")
+        assert back.digest() == learner.digest()
+        assert back.n_features is None
+        back.teach([[0.0, 1.0]], ["a"])
+        assert back.observe([0.0, 1.0]).label == "a"
+
+    @pytest.mark.parametrize("kind", [np.float32, np.float64])
+    def test_parameters_of_numpy_types_survive(self, kind: type[Any], tmp_path: Path) -> None:
+        learner = OnlineLearner(
+            np.int64(5),  # type: ignore[arg-type]
+            similarity=Gaussian(kind(0.5), threshold=kind(0.25)),
+            sink=kind(0.5),
+            growth=kind(2.0),
+            label_weight=kind(3.0),
+            labels_per_class=np.int32(4),  # type: ignore[arg-type]
+            tolerance=kind(0.125),
+            abstain_below=kind(0.5),
+        )
+        plain = OnlineLearner(
+            5,
+            similarity=Gaussian(0.5, threshold=0.25),
+            sink=0.5,
+            growth=2.0,
+            label_weight=3.0,
+            labels_per_class=4,
+            tolerance=0.125,
+            abstain_below=0.5,
+        )
+        stream = made_stream(16, 60, 2, grid=False, taught=0.2, classes=2)
+        assert outcome(learner, stream) == outcome(plain, stream)
+        learner.save(tmp_path / "a.labelwalk")
+        assert load(tmp_path / "a.labelwalk").digest() == plain.digest()
+
+
+def run_with_package(command: Sequence[str], package: str, folder: Path) -> str:
+    import os
+
+    paths = [package, os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+class TestClasses:
+    @both_profiles
+    def test_new_classes_are_welcome_at_any_time(self, make: Maker) -> None:
+        rng = np.random.default_rng(17)
+        learner = make()
+        centres = 20.0 * np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
+        for n_known, centre in enumerate(centres, 1):
+            learner.teach(centre, f"class {n_known}")
+            learner.observe(centre + rng.normal(size=(20, 2)))
+            assert learner.classes == tuple(f"class {i}" for i in range(1, n_known + 1))
+            verdict = learner.observe(centre + 0.5)
+            assert verdict.probabilities.shape == (n_known,)
+            assert learner.vertices.probabilities.shape == (learner.n_vertices, n_known)
+        for i, centre in enumerate(centres, 1):
+            assert learner.predict(centre + 0.1).label == f"class {i}"
+
+    @given(learners, streams(most=40))
+    def test_a_stream_without_labels_abstains_until_the_first_one(
+        self, make: Maker, stream: Stream
+    ) -> None:
+        learner = make()
+        unlabelled = learner.observe(stream.rows)
+        predicted = learner.predict(stream.rows)
+        for verdicts in (unlabelled, predicted):
+            assert verdicts.label.tolist() == [None] * len(stream.rows)
+            assert verdicts.probabilities.shape == (len(stream.rows), 0)
+            np.testing.assert_array_equal(verdicts.confidence, 0.0)
+            np.testing.assert_array_equal(verdicts.sink, 1.0)
+            np.testing.assert_array_equal(verdicts.bound, 0.0)
+            assert verdicts.certain.all()
+        assert learner.certificate == 0.0
+        learner.teach(stream.rows[0], "first")
+        answer = learner.observe(stream.rows[0])
+        if learner.settings.abstain_below == 0.0:
+            assert answer.label == "first"
+        assert answer.probabilities[0] > 0.0
+
+    def test_labels_of_every_type_come_back_plain(self) -> None:
+        given_labels = ["text", 3, np.int8(4), np.str_("numpy text"), np.uint64(5), -6, ""]
+        learner = OnlineLearner(20, similarity=Gaussian(0.1))
+        points = np.arange(7.0)[:, None]
+        learner.teach(points, given_labels)  # type: ignore[arg-type]
+        assert learner.classes == ("text", 3, 4, "numpy text", 5, -6, "")
+        assert [type(name) for name in learner.classes] == [str, int, int, str, int, int, str]
+        answers = learner.observe(points).label
+        assert answers.tolist() == list(learner.classes)
+        assert [type(name) for name in answers] == [type(name) for name in learner.classes]
+
+    def test_one_and_its_digit_are_two_classes(self) -> None:
+        learner = OnlineLearner()
+        learner.teach([[0.0], [1.0]], [1, "1"])
+        assert learner.classes == (1, "1")
+
+    @pytest.mark.parametrize(
+        "labels",
+        [
+            np.array(["a", "b"]),
+            np.array(["a", "b"], dtype=object),
+            ("a", "b"),
+            iter(["a", "b"]),
+            {"a": 1, "b": 2}.keys(),
+        ],
+        ids=["array", "object array", "tuple", "iterator", "keys"],
+    )
+    def test_labels_in_any_container(self, labels: Iterable[str]) -> None:
+        learner = OnlineLearner()
+        learner.teach([[0.0], [1.0]], labels)
+        assert learner.classes == ("a", "b")
+
+    @pytest.mark.parametrize("label", ["word", 12, np.int64(12), np.str_("text")], ids=repr)
+    def test_a_single_label_for_a_single_row(self, label: Label) -> None:
+        one, other = OnlineLearner(), OnlineLearner()
+        one.teach([0.0, 1.0], label)
+        other.teach([[0.0, 1.0]], [label])
+        assert one.digest() == other.digest()
+
+
+class TestVerdicts:
+    @both_profiles
+    def test_one_row_gives_a_verdict_and_many_give_verdicts(self, make: Maker) -> None:
+        learner = make()
+        learner.teach([[0.0, 0.0], [4.0, 4.0]], ["a", "b"])
+        for method in (learner.observe, learner.predict):
+            assert isinstance(method([1.0, 0.0]), Verdict)
+            assert isinstance(method(np.array([1.0, 0.0])), Verdict)
+            assert isinstance(method([[1.0, 0.0]]), Verdicts)
+            many = method([[1.0, 0.0], [3.0, 4.0]])
+            assert isinstance(many, Verdicts)
+            assert len(many) == 2
+            assert [facts(v) for v in many] == [facts(many[0]), facts(many[1])]
+            np.testing.assert_array_equal(many.sink, [many[0].sink, many[1].sink])
+
+    @given(streams(), st.floats(0.01, 1.0))
+    def test_abstain_below_abstains_exactly_there_and_changes_nothing_else(
+        self, stream: Stream, least: float
+    ) -> None:
+        bold, careful = OnlineLearner(8, sink=0.1), OnlineLearner(8, sink=0.1, abstain_below=least)
+        for cuts in ((), every(1, stream)):
+            for one, other in zip(fed(bold, stream, cuts), fed(careful, stream, cuts), strict=True):
+                assert other.label == (one.label if one.confidence >= least else None)
+                assert other.confidence == one.confidence
+                assert other.bound == one.bound
+                assert other.outlier == one.outlier
+                np.testing.assert_array_equal(other.probabilities, one.probabilities)
+                assert one.certain or not other.certain
+                assert not (other.certain and abs(one.confidence - least) <= one.bound)
+
+    def test_an_outlier_changes_nothing_but_the_counts(self) -> None:
+        learner = OnlineLearner(10, similarity=Gaussian(1.0, threshold=0.1))
+        learner.teach([0.0], "a")
+        learner.observe([[0.5], [1.0]])
+        before = learner.vertices
+        verdict = learner.observe([50.0])
+        assert verdict.outlier
+        assert (verdict.label, verdict.confidence, verdict.sink) == (None, 0.0, 1.0)
+        assert (learner.n_outliers, learner.n_seen) == (1, 4)
+        np.testing.assert_array_equal(learner.vertices.points, before.points)
+        np.testing.assert_array_equal(learner.vertices.probabilities, before.probabilities)
+
+
+def gaussian_of_width(sigma: float, threshold: float) -> Callable[[Floats, Floats], Floats]:
+    farthest = sigma * math.sqrt(-2 * math.log(threshold)) if threshold else math.inf
+
+    def similarity(x: Floats, rows: Floats) -> Floats:
+        distance = own_distance(x, rows)
+        return np.where(distance > farthest, 0.0, np.exp(-((distance / sigma) ** 2) / 2))
+
+    return similarity
+
+
+class TestFunctionsOfYourOwn:
+    @given(
+        streams(most=60),
+        st.sampled_from([0.0, 1e-3, 0.3]),
+        st.sampled_from([0.5, 1.5, "cover"]),
+    )
+    def test_the_same_distance_gives_the_same_answers(
+        self, stream: Stream, threshold: float, bandwidth: Any
+    ) -> None:
+        self.assert_alike(
+            stream,
+            Gaussian(bandwidth, threshold),
+            Gaussian(bandwidth, threshold, distance=own_distance),
+        )
+
+    @given(
+        streams(most=60),
+        st.sampled_from([0.0, 1e-3, 0.3]),
+        st.sampled_from([0.5, 1.5]),
+        st.sampled_from([None, own_distance]),
+    )
+    def test_the_same_similarity_gives_the_same_answers(
+        self, stream: Stream, threshold: float, bandwidth: float, distance: Any
+    ) -> None:
+        similarity = gaussian_of_width(bandwidth, threshold)
+        self.assert_alike(
+            stream, Gaussian(bandwidth, threshold), Pairwise(similarity, distance=distance)
+        )
+
+    def assert_alike(
+        self, stream: Stream, ours: Gaussian | Pairwise, yours: Gaussian | Pairwise
+    ) -> None:
+        one = OnlineLearner(8, similarity=ours, sink=0.1, tolerance=0.0)
+        other = OnlineLearner(8, similarity=yours, sink=0.1, tolerance=0.0)
+        answers = fed(one, stream), fed(other, stream)
+        queries = stream.rows * 1.1
+        for mine, theirs in zip(
+            [*answers[0], *one.predict(queries)],
+            [*answers[1], *other.predict(queries)],
+            strict=True,
+        ):
+            assert mine.outlier == theirs.outlier
+            np.testing.assert_allclose(mine.probabilities, theirs.probabilities, atol=1e-9)
+        for name in ("points", "count", "reach", "label"):
+            np.testing.assert_array_equal(
+                getattr(one.vertices, name), getattr(other.vertices, name)
+            )
+
+    def test_without_a_threshold_nothing_is_an_outlier(self) -> None:
+        """However far: exp(-d²/2σ²) is 0 in floating point past 39 σ."""
+        for distance in (None, own_distance):
+            similarity = Gaussian(1.0, threshold=0.0, distance=distance)
+            learner = OnlineLearner(10, similarity=similarity)
+            learner.teach([0.0], "a")
+            assert not learner.observe([100.0]).outlier
+            assert learner.n_vertices == 2
+
+    def test_a_bandwidth_still_to_be_measured_makes_no_outliers(self) -> None:
+        """150 equal examples have no bandwidth; the next one must still be let in."""
+        for distance in (None, own_distance):
+            learner = OnlineLearner(10, similarity=Gaussian(distance=distance))
+            learner.observe(np.zeros((150, 1)))
+            assert not learner.predict([1.0]).outlier
+            assert not learner.observe([1.0]).outlier
+            assert learner.n_vertices == 2
+            assert learner.bandwidth > 0.0
+
+
+class Moody:
+    """A distance that does something else on its n-th call."""
+
+    def __init__(self, mood: Callable[[Floats], Any]) -> None:
+        self.mood = mood
+        self.calls_to_go = 10**9
+
+    def __call__(self, x: Floats, rows: Floats) -> Floats:
+        self.calls_to_go -= 1
+        good = own_distance(x, rows)
+        return good if self.calls_to_go else self.mood(good)
+
+
+class TantrumError(Exception):
+    pass
+
+
+def throw(good: Floats) -> Floats:
+    raise TantrumError
+
+
+def interrupt(good: Floats) -> Floats:
+    raise KeyboardInterrupt
+
+
+MOODS: dict[str, tuple[Callable[[Floats], Any], type[BaseException]]] = {
+    "raises": (throw, TantrumError),
+    "is interrupted": (interrupt, KeyboardInterrupt),
+    "returns NaN": (lambda good: good * math.nan, ValueError),
+    "returns infinity": (lambda good: good + math.inf, ValueError),
+    "returns negative numbers": (lambda good: -1.0 - good, ValueError),
+    "returns too few": (lambda good: good[1:], ValueError),
+    "returns too many": (lambda good: np.append(good, 1.0), ValueError),
+    "returns a column": (lambda good: good[:, None], ValueError),
+    "returns one number": (lambda good: 1.0, ValueError),
+    "returns nothing": (lambda good: None, ValueError),
+    "returns text": (lambda good: ["x"] * len(good), ValueError),
+    "returns ragged lists": (lambda good: [[1.0]] + [1.0] * (len(good) - 1), ValueError),
+}
+moods = pytest.mark.parametrize(("mood", "error"), MOODS.values(), ids=MOODS.keys())
+RUBBISH = [name for name, (_, error) in MOODS.items() if error is ValueError]
+ROLES: dict[str, Callable[[Moody], Gaussian | Pairwise]] = {
+    "distance of a Gaussian": lambda f: Gaussian(distance=f),
+    "distance of a Pairwise": lambda f: Pairwise(own_similarity, distance=f),
+    "similarity": lambda f: Pairwise(f),
+}
+roles = pytest.mark.parametrize("role", ROLES.values(), ids=ROLES.keys())
+FAILURES = (2, 3, 17, 60)
+
+
+class TestFunctionsThatFail:
+    """The row that fails has never come; those before it have; the next may come."""
+
+    stream = made_stream(18, 80, 2, grid=False, taught=0.0, classes=2)
+
+    def started(self, role: Callable[[Moody], Gaussian | Pairwise], mood: Moody) -> OnlineLearner:
+        learner = OnlineLearner(12, similarity=role(mood))
+        learner.teach(self.stream.rows[:2], ["a", "b"])
+        return learner
+
+    @roles
+    @moods
+    def test_a_failing_row_is_not_learned(
+        self,
+        role: Callable[[Moody], Gaussian | Pairwise],
+        mood: Callable[[Floats], Any],
+        error: type[BaseException],
+    ) -> None:
+        rows = self.stream.rows
+        for failing in FAILURES:
+            function = Moody(mood)
+            learner, good = self.started(role, function), self.started(role, Moody(throw))
+            function.calls_to_go = failing + 1
+            with pytest.raises(error):
+                learner.observe(rows)
+            good.observe(rows[:failing])
+            assert learner.digest() == good.digest()
+            assert learner.n_seen == 2 + failing
+            rest = [facts(v) for v in learner.observe(rows[failing:])]
+            assert rest == [facts(v) for v in good.observe(rows[failing:])]
+            assert learner.digest() == good.digest()
+
+    @roles
+    @moods
+    def test_a_failing_row_is_not_taught(
+        self,
+        role: Callable[[Moody], Gaussian | Pairwise],
+        mood: Callable[[Floats], Any],
+        error: type[BaseException],
+    ) -> None:
+        rows = self.stream.rows
+        function = Moody(mood)
+        learner, good = self.started(role, function), self.started(role, Moody(throw))
+        function.calls_to_go = 3
+        with pytest.raises(error):
+            learner.teach(rows[:4], ["a", "b", "a", "b"])
+        good.teach(rows[:2], ["a", "b"])
+        assert learner.digest() == good.digest()
+
+    @roles
+    def test_a_class_is_known_once_an_example_of_it_was_learned(
+        self, role: Callable[[Moody], Gaussian | Pairwise]
+    ) -> None:
+        function = Moody(throw)
+        learner, good = self.started(role, function), self.started(role, Moody(throw))
+        function.calls_to_go = 2
+        with pytest.raises(TantrumError):
+            learner.teach(self.stream.rows[:3], ["c", "d", "e"])
+        good.teach(self.stream.rows[0], "c")
+        assert learner.classes == good.classes
+        assert learner.digest() == good.digest()
+
+    @roles
+    @moods
+    def test_a_failing_prediction_changes_nothing(
+        self,
+        role: Callable[[Moody], Gaussian | Pairwise],
+        mood: Callable[[Floats], Any],
+        error: type[BaseException],
+    ) -> None:
+        function = Moody(mood)
+        learner = self.started(role, function)
+        learner.observe(self.stream.rows)
+        before = learner.digest(), [facts(v) for v in learner.predict(self.stream.rows)]
+        function.calls_to_go = 5
+        with pytest.raises(error):
+            learner.predict(self.stream.rows)
+        after = learner.digest(), [facts(v) for v in learner.predict(self.stream.rows)]
+        assert after == before
+
+    @pytest.mark.parametrize("mood", RUBBISH)
+    def test_rubbish_is_named_and_a_repair_is_offered(self, mood: str) -> None:
+        function = Moody(MOODS[mood][0])
+        learner = self.started(ROLES["similarity"], function)
+        function.calls_to_go = 1
+        with pytest.raises(ValueError, match=r"(?s)similarity=.*check_similarity"):
+            learner.observe([0.0, 0.0])
+
+    def test_a_failure_on_the_very_first_row_leaves_an_empty_learner(self) -> None:
+        def broken(x: Floats, rows: Floats) -> Floats:
+            raise TantrumError
+
+        learner = OnlineLearner(12, similarity=Pairwise(broken))
+        before = learner.digest()
+        try:
+            learner.observe([[0.0, 1.0], [1.0, 0.0]])
+        except TantrumError:
+            assert learner.n_seen <= 1
+        if learner.n_seen == 0:
+            assert learner.digest() == before
+
+    def test_a_function_is_never_asked_about_no_rows_at_all(self) -> None:
+        """Many a library refuses an empty matrix."""
+
+        def strict(x: Floats, rows: Floats) -> Floats:
+            assert x.ndim == 1
+            assert rows.ndim == 2
+            assert len(rows) >= 1
+            return own_similarity(x, rows)
+
+        learner = OnlineLearner(12, similarity=Pairwise(strict, distance=strict_distance))
+        assert learner.predict([0.0, 1.0]).label is None
+        learner.observe([0.0, 1.0])
+        learner.teach([1.0, 1.0], "a")
+        assert learner.n_seen == 2
+
+    @given(st.integers(1, 3), st.integers(0, 2**32 - 1))
+    def test_a_function_that_scribbles_on_its_arguments_spoils_nothing(
+        self, d: int, seed: int
+    ) -> None:
+        def careless(x: Floats, rows: Floats) -> Floats:
+            distance = own_distance(x, rows)
+            for scribbled in (x, rows):
+                if scribbled.flags.writeable:
+                    scribbled[:] = -77.0
+            return distance
+
+        rows = np.random.default_rng(seed).normal(size=(30, d))
+        mine = rows.copy()
+        one = OnlineLearner(8, similarity=Gaussian(0.5, distance=own_distance))
+        other = OnlineLearner(8, similarity=Gaussian(0.5, distance=careless))
+        one.observe(rows)
+        other.observe(mine)
+        np.testing.assert_array_equal(mine, rows)
+        np.testing.assert_array_equal(one.vertices.points, other.vertices.points)
+        np.testing.assert_array_equal(one.vertices.count, other.vertices.count)
+
+
+def strict_distance(x: Floats, rows: Floats) -> Floats:
+    assert len(rows) >= 1
+    return own_distance(x, rows)
