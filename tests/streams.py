@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 from hypothesis import strategies as st
 
 from labelwalk import OnlineLearner
-from labelwalk.decision import Label
+from labelwalk.arrays import Label
 from tests.naive.kcenters import NaiveCover
 
 Point = tuple[float, ...]

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk import Gaussian, OnlineLearner, Pairwise, Verdict
-from labelwalk.arrays import Bools, Floats
-from labelwalk.decision import Label
+from labelwalk.arrays import Bools, Floats, Label
 
 Maker: TypeAlias = Callable[[int | None], OnlineLearner]
 

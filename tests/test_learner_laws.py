@@ -17,8 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk import Gaussian, OnlineLearner, Pairwise, Verdict, Verdicts, load
-from labelwalk.arrays import Floats
-from labelwalk.decision import Label
+from labelwalk.arrays import Floats, Label
 from tests.naive.harmonic import full_graph, hard, quantized_row_form, repeated
 
 Maker: TypeAlias = Callable[[], OnlineLearner]

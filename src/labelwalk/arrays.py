@@ -1,4 +1,4 @@
-"""Names for the array types that pass between the rooms."""
+"""Names for the types that pass between the rooms."""
 
 from __future__ import annotations
 
@@ -13,3 +13,6 @@ SmallInts: TypeAlias = NDArray[np.int32]
 Bools: TypeAlias = NDArray[np.bool_]
 Record: TypeAlias = Any
 """A NumPy record, or an array of one: fields are attributes, which no static type describes."""
+
+Label: TypeAlias = str | int
+"""What a class is called."""

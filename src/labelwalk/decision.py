@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwalk.arrays import Bools, Floats
+from labelwalk.arrays import Bools, Floats, Label
 from labelwalk.kernels.verdict import Answers
-
-Label: TypeAlias = str | int
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from labelwalk.arrays import Bools, Floats
-from labelwalk.decision import Label
+from labelwalk.arrays import Bools, Floats, Label
 from labelwalk.learner import OnlineLearner
 from labelwalk.rows import as_rows
 from labelwalk.similarity import Gaussian, Pairwise, euclidean

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk import modelfile, state, union
-from labelwalk.decision import Label, decide, decide_one
+from labelwalk.arrays import Label
+from labelwalk.decision import decide, decide_one
 from labelwalk.engine import Engine
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.verdict import Answers
 from labelwalk.rows import as_labels, as_rows
 from labelwalk.settings import Settings
 from labelwalk.similarity import Gaussian, Pairwise
+from labelwalk.soundness import check_sound
 from labelwalk.table import VertexTable, vertex_table
 
 
@@ -128,7 +130,7 @@ class OnlineLearner:
         """
         return cls(
             n_centroids,
-            similarity=Gaussian(bandwidth, threshold=threshold or 0.0),
+            similarity=Gaussian(bandwidth, threshold=0.0 if threshold is None else threshold),
             sink=sink,
             growth=growth,
             coarsening="doubling",
@@ -331,8 +333,9 @@ def load(
     header, arrays = modelfile.read(path)
     try:
         settings = Settings.from_description(header["settings"], similarity)
-        classes = as_labels(header["classes"], len(header["classes"]))
+        classes = as_labels(header["classes"], len(set(header["classes"])))
         now = state.from_arrays(arrays, len(classes))
+        check_sound(now, settings)
     except (KeyError, TypeError, ValueError) as error:
         raise modelfile.ModelFileError(
             f"{path} holds no learner that can be used: {error}"

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from labelwalk.arrays import Floats
-from labelwalk.decision import Label
+from labelwalk.arrays import Floats, Label
+from labelwalk.parameters import shown
 
 LARGEST = 1e150
 
@@ -48,7 +48,7 @@ def as_rows(X: ArrayLike, n_features: int | None) -> tuple[Floats, bool]:
 
 def _as_numbers(X: ArrayLike) -> Floats:
     if isinstance(X, np.ndarray) and X.dtype == np.float64:
-        return np.ascontiguousarray(X)
+        return np.asarray(X, order="C")
     try:
         given = np.asarray(X)
     except ValueError as error:
@@ -59,7 +59,7 @@ def _as_numbers(X: ArrayLike) -> Floats:
         raise ValueError(
             f"X has dtype {given.dtype}, which is not numeric. Convert or drop text columns."
         )
-    return np.ascontiguousarray(given, dtype=np.float64)
+    return np.asarray(given, dtype=np.float64, order="C")
 
 
 def _unboxed(given: np.ndarray[tuple[int, ...], np.dtype[np.object_]]) -> Floats:
@@ -67,7 +67,7 @@ def _unboxed(given: np.ndarray[tuple[int, ...], np.dtype[np.object_]]) -> Floats
         raise ValueError("X holds text, which is not numeric. Convert or drop text columns.")
     try:
         return given.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"X is not numeric: {error}. Give rows of numbers.") from None
 
 
@@ -79,7 +79,9 @@ def as_labels(labels: Label | Iterable[Label], n: int) -> list[Label]:
     ValueError
         There are not n of them, or one is neither a string nor an integer.
     """
-    one = isinstance(labels, str | int | np.integer) or not isinstance(labels, Iterable)
+    if isinstance(labels, np.ndarray) and labels.ndim == 0:
+        labels = labels[()]
+    one = isinstance(labels, str | bytes | bytearray) or not isinstance(labels, Iterable)
     given = [labels] if one else list(labels)  # type: ignore[arg-type]
     if len(given) != n:
         raise ValueError(
@@ -89,10 +91,9 @@ def as_labels(labels: Label | Iterable[Label], n: int) -> list[Label]:
 
 
 def _as_label(label: object) -> Label:
-    name = label.item() if isinstance(label, np.generic) else label
-    if isinstance(name, bool) or not isinstance(name, str | int):
-        raise ValueError(
-            f"labels holds {label!r}, which is neither a string nor an integer. "
-            "Convert it, as in str(label)."
-        )
-    return name
+    if isinstance(label, str | int | np.integer) and not isinstance(label, bool | np.timedelta64):
+        return str(label) if isinstance(label, str) else int(label)
+    raise ValueError(
+        f"labels holds {shown(label)}, which is neither a string nor an integer. "
+        "Convert it, as in str(label)."
+    )

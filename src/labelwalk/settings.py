@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from labelwalk.kernels.progress import NEVER, Rules
-from labelwalk.similarity import Gaussian, Pairwise, plain_numbers
+from labelwalk.parameters import check_choice, check_number, check_whole, plain_numbers, shown
+from labelwalk.similarity import Gaussian, Pairwise
 
 WARM_UP = 100  # examples, where the bandwidth is measured, before any can be an outlier
-SMALLEST_SINK = 1e-300
+LARGEST = 1e100  # of a parameter that is multiplied with data
 
 
 @dataclass(frozen=True)
@@ -30,21 +30,22 @@ class Settings:
 
     def __post_init__(self) -> None:
         plain_numbers(self)
-        _whole("n_centroids", self.n_centroids, "None to keep every distinct example", none=True)
-        _whole("labels_per_class", self.labels_per_class, "64")
+        if self.n_centroids is not None:
+            check_whole("n_centroids", self.n_centroids, "500, or None to keep all examples")
         if not isinstance(self.similarity, Gaussian | Pairwise):
             raise ValueError(
-                f"similarity={self.similarity!r} is not a Gaussian or Pairwise. "
+                f"similarity={shown(self.similarity)} is not a Gaussian or Pairwise. "
                 "Wrap a function of your own as Pairwise(similarity=function)."
             )
-        _choice("coarsening", self.coarsening, ("just-enough", "doubling"))
-        _choice("labelled", self.labelled, ("pure", "absorb"))
-        _number("sink", self.sink, SMALLEST_SINK, math.inf, "a small one such as 1e-4")
-        _number("growth", self.growth, 1, math.inf, "the paper's 1.5", above=True)
+        check_number("sink", self.sink, 1e-300, LARGEST, "a small one such as 1e-4")
+        check_number("growth", self.growth, 1, LARGEST, "the paper's 1.5", above=True)
+        check_choice("coarsening", self.coarsening, ("just-enough", "doubling"))
+        check_choice("labelled", self.labelled, ("pure", "absorb"))
         if self.label_weight is not None:
-            _number("label_weight", self.label_weight, 0, math.inf, "3, or None", above=True)
-        _number("tolerance", self.tolerance, 0, 1, "0.01, or 0 to solve exactly at each step")
-        _number("abstain_below", self.abstain_below, 0, 1, "0 never to abstain for doubt")
+            check_number("label_weight", self.label_weight, 1 / LARGEST, LARGEST, "3, or None")
+        check_whole("labels_per_class", self.labels_per_class, "64")
+        check_number("tolerance", self.tolerance, 0, 1, "0.01, or 0 to solve exactly at each step")
+        check_number("abstain_below", self.abstain_below, 0, 1, "0 never to abstain for doubt")
 
     @property
     def measures_bandwidth(self) -> bool:
@@ -105,29 +106,3 @@ class Settings:
 
 def _name_of(function: object) -> str:
     return str(getattr(function, "__qualname__", type(function).__qualname__))
-
-
-def _choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name}={value!r} is unknown. Choose one of {', '.join(choices)}.")
-
-
-def _whole(name: str, value: object, repair: str, *, none: bool = False) -> None:
-    if none and value is None:
-        return
-    whole = isinstance(value, int) or hasattr(value, "__index__")
-    if isinstance(value, bool) or not whole or int(value) < 1:  # type: ignore[call-overload]
-        raise ValueError(f"{name}={value!r} is not a whole number >= 1. Try {repair}.")
-
-
-def _number(
-    name: str, value: object, low: float, high: float, repair: str, *, above: bool = False
-) -> None:
-    try:
-        number = float(value) if not isinstance(value, bool | str) else math.nan  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        number = math.nan
-    inside = low < number if above else low <= number
-    if not (inside and number <= high and math.isfinite(number)):
-        wanted = f"a number > {low}" if above else f"a number from {low} to {high}"
-        raise ValueError(f"{name}={value!r} is not {wanted}. Try {repair}.")

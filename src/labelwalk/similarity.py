@@ -9,11 +9,13 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from labelwalk.arrays import Floats
+from labelwalk.parameters import check_function, check_number, is_number, plain_numbers, shown
 
 OneToMany: TypeAlias = Callable[[Floats, Floats], Floats]
 """A function of one row (d,) and many rows (n, d) that returns n numbers."""
 
 COVER_FRACTION, NEIGHBOUR = 0.26, 5
+LARGEST_THRESHOLD = 1 - 1e-9  # at 1 nothing would be similar to anything
 
 
 @dataclass(frozen=True)
@@ -46,17 +48,17 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         plain_numbers(self)
-        if self.bandwidth not in ("cover", "scale") and not is_positive(self.bandwidth):
+        named = isinstance(self.bandwidth, str) and self.bandwidth in ("cover", "scale")
+        if not named and not (is_number(self.bandwidth) and float(self.bandwidth) > 0):
             raise ValueError(
-                f"bandwidth={self.bandwidth!r} is not a positive number, 'cover' or 'scale'. "
+                f"bandwidth={shown(self.bandwidth)} is not a positive number, 'cover' or 'scale'. "
                 "Try bandwidth='cover', which measures itself."
             )
-        if not 0 <= self.threshold < 1:
-            raise ValueError(
-                f"threshold={self.threshold!r} is not in [0, 1). It is the smallest similarity "
-                "that counts; use 0 to keep all of them."
-            )
-        if self.distance is not None and self.bandwidth == "scale":
+        check_number("threshold", self.threshold, 0, LARGEST_THRESHOLD, "0 to keep everything")
+        if self.distance is None:
+            return
+        check_function("distance", self.distance, "Try none at all: then it is Euclidean.")
+        if self.bandwidth == "scale":
             raise ValueError(
                 "bandwidth='scale' measures Euclidean features and does not fit a distance of "
                 "your own. Use bandwidth='cover' or a number in units of that distance."
@@ -90,26 +92,10 @@ class Pairwise:
     distance: OneToMany | None = None
 
     def __post_init__(self) -> None:
-        for name in ("similarity", "distance"):
-            function = getattr(self, name)
-            if not callable(function) and not (name == "distance" and function is None):
-                raise ValueError(
-                    f"{name}={function!r} is not a function of one row and many rows. "
-                    "Give one, as in Pairwise(similarity=lambda x, rows: ...)."
-                )
-
-
-def plain_numbers(settings: object) -> None:
-    """Turn NumPy scalars among the fields of a frozen dataclass into Python's own."""
-    for name, value in vars(settings).items():
-        if isinstance(value, np.generic):
-            object.__setattr__(settings, name, value.item())
-
-
-def is_positive(value: object) -> bool:
-    """Say whether this is a finite number above zero."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and bool(0 < value < np.inf)  # type: ignore[operator]
+        repair = "Give one, as in Pairwise(similarity=lambda x, rows: ...)."
+        check_function("similarity", self.similarity, repair)
+        if self.distance is not None:
+            check_function("distance", self.distance, "Try none at all: then it is Euclidean.")
 
 
 def euclidean(x: Floats, rows: Floats) -> Floats:
@@ -134,8 +120,9 @@ def compare(
     distances = _asked("distance", similarity.distance or euclidean, x, rows)
     if isinstance(similarity, Pairwise):
         return distances, _asked("similarity", similarity.similarity, x, rows)
-    ratio = np.divide(distances, sigma, out=np.full(len(rows), np.inf), where=sigma > 0)
-    alike = np.where(distances > similarity.cutoff(sigma), 0.0, np.exp(-0.5 * ratio * ratio))
+    with np.errstate(over="ignore", under="ignore"):
+        ratio = np.divide(distances, sigma, out=np.full(len(rows), np.inf), where=sigma > 0)
+        alike = np.where(distances > similarity.cutoff(sigma), 0.0, np.exp(-0.5 * ratio * ratio))
     return distances, np.where(distances == 0, 1.0, alike)
 
 
@@ -150,6 +137,6 @@ def _asked(role: str, function: OneToMany, x: Floats, rows: Floats) -> Floats:
     if values.shape != (len(rows),) or not np.all((values >= 0) & (values < np.inf)):
         raise ValueError(
             f"{role}={function!r} must return {len(rows)} finite numbers >= 0 for that many rows, "
-            f"got {returned!r}. Try labelwalk.checks.check_{role} on a few rows."
+            f"got {shown(returned)}. Try labelwalk.checks.check_{role} on a few rows."
         )
     return values

@@ -117,7 +117,7 @@ def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
         An array is missing, or its shape or type does not fit the others.
     """
     n, points = arrays.get("here.n", np.zeros(0)), arrays.get("points", np.zeros(0))
-    if n.shape != (1,) or points.ndim != 2 or points.shape[1] != n[0]:
+    if n.shape != (1,) or arrays.get("w", np.zeros(0)).shape != (int(n[0]), int(n[0])):
         raise ValueError("its arrays do not fit together")
     state = empty(int(n[0]), len(points), n_classes)
     for part in (state.vertices, state.system, state.beside):

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwalk.arrays import Floats, Ints
-from labelwalk.decision import Label
+from labelwalk.arrays import Floats, Ints, Label
 from labelwalk.state import State
 
 

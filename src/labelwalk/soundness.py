@@ -1,0 +1,58 @@
+"""What must hold of a state read from a file before it is believed.
+
+The checksum of a model file guards against damage. This guards against a file that no learner has
+written: the compiled loops trust numbers such as the label of a vertex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from labelwalk.kernels.cover import UNLABELLED
+from labelwalk.kernels.progress import WAITING
+from labelwalk.rows import LARGEST
+from labelwalk.settings import Settings
+from labelwalk.state import State
+
+
+def check_sound(state: State, settings: Settings) -> None:
+    """Raise a ValueError that names the first law the state breaks."""
+    for law, holds in _laws(state, settings):
+        if not holds:
+            raise ValueError(f"its numbers do not fit together: {law}")
+
+
+def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
+    here, vertices, system = state.here, state.vertices, state.system
+    arrays = (*vertices, *system, state.beside.moments)
+    numbers = [here.radius, here.mu, here.sigma, *system.drift]
+    finite = all(np.all(np.isfinite(array)) for array in arrays) and np.all(np.isfinite(numbers))
+    yield "all numbers are finite", bool(finite)
+    yield "a cutoff is a distance", bool(here.cutoff >= 0)
+    yield "no row is half learned", here.stage == WAITING and -1 <= here.vertex < max(state.n, 1)
+    yield "vertices have features", state.n_features > 0 or state.n == 0
+
+    free = vertices.label == UNLABELLED
+    yield "labels are classes", bool(np.all(free | (vertices.label >= 0)))
+    yield "labels are known classes", bool(np.all(vertices.label < state.n_classes))
+    yield "labelled vertices are clamped", bool(np.all(free != system.clamped))
+    yield "every vertex stands for an example", bool(np.all(vertices.examples >= 1))
+    yield "unlabelled vertices are counted", here.n_unlabelled == free.sum()
+    yield "their examples are counted", here.mass == vertices.examples[free].sum()
+    yield "outliers are examples", 0 <= here.n_outliers <= here.n_seen
+    yield "vertices were founded", here.n_founded >= state.n
+    k = settings.n_centroids
+    yield "there are at most n_centroids", k is None or here.n_unlabelled <= k
+
+    yield "points can be compared", bool(np.all(np.abs(vertices.points) <= LARGEST))
+    positive = (vertices.distance, vertices.reach, system.w, system.d, system.f, system.drift)
+    signs = all(np.all(array >= 0) for array in positive)
+    yield "lengths and probabilities are not negative", bool(signs)
+    yield "probabilities are at most 1", bool(np.all(system.f[1:] <= 1))
+    yield "radius and bandwidth are not negative", bool(here.radius >= 0 and here.sigma >= 0)
+    diagonals = np.diagonal(system.w), np.diagonal(vertices.distance)
+    yield "no vertex is its own neighbour", not any(np.any(diagonal) for diagonal in diagonals)
+    weighty = np.all(system.v > 0) and np.all(system.g > 0)
+    yield "weights and sinks are positive", bool(weighty and here.mu > 0)
