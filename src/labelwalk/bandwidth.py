@@ -54,8 +54,10 @@ def from_cover(distance: Floats) -> float:
 
     Vertices at distance zero are not counted. Where there are fewer, the farthest stands in.
     """
-    others = np.sort(np.where(distance > 0, distance, np.inf), axis=1)[:, :NEIGHBOUR]
-    farthest = np.where(np.isfinite(others), others, 0.0).max(axis=1, initial=0.0)
+    last = min(NEIGHBOUR, len(distance)) - 1
+    others = np.where(distance > 0, distance, np.inf)
+    nearest = np.partition(others, last, axis=1)[:, : last + 1] if last >= 0 else others
+    farthest = np.where(np.isfinite(nearest), nearest, 0.0).max(axis=1, initial=0.0)
     farthest = farthest[farthest > 0]
     return COVER_FRACTION * float(np.median(farthest)) if len(farthest) else 0.0
 
