@@ -10,7 +10,7 @@ from sklearn.neighbors import NearestNeighbors
 
 LABELS_PER_CLASS = 4
 NEIGHBOURS = 5
-NOISE = 1.0
+NOISE = 0.5
 
 
 class DigitStream:

@@ -7,6 +7,7 @@ thread, everything warm. All times of a line come from one run on one machine: r
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import os
 import resource
@@ -25,18 +26,39 @@ from rich.table import Table  # noqa: E402
 from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
 
 from labelwalk import Gaussian, OnlineLearner  # noqa: E402
+from labelwalk.engine import Engine  # noqa: E402
 
-SINK = 1e-3
-BANDWIDTH = {200: 7.0, 500: 6.0, 1000: 5.5}
+# Graphs on which the exact solution beats the nearest label by at least three points. Walks get
+# longer, and answers dearer, with a smaller sink or more vertices: see docs/guide/speed.md.
+BANDWIDTH = {200: 6.0, 500: 5.5, 1000: 4.5}
+SINK = {200: 1e-4, 500: 1e-3, 1000: 1e-3}
 REFERENCE_STEPS = {200: 40, 500: 12, 1000: 6}
 WARM_UP = 2_000
 WANTED_NEIGHBOURS = 20
+EXACT_ROWS = 500
+
+# What a release must reach: figure, dense or sparse, the least or the most for each k.
+AT_LEAST = {
+    ("dense", "times_naive"): {200: 50, 500: 100, 1000: 200},
+    ("dense", "times_cholesky"): {200: 10, 500: 25, 1000: 50},
+    ("dense", "over_nearest_label"): {200: 0.03, 500: 0.03, 1000: 0.03},
+    ("dense", "exact_over_nearest_label"): {200: 0.03, 500: 0.03, 1000: 0.03},
+    ("sparse", "times_naive"): {200: 100, 500: 250, 1000: 500},
+}
+AT_MOST = {
+    ("dense", "times_bare_pass"): {200: 30, 500: 30, 1000: 30},
+    ("dense", "single_over_block"): {500: 3},
+    ("dense", "mebibytes"): {500: 8},
+    ("growth", "last_over_second"): {500: 1.1},
+    ("memory", "growth"): {500: 0.02},
+    ("start", "cached_seconds"): {500: 3},
+}
 
 console = Console(width=118)
 
 
 def started(k: int, stream: DigitStream, threshold: float = 0.0) -> OnlineLearner:
-    learner = OnlineLearner(k, similarity=Gaussian(BANDWIDTH[k], threshold), sink=SINK)
+    learner = OnlineLearner(k, similarity=Gaussian(BANDWIDTH[k], threshold), sink=SINK[k])
     learner.teach(*stream.labels())
     learner.observe(stream.draw(WARM_UP)[0])
     return learner
@@ -55,10 +77,21 @@ def threshold_for(k: int, wanted: float) -> float:
     return float(w[int(wanted * n)])
 
 
+def exact_twin(learner: OnlineLearner) -> OnlineLearner:
+    """The same learner, where it stands, but solving exactly at each step."""
+    twin = OnlineLearner(**(learner.settings.parameters() | {"tolerance": 0}))
+    twin._classes = dict(learner._classes)
+    twin._engine = Engine(twin.settings, copy.deepcopy(learner._engine.now))
+    return twin
+
+
 def speed(k: int, n: int, threshold: float) -> dict[str, float]:
     stream = DigitStream()
     learner = started(k, stream, threshold)
     rows, truth = stream.draw(n)
+    some, theirs = rows[:EXACT_ROWS], truth[:EXACT_ROWS]
+    exact = float(np.mean(exact_twin(learner).observe(some).label == theirs))
+    nearest = KNeighborsClassifier(1).fit(*stream.labels())
     start = time.perf_counter()
     verdicts = learner.observe(rows)
     block = (time.perf_counter() - start) / n
@@ -68,10 +101,9 @@ def speed(k: int, n: int, threshold: float) -> dict[str, float]:
         learner.observe(x)
         singles.append(time.perf_counter() - start)
     graph = Graph(learner, BANDWIDTH[k], learner.settings.similarity.cutoff(BANDWIDTH[k]))
-    some = stream.draw(REFERENCE_STEPS[k] + 1)[0]
-    naive, cholesky = seconds_naive(graph, some), seconds_cholesky(graph, some)
+    few = stream.draw(REFERENCE_STEPS[k] + 1)[0]
+    naive, cholesky = seconds_naive(graph, few), seconds_cholesky(graph, few)
     bare = seconds_bare_pass(k, rows[:5_000])
-    nearest = KNeighborsClassifier(1).fit(*stream.labels())
     return {
         "k": k,
         "neighbours": neighbours(learner),
@@ -88,6 +120,9 @@ def speed(k: int, n: int, threshold: float) -> dict[str, float]:
         "times_bare_pass": block / bare,
         "accuracy": float(np.mean(verdicts.label == truth)),
         "nearest_label": float(nearest.score(rows, truth)),
+        "over_nearest_label": float(np.mean(verdicts.label == truth) - nearest.score(rows, truth)),
+        "exact_accuracy": exact,
+        "exact_over_nearest_label": exact - float(nearest.score(some, theirs)),
         "largest_bound": float(verdicts.bound.max()),
         "certain": float(verdicts.certain.mean()),
         "mebibytes": learner.nbytes / 2**20,
@@ -113,6 +148,8 @@ def print_speed(results: list[dict[str, float]], title: str) -> None:
         "row by row, p99 µs": ("single_p99", "{:.1f}"),
         "accuracy": ("accuracy", "{:.3f}"),
         "1-NN on the same labels": ("nearest_label", "{:.3f}"),
+        f"exact solution, first {EXACT_ROWS}": ("exact_accuracy", "{:.3f}"),
+        "… over 1-NN on those": ("exact_over_nearest_label", "{:+.3f}"),
         "largest proven bound": ("largest_bound", "{:.4f}"),
         "answers proven certain": ("certain", "{:.3f}"),
         "neighbours a vertex": ("neighbours", "{:.0f}"),
@@ -166,6 +203,25 @@ def memory(n: int) -> dict[str, float]:
     }
 
 
+def defaults(k: int, n: int) -> dict[str, float]:
+    """The same stream with nothing chosen: every parameter of the learner left as it is."""
+    stream = DigitStream()
+    learner = OnlineLearner(k)
+    learner.teach(*stream.labels())
+    learner.observe(stream.draw(WARM_UP)[0])
+    rows, truth = stream.draw(n)
+    start = time.perf_counter()
+    verdicts = learner.observe(rows)
+    block = (time.perf_counter() - start) / n
+    bare = seconds_bare_pass(k, rows[:5_000])
+    return {
+        "k": k,
+        "microseconds": 1e6 * block,
+        "times_bare_pass": block / bare,
+        "accuracy": float(np.mean(verdicts.label == truth)),
+    }
+
+
 FIRST_ANSWER = """
 import time
 start = time.perf_counter()
@@ -190,6 +246,26 @@ def first_answer() -> dict[str, float]:
     return {"first_process_seconds": runs[0], "cached_seconds": max(runs[1:])}
 
 
+def judge(figures: dict[str, object]) -> int:
+    """Say which floors hold; return how many do not."""
+    missed = 0
+    for limits, holds, sign in ((AT_LEAST, float.__ge__, "≥"), (AT_MOST, float.__le__, "≤")):
+        for (part, name), by_k in limits.items():
+            found = figures.get(part, [])
+            for figure in found if isinstance(found, list) else [found]:
+                limit = by_k.get(figure.get("k", 500))
+                if limit is None:
+                    continue
+                good = holds(float(figure[name]), float(limit))
+                missed += not good
+                mark = "[green]holds[/]" if good else "[red]MISSED[/]"
+                console.print(
+                    f"{mark}  {part}, k={figure.get('k', 500)}: {name} {figure[name]:.4g} "
+                    f"{sign} {limit}"
+                )
+    return missed
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", default=["speed", "growth", "memory", "start"],
@@ -209,6 +285,12 @@ def main() -> None:
         thresholds = {k: threshold_for(k, WANTED_NEIGHBOURS) for k in options.k}
         figures["sparse"] = [speed(k, 20_000 // scale, thresholds[k]) for k in options.k]
         print_speed(figures["sparse"], "the same learner, ε-threshold")
+        figures["defaults"] = [defaults(k, 20_000 // scale) for k in options.k]
+        for line in figures["defaults"]:
+            console.print(
+                f"all defaults, k={line['k']}: {line['microseconds']:.1f} µs, "
+                f"{line['times_bare_pass']:.1f} × the bare pass, accuracy {line['accuracy']:.3f}"
+            )
     if "growth" in options.parts:
         figures["growth"] = long = growth(200_000 // scale)
         quarters = ", ".join(f"{q:.1f}" for q in long["quarters_microseconds"])
@@ -218,9 +300,11 @@ def main() -> None:
         figures["memory"] = long = memory(1_000_000 // scale)
         console.print(f"{long['n']} examples, k=500: resident memory {long['growth']:+.2%}, "
                       f"learner's arrays {long['learner_mebibytes']:.2f} MiB")  # fmt: skip
+    missed = judge(figures)
     if options.json:
         with open(options.json, "w") as file:
             json.dump(figures, file, indent=1)
+    sys.exit(1 if missed else 0)
 
 
 if __name__ == "__main__":

@@ -366,6 +366,27 @@ class TestMerging:
         assert learner.classes == ("a", "b")
         assert_goes_on(learner, make)
 
+    def test_a_function_that_fails_while_merging_leaves_no_trace(self) -> None:
+        calls: list[int] = []
+
+        def moody(x: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
+            calls.append(1)
+            if len(calls) in doomed:
+                raise ZeroDivisionError
+            return similarity_of_mine(x, rows)
+
+        doomed: set[int] = set()
+        learner, other = (OnlineLearner(5, similarity=Pairwise(moody)) for _ in range(2))
+        learner.teach(GOOD[:2], ["a", "b"])
+        other.teach(GOOD[2:4], ["c", "d"])
+        before, doomed = learner.digest(), {len(calls) + 2}
+        with pytest.raises(ZeroDivisionError):
+            learner.merge(other)
+        assert len(learner.classes) == 2
+        assert learner.digest() == before
+        learner.merge(other)
+        assert learner.classes == ("a", "b", "c", "d")
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
@@ -544,6 +565,8 @@ FORGED_ARRAYS: dict[str, Forgery] = {
     "a negative radius": set_to("here.radius", -1.0),
     "a negative bandwidth": set_to("here.sigma", -1.0),
     "a cutoff that is no number": set_to("here.cutoff", math.nan),
+    "a bandwidth that is never measured": set_to("here.measure_at_seen", 5),
+    "residuals of other values": set_to("r", 0.3),
     "a mean of zero": set_to("here.mu", 0.0),
     "a vertex similar to itself": set_to("w", 0.5),
     "a vertex far from itself": set_to("distance", 0.5),

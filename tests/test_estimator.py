@@ -295,7 +295,17 @@ def test_always_a_class_where_the_learner_abstains() -> None:
     nearest = vertices.label[taught][gaps.argmin(axis=1)]
     assert model.predict(far).tolist() == nearest.tolist()
     probabilities = model.predict_proba(far)
-    assert np.sort(probabilities, axis=1).tolist() == [[0.0, 1.0]] * 3
+    np.testing.assert_allclose(probabilities, 0.5, atol=1e-6)
+
+
+def test_a_fit_that_is_refused_leaves_the_fitted_model_as_it_was() -> None:
+    X, y, _ = moons()
+    model = small().fit(X, y)
+    answers = model.predict(X).tolist()
+    with pytest.raises(ValueError, match="no label"):
+        model.fit(np.zeros((4, 6)), [-1] * 4)
+    assert model.n_features_in_ == 2
+    assert model.predict(X).tolist() == answers
 
 
 def test_nearest_is_measured_by_a_distance_of_your_own() -> None:

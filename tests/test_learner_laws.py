@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from labelwalk import Gaussian, OnlineLearner, Pairwise, Verdict, Verdicts, load
 from labelwalk.arrays import Floats, Label
+from labelwalk.kernels import stream
 from tests.naive.harmonic import full_graph, hard, quantized_row_form, repeated
 
 Maker: TypeAlias = Callable[[], OnlineLearner]
@@ -1095,3 +1096,46 @@ class TestFunctionsThatFail:
 def strict_distance(x: Floats, rows: Floats) -> Floats:
     assert len(rows) >= 1
     return own_distance(x, rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_replays_of_more_points_than_vertices_change_less_and_less(seed: int) -> None:
+    """Examples counted while the cover took shape are diluted, about as one over the passes."""
+    rows = np.random.default_rng(seed).normal(size=(200, 2))
+    learner = OnlineLearner(40, tolerance=1e-4)
+    learner.teach(rows[:4], ["a", "b", "c", "a"])
+    seen = []
+    for passes in (1, 9, 30, 60, 40):
+        for _ in range(passes):
+            learner.observe(rows)
+        seen.append(learner.predict(rows).probabilities)
+    after_10, after_40, after_100, after_140 = seen[1:]
+    assert np.abs(after_100 - after_10).max() <= 0.08
+    assert np.abs(after_140 - after_40).max() <= 0.02
+    assert np.abs(after_140 - after_100).max() <= 0.005
+
+
+def test_read_only_rows_are_no_new_type_to_the_compiler() -> None:
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    learner, frozen = OnlineLearner(5), OnlineLearner(5)
+    learner.observe(rows)
+    seen = len(getattr(stream.feed, "signatures", ()))
+    rows.flags.writeable = False
+    frozen.observe(rows)
+    frozen.predict(rows[0])
+    assert len(getattr(stream.feed, "signatures", ())) == seen
+    assert frozen.digest() == learner.digest()
+
+
+@pytest.mark.parametrize("abstain_below", [0.0, 0.6])
+def test_one_row_alone_is_decided_like_one_of_many(abstain_below: float) -> None:
+    rows = np.random.default_rng(0).normal(size=(40, 2)) * 3
+    learner = OnlineLearner(8, similarity=Gaussian(0.7), abstain_below=abstain_below)
+    learner.teach(rows[:3], ["a", "b", "c"])
+    learner.observe(rows)
+    many = learner.predict(np.vstack([rows, [[1e5, 1e5]]]))
+    assert any(verdict.label is None for verdict in many)
+    for row, among_many in zip([*rows, [1e5, 1e5]], many, strict=True):
+        assert facts(learner.predict(row)) == facts(among_many)
+    assert [facts(verdict) for verdict in many[3:5]] == [facts(many[3]), facts(many[4])]

@@ -176,7 +176,7 @@ def _save_picture(console: Console, result: DemoResult, wanted: Path | None) -> 
     try:
         from labelwalk.picture import draw
     except ImportError:
-        console.print('The picture needs matplotlib: pip install "labelwalk[plot]"', markup=False)
+        console.print("The picture needs matplotlib: pip install matplotlib", markup=False)
         raise typer.Exit(0 if wanted is None else 1) from None
     path = wanted or PICTURE
     with _writing(path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from labelwalk.arrays import Bools, Floats, Label
 from labelwalk.kernels.verdict import Answers
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Verdict:
     """What the learner says of one example.
 
@@ -28,7 +28,8 @@ class Verdict:
     outlier : bool
         Nothing the learner knows is similar to the example.
     bound : float
-        No probability is further than this from the exact solution on the learner's graph.
+        No class is further than this from its probability in the exact solution on the learner's
+        graph (so the sink by no more than this times the number of classes).
     certain : bool
         The exact solution is proven to give the same answer.
     """
@@ -46,7 +47,7 @@ class Verdict:
         return max(0.0, 1.0 - float(self.probabilities.sum()))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Verdicts:
     """What the learner says of many examples: the attributes of `Verdict`, as arrays."""
 
@@ -66,7 +67,19 @@ class Verdicts:
     def __len__(self) -> int:
         return len(self.bound)
 
-    def __getitem__(self, i: int) -> Verdict:
+    def __repr__(self) -> str:
+        answered = sum(label is not None for label in self.label)
+        return (
+            f"<Verdicts: {len(self)} examples, {answered} answered, {self.outlier.sum()} outliers>"
+        )
+
+    @overload
+    def __getitem__(self, i: int) -> Verdict: ...
+    @overload
+    def __getitem__(self, i: slice) -> Verdicts: ...
+    def __getitem__(self, i: int | slice) -> Verdict | Verdicts:
+        if isinstance(i, slice):
+            return Verdicts(*(getattr(self, name)[i] for name in self.__slots__))
         return Verdict(
             label=self.label[i],
             confidence=float(self.confidence[i]),

@@ -7,6 +7,7 @@ import numpy as np
 from labelwalk import bandwidth, cover, relaxation, state, union
 from labelwalk.arrays import Floats, Ints
 from labelwalk.decision import blank_answers
+from labelwalk.interrupts import held_interrupts
 from labelwalk.kernels import stream
 from labelwalk.kernels.comparison import gaussian_matrix
 from labelwalk.kernels.extension import extend, extend_rows
@@ -17,6 +18,15 @@ from labelwalk.settings import Settings
 from labelwalk.similarity import Gaussian, compare
 
 FIRST_CAPACITY = 64
+BLOCK = 10_000  # rows at most in one run of the compiled loop, which no interrupt can stop
+
+
+class RowRefusedError(Exception):
+    """A function of the user's failed on a row, and the row was left out."""
+
+    def __init__(self, reason: BaseException) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class Engine:
@@ -40,29 +50,45 @@ class Engine:
 
         Where a function of the user's raises, the rows before stay learned, with their classes.
         """
+        if self.now.here.stage != WAITING:
+            raise RuntimeError(
+                "this learner failed in the middle of an example and cannot go on. "
+                "Load it from its last file."
+            )
         n_known = self.now.n_classes
         self._make_room(n_classes)
         self._settled = None
         answers = blank_answers(len(rows), n_classes)
-        row, event = 0, stream.DONE
+        row = 0
         while row < len(rows):
-            now = self.now
-            places = (now.vertices, now.system, now.progress, self.rules, now.beside)
-            row, event = stream.feed(*places, rows, codes, row, answers)
-            if event == stream.COMPARE:
+            row, event = self._run(rows[: row + BLOCK], codes, row, answers)
+            if event != stream.DONE:
                 try:
-                    self._compare_arrived(rows[row])
-                except BaseException:
+                    with held_interrupts():
+                        row = self._finish(event, rows[: row + 1], codes, row, answers)
+                except RowRefusedError as refused:
                     self._make_room(max(n_known, 1 + int(codes[:row].max(initial=-1))))
-                    raise
-            elif event != stream.DONE:
-                self._attend(event, int(codes[row]))
+                    raise refused.reason from None
         return answers
 
-    def _attend(self, event: int, code: int) -> None:
+    def _run(self, rows: Floats, codes: Ints, row: int, answers: Answers) -> tuple[int, int]:
+        now = self.now
+        places = (now.vertices, now.system, now.progress, self.rules, now.beside)
+        return stream.feed(*places, rows, codes, row, answers)
+
+    def _finish(self, event: int, rows: Floats, codes: Ints, row: int, answers: Answers) -> int:
+        """Take the current row, the last of `rows`, all the way; return the next one."""
+        while event != stream.DONE:
+            self._attend(event, rows[row], int(codes[row]))
+            row, event = self._run(rows, codes, row, answers)
+        return row
+
+    def _attend(self, event: int, x: Floats, code: int) -> None:
         now = self.now
         if event == stream.GROW:
             self._make_room(now.n_classes)
+        elif event == stream.COMPARE:
+            self._compare_arrived(x)
         elif event == stream.MEASURE:
             self._measure()
         elif event == stream.TRIM:
@@ -89,16 +115,19 @@ class Engine:
     def _compare(self, x: Floats) -> None:
         now, n = self.now, self.now.n
         rows = np.ascontiguousarray(now.vertices.points[:, :n].T)
-        distances, similarities = compare(self.settings.similarity, x, rows, now.here.sigma)
+        distances, similarities = compare(self.settings.similarity, x, rows)
         now.beside.distances[:n] = distances
-        now.beside.similarities[:n] = similarities
+        if similarities is not None:
+            now.beside.similarities[:n] = similarities
 
     def _compare_arrived(self, x: Floats) -> None:
         here = self.now.here
-        here.stage = WAITING
-        here.n_seen -= 1
-        self._compare(x)  # a function of the user's may raise: then the row has never come
-        here.n_seen += 1
+        try:
+            self._compare(x)
+        except BaseException as reason:  # in a function of the user's: the row has never come
+            here.stage = WAITING
+            here.n_seen -= 1
+            raise RowRefusedError(reason) from None
         here.stage = COMPARED
 
     def _measure(self) -> None:
@@ -143,7 +172,7 @@ class Engine:
         system, errors = self._settled
         parts = (now.progress, self.rules, now.beside, errors)
         values = np.empty(n_classes)
-        if not self.rules.pairwise:
+        if not self.rules.own_distances:
             extend_rows(now.vertices, system, *parts, rows, values, answers)
         else:
             for row, x in enumerate(rows):
@@ -158,13 +187,13 @@ class Engine:
     def merge(self, theirs: state.State) -> None:
         """Take in the vertices of another state whose class codes are ours."""
         similarity = self.settings.similarity
-        self.now = now = union.united(self.now, theirs, similarity)
-        regrouping = cover.unite(now.vertices, now.here, self.settings, now.n_classes)
-        relaxation.keep(now.system, regrouping.kept)
+        both = union.united(self.now, theirs, similarity)  # where a function of the user's may fail
+        self.now, self._settled = both, None
+        regrouping = cover.unite(both.vertices, both.here, self.settings, both.n_classes)
+        relaxation.keep(both.system, regrouping.kept)
         if isinstance(similarity, Gaussian):
             self._measure()
             self._draw()
         self._weigh()
-        relaxation.refresh(now.system, now.n)
-        relaxation.solve_exactly(now.system, now.n)
-        self._settled = None
+        relaxation.refresh(both.system, both.n)
+        relaxation.solve_exactly(both.system, both.n)

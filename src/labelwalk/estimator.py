@@ -28,6 +28,8 @@ from labelwalk.similarity import Gaussian, Pairwise, euclidean
 Labels: TypeAlias = NDArray[Any]
 Targets: TypeAlias = ArrayLike | Sequence[object]
 
+A_HAIR = 1e-6
+
 _ALL_OR_NONE = (
     "Give all classes in the first call of partial_fit, or none at all: then they may grow."
 )
@@ -111,14 +113,8 @@ tolerance
         -------
         self
         """
-        known, labels, rows = self._read(X, y, reset=True)
-        if not len(labels):
-            raise ValueError(
-                f"y holds no label: all {len(rows)} of its entries are "
-                f"unlabeled={self.unlabeled!r}. Label at least one row, or say with unlabeled=... "
-                "what marks the others."
-            )
         learner = self._new_learner()
+        known, labels, rows = self._read(X, y, reset=True, some=True)
         learner.teach(rows[known], _names(labels))
         if not known.all():
             learner.observe(rows[~known])
@@ -184,7 +180,8 @@ tolerance
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probability of each class, provided that a walk meets a label at all.
 
-        Where none can be reached, the class of the nearest labelled vertex has probability 1.
+        Where none can be reached, nothing is known: all classes are alike, but for a hair that
+        the class of the nearest labelled vertex is ahead.
 
         Parameters
         ----------
@@ -238,15 +235,23 @@ tolerance
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(accuracy_score(labels, predicted[known], sample_weight=weight))
 
-    def _read(self, X: ArrayLike, y: Targets, *, reset: bool) -> tuple[Bools, Labels, Floats]:
+    def _read(
+        self, X: ArrayLike, y: Targets, *, reset: bool, some: bool = False
+    ) -> tuple[Bools, Labels, Floats]:
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Give a "
                 f"label for each row, and unlabeled={self.unlabeled!r} where there is none."
             )
+        known, labels = _labels(y, self.unlabeled)
+        if some and not len(labels):
+            raise ValueError(
+                f"y holds no label: all {len(known)} of its entries are "
+                f"unlabeled={self.unlabeled!r}. Label at least one row, or say with unlabeled=... "
+                "what marks the others."
+            )
         rows = validate_data(self, X, dtype=np.float64, order="C", reset=reset)
         rows, _ = as_rows(rows, None)
-        known, labels = _labels(y, self.unlabeled)
         check_consistent_length(rows, known)
         return known, labels, rows
 
@@ -297,7 +302,8 @@ tolerance
         lost = np.flatnonzero(~probabilities.any(axis=1))
         if len(lost):
             nearest = _nearest_labels(learner, rows[lost])
-            probabilities[lost, [place[name] for name in nearest]] = 1.0
+            probabilities[lost] = 1.0
+            probabilities[lost, [place[name] for name in nearest]] += A_HAIR
         normalised: Floats = probabilities / probabilities.sum(axis=1, keepdims=True)
         return normalised
 

@@ -273,14 +273,16 @@ class OnlineLearner:
                 f"other has {other.n_features} features, this learner {self.n_features}. "
                 "Only learners of the same columns can be merged."
             )
+        classes = dict(self._classes)
         for name in other.classes:
-            self._classes.setdefault(name, len(self._classes))
-        codes = np.array([self._classes[name] for name in other.classes], dtype=np.int32)
-        theirs = union.recoded(other._engine.now, codes, len(self._classes))
+            classes.setdefault(name, len(classes))
+        codes = np.array([classes[name] for name in other.classes], dtype=np.int32)
+        theirs = union.recoded(other._engine.now, codes, len(classes))
         if self.n_features is None:
             self._engine = Engine(self.settings, theirs)
         else:
             self._engine.merge(theirs)
+        self._classes = classes
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all of the learner to a file, at once or not at all."""
@@ -289,6 +291,12 @@ class OnlineLearner:
     def digest(self) -> str:
         """Return a SHA-256 of all of the learner: equal digests, equal learners."""
         return modelfile.digest(*self._contents())
+
+    def __repr__(self) -> str:
+        return (
+            f"<OnlineLearner: {self.n_seen} examples seen, {self.n_vertices} vertices, "
+            f"{len(self.classes)} classes>"
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         arrays = state.to_arrays(self._engine.now)

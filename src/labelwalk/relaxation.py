@@ -71,8 +71,7 @@ def solve_exactly(system: System, n: int) -> None:
 def proven_errors(system: System, n: int) -> Floats:
     """Return the bound on the error of each vertex as it stands."""
     errors = np.zeros(max(n, 1))
-    if n:
-        certify(system, n, errors)
+    certify(system, n, errors)
     return errors
 
 
@@ -89,7 +88,7 @@ def settled_copy(system: System, n: int, tolerance: float) -> tuple[System, Floa
         scratch=np.empty_like(system.scratch),
     )
     errors = np.zeros(max(n, 1))
-    if n and not settle_all(copy, n, 0.5 * tolerance, n**3 / 3.0, errors):
+    if not settle_all(copy, n, 0.5 * tolerance):
         solve_exactly(copy, n)
-        certify(copy, n, errors)
+    certify(copy, n, errors)
     return copy, errors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,19 +48,28 @@ def as_rows(X: ArrayLike, n_features: int | None) -> tuple[Floats, bool]:
 
 
 def _as_numbers(X: ArrayLike) -> Floats:
-    if isinstance(X, np.ndarray) and X.dtype == np.float64:
-        return np.asarray(X, order="C")
+    if type(X) is np.ndarray and X.dtype == np.float64:
+        return _writable(X)
+    if hasattr(X, "toarray"):
+        raise ValueError("X is a sparse matrix. Give X.toarray().")
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError("X has masked values. Fill them, as in X.filled(0), or drop those rows.")
     try:
         given = np.asarray(X)
     except ValueError as error:
-        raise ValueError(f"X is ragged: {error}. Give rows of one length.") from None
+        raise ValueError(f"X is ragged ({error}). Give rows of one length.") from None
     if given.dtype == object:
         given = _unboxed(given)
     if given.dtype.kind not in "fiub":
         raise ValueError(
             f"X has dtype {given.dtype}, which is not numeric. Convert or drop text columns."
         )
-    return np.asarray(given, dtype=np.float64, order="C")
+    return _writable(given)
+
+
+def _writable(given: np.ndarray[Any, Any]) -> Floats:
+    # a read-only array is another type to Numba, which would compile every loop once more
+    return np.require(given, dtype=np.float64, requirements=["C", "A", "W"])
 
 
 def _unboxed(given: np.ndarray[tuple[int, ...], np.dtype[np.object_]]) -> Floats:

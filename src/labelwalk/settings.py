@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from labelwalk.kernels.progress import NEVER, Rules
@@ -17,16 +17,16 @@ LARGEST = 1e100  # of a parameter that is multiplied with data
 class Settings:
     """Parameters of `OnlineLearner`, documented there."""
 
-    n_centroids: int | None = 500
-    similarity: Gaussian | Pairwise = field(default_factory=Gaussian)
-    sink: float = 1e-4
-    growth: float = 1.5
-    coarsening: Literal["just-enough", "doubling"] = "just-enough"
-    labelled: Literal["pure", "absorb"] = "pure"
-    label_weight: float | None = 3.0
-    labels_per_class: int = 64
-    tolerance: float = 1e-2
-    abstain_below: float = 0.0
+    n_centroids: int | None
+    similarity: Gaussian | Pairwise
+    sink: float
+    growth: float
+    coarsening: Literal["just-enough", "doubling"]
+    labelled: Literal["pure", "absorb"]
+    label_weight: float | None
+    labels_per_class: int
+    tolerance: float
+    abstain_below: float
 
     def __post_init__(self) -> None:
         plain_numbers(self)
@@ -62,8 +62,8 @@ class Settings:
             label_weight=float(self.label_weight or 0.0),
             labels_per_class=int(self.labels_per_class),
             tolerance=float(self.tolerance),
-            pairwise=graded or self.similarity.distance is not None,
-            graded=graded,
+            own_distances=graded or self.similarity.distance is not None,
+            own_similarities=graded,
             warm_up=WARM_UP if self.measures_bandwidth else 0,
         )
 

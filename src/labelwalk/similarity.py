@@ -108,22 +108,19 @@ def euclidean(x: Floats, rows: Floats) -> Floats:
 
 
 def compare(
-    similarity: Gaussian | Pairwise, x: Floats, rows: Floats, sigma: float
-) -> tuple[Floats, Floats]:
-    """Return distances and similarities of one row to many, where a function of the user's counts.
+    similarity: Gaussian | Pairwise, x: Floats, rows: Floats
+) -> tuple[Floats, Floats | None]:
+    """Return distances of one row to many, and similarities where those are the user's own.
 
     Raises
     ------
     ValueError
-        The function returned something other than one finite number >= 0 for each row.
+        A function of the user's returned something other than one number >= 0 for each row.
     """
     distances = _asked("distance", similarity.distance or euclidean, x, rows)
-    if isinstance(similarity, Pairwise):
-        return distances, _asked("similarity", similarity.similarity, x, rows)
-    with np.errstate(over="ignore", under="ignore"):
-        ratio = np.divide(distances, sigma, out=np.full(len(rows), np.inf), where=sigma > 0)
-        alike = np.where(distances > similarity.cutoff(sigma), 0.0, np.exp(-0.5 * ratio * ratio))
-    return distances, np.where(distances == 0, 1.0, alike)
+    if isinstance(similarity, Gaussian):
+        return distances, None
+    return distances, _asked("similarity", similarity.similarity, x, rows)
 
 
 def _asked(role: str, function: OneToMany, x: Floats, rows: Floats) -> Floats:
@@ -136,7 +133,7 @@ def _asked(role: str, function: OneToMany, x: Floats, rows: Floats) -> Floats:
         values = np.empty(0)
     if values.shape != (len(rows),) or not np.all((values >= 0) & (values < np.inf)):
         raise ValueError(
-            f"{role}={function!r} must return {len(rows)} finite numbers >= 0 for that many rows, "
-            f"got {shown(returned)}. Try labelwalk.checks.check_{role} on a few rows."
+            f"{role}={function!r} must return {len(rows)} finite numbers >= 0 for that many "
+            f"rows, got {shown(returned)}. Try labelwalk.checks.check_{role} on a few rows."
         )
     return values

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.kernels.progress import WAITING
+from labelwalk.kernels.progress import NEVER, WAITING
+from labelwalk.kernels.system import STEPS, System, rebuild
 from labelwalk.rows import LARGEST
 from labelwalk.settings import Settings
 from labelwalk.state import State
@@ -33,6 +34,11 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     yield "a cutoff is a distance", bool(here.cutoff >= 0)
     yield "no row is half learned", here.stage == WAITING and -1 <= here.vertex < max(state.n, 1)
     yield "vertices have features", state.n_features > 0 or state.n == 0
+    rule = getattr(settings.similarity, "bandwidth", None)
+    by_scale, by_cover = here.measure_at_seen != NEVER, here.measure_at_founded != NEVER
+    begun = state.n_features > 0
+    scheduled = (by_scale, by_cover) == (begun and rule == "scale", begun and rule == "cover")
+    yield "a bandwidth is measured where it is not given", scheduled
 
     free = vertices.label == UNLABELLED
     yield "labels are classes", bool(np.all(free | (vertices.label >= 0)))
@@ -56,3 +62,12 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     yield "no vertex is its own neighbour", not any(np.any(diagonal) for diagonal in diagonals)
     weighty = np.all(system.v > 0) and np.all(system.g > 0)
     yield "weights and sinks are positive", bool(weighty and here.mu > 0)
+    yield "residuals are those of the values", _residuals_hold(system, state.n)
+
+
+def _residuals_hold(system: System, n: int) -> bool:
+    fresh = system._replace(d=system.d.copy(), r=system.r.copy(), drift=system.drift.copy())
+    rebuild(fresh, n)
+    free, total = ~system.clamped, fresh.d + fresh.g
+    rounding = (system.drift + fresh.drift) * total * (1.0 + system.f[STEPS].max(initial=0.0))
+    return bool(np.all(np.abs(fresh.r - system.r)[:, free] <= rounding[free]))

@@ -116,8 +116,12 @@ def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
     ValueError
         An array is missing, or its shape or type does not fit the others.
     """
-    n, points = arrays.get("here.n", np.zeros(0)), arrays.get("points", np.zeros(0))
-    if n.shape != (1,) or arrays.get("w", np.zeros(0)).shape != (int(n[0]), int(n[0])):
+    nothing = np.zeros(0)
+    n, points = arrays.get("here.n", nothing), arrays.get("points", nothing)
+    square, moments = arrays.get("w", nothing), arrays.get("moments", nothing)
+    # before anything of that size is allocated
+    counted = n.shape == (1,) and n.dtype == np.int64
+    if not counted or square.shape != (n[0], n[0]) or moments.shape != (2, len(points)):
         raise ValueError("its arrays do not fit together")
     state = empty(int(n[0]), len(points), n_classes)
     for part in (state.vertices, state.system, state.beside):

@@ -24,7 +24,8 @@ def recoded(state: State, codes: SmallInts, n_classes: int) -> State:
 def united(ours: State, theirs: State, similarity: Gaussian | Pairwise) -> State:
     """Return the union, our vertices first.
 
-    The radius is the larger one; degrees and residuals are left to be rebuilt.
+    The radius is the larger one. Degrees and residuals are left to be rebuilt, and so are the
+    similarities of a Gaussian.
     """
     n, m = ours.n, theirs.n
     both = resized(ours, n + m, theirs.n_classes)
@@ -61,9 +62,11 @@ def _across(ours: State, theirs: State, similarity: Gaussian | Pairwise) -> tupl
     n, m = ours.n, theirs.n
     rows = np.ascontiguousarray(theirs.vertices.points[:, :m].T)
     distances, similarities = np.zeros((n, m)), np.zeros((n, m))
-    for i in range(n):
-        x = ours.vertices.points[:, i]
-        distances[i], similarities[i] = compare(similarity, x, rows, ours.here.sigma)
+    for i in range(n if m else 0):
+        x = np.ascontiguousarray(ours.vertices.points[:, i])
+        distances[i], own = compare(similarity, x, rows)
+        if own is not None:
+            similarities[i] = own
     return distances, similarities
 
 

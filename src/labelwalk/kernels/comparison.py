@@ -71,7 +71,11 @@ def is_outlier(here: Record, rules: Rules, beside: Comparison) -> bool:
     if here.n == 0 or here.n_seen <= rules.warm_up:
         return False
     for j in range(here.n):
-        alike = beside.similarities[j] > 0.0 if rules.graded else beside.distances[j] <= here.cutoff
+        alike = (
+            beside.similarities[j] > 0.0
+            if rules.own_similarities
+            else beside.distances[j] <= here.cutoff
+        )
         if alike:
             return False
     return True

@@ -12,14 +12,6 @@ from labelwalk.kernels.verdict import Answers, write_answer
 
 
 @compiled
-def compare(vertices: Vertices, here: Record, x: Floats, beside: Comparison) -> None:
-    """Write the distances and Gaussian similarities of `x` to every vertex."""
-    distances_to(vertices.points, here.n, x, beside.distances)
-    for j in range(here.n):
-        beside.similarities[j] = gaussian(beside.distances[j], here.sigma, here.cutoff)
-
-
-@compiled
 def extend(
     system: System,
     progress: Record,
@@ -40,8 +32,11 @@ def extend(
     for c in range(values.shape[0]):
         values[c] = 0.0
     for j in range(here.n):
-        if beside.similarities[j] > 0.0:
-            flow = beside.similarities[j] * system.v[j]
+        similar = beside.similarities[j]
+        if not rules.own_similarities:
+            similar = gaussian(beside.distances[j], here.sigma, here.cutoff)
+        if similar > 0.0:
+            flow = similar * system.v[j]
             total += flow
             error += flow * errors[j]
             reached = reached or system.lit[system.component[j]]
@@ -67,5 +62,5 @@ def extend_rows(
 ) -> None:
     """Answer many rows on a Gaussian graph."""
     for row in range(rows.shape[0]):
-        compare(vertices, progress[0], rows[row], beside)
+        distances_to(vertices.points, progress[0].n, rows[row], beside.distances)
         extend(system, progress, rules, beside, errors, values, answers, row)

@@ -41,6 +41,6 @@ class Rules(NamedTuple):
     label_weight: float  # times the mean; 0: every vertex weighs its count
     labels_per_class: int
     tolerance: float
-    pairwise: bool  # distances and similarities come from the caller,
-    graded: bool  # and the similarities are the user's own, not a Gaussian of the distances
+    own_distances: bool  # a function of the user's measures distances,
+    own_similarities: bool  # and another similarities, in place of the Gaussian of a distance
     warm_up: int  # examples before any can be an outlier

@@ -11,7 +11,7 @@ from labelwalk.arrays import Floats, Ints, Record
 from labelwalk.kernels.comparison import Comparison, distances_to, gaussian, is_outlier
 from labelwalk.kernels.compiled import compiled
 from labelwalk.kernels.cover import UNLABELLED, Vertices, found, nearest, same_point
-from labelwalk.kernels.progress import ARRIVED, COMPARED, LEARNED, SOLVED, WAITING, Rules
+from labelwalk.kernels.progress import ARRIVED, COMPARED, LEARNED, NEVER, SOLVED, WAITING, Rules
 from labelwalk.kernels.settle import UNPROVEN, error_at, settle
 from labelwalk.kernels.system import STEPS, System, attach, reweigh
 from labelwalk.kernels.verdict import Answers, write_answer
@@ -46,7 +46,7 @@ def enter(
     i = here.n
     found(vertices, i, x, beside.distances, label)
     for j in range(i):
-        if rules.pairwise:
+        if rules.own_similarities:
             system.w[i, j] = beside.similarities[j]
         else:
             system.w[i, j] = gaussian(beside.distances[j], here.sigma, here.cutoff)
@@ -148,13 +148,13 @@ def feed(
             if here.n == vertices.examples.shape[0]:
                 return row, GROW
             here.n_seen += 1
-            if not rules.pairwise:
+            if here.measure_at_seen != NEVER:
                 add_to_moments(beside.moments, here.n_seen, x)
             here.stage = ARRIVED
             if here.n_seen >= here.measure_at_seen:
                 return row, MEASURE
         if here.stage == ARRIVED:
-            if rules.pairwise and here.n > 0:
+            if rules.own_distances and here.n > 0:
                 return row, COMPARE
             distances_to(vertices.points, here.n, x, beside.distances)
             here.stage = COMPARED
@@ -174,8 +174,7 @@ def feed(
             if here.stage == SOLVED:
                 error = error_at(system, here.n, here.vertex)
             else:
-                budget = here.n**3 / 3.0
-                error = settle(system, here.n, here.vertex, rules.tolerance, budget)
+                error = settle(system, here.n, here.vertex, rules.tolerance)
                 if error == UNPROVEN:
                     return row, SOLVE
             write_answer(answers, row, system.f[STEPS + 1 :, here.vertex], error)

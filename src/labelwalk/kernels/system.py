@@ -118,7 +118,7 @@ def link(system: System, i: int, j: int) -> None:
 
 
 @compiled
-def unite(system: System, n: int, i: int, j: int) -> None:
+def join_components(system: System, n: int, i: int, j: int) -> None:
     """Make the components of vertices i and j one."""
     kept = min(system.component[i], system.component[j])
     gone = max(system.component[i], system.component[j])
@@ -153,7 +153,7 @@ def attach(system: System, i: int, weight: float, sink: float) -> None:
         if w[i, j] > 0.0:
             link(system, i, j)
             link(system, j, i)
-            unite(system, i + 1, j, i)
+            join_components(system, i + 1, j, i)
             flow = w[i, j] * v[j]
             degree += flow
             for column in range(f.shape[0]):
