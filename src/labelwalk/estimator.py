@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice, pairwise
-from typing import Any, Literal, Self, TypeAlias
+from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
-from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import (
-    assert_all_finite,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from labelwalk.arrays import Bools, Floats, Label
 from labelwalk.learner import OnlineLearner
 from labelwalk.rows import as_rows
 from labelwalk.similarity import Gaussian, Pairwise, euclidean
-
-Labels: TypeAlias = NDArray[Any]
-Targets: TypeAlias = ArrayLike | Sequence[object]
+from labelwalk.targets import (
+    ALL_OR_NONE,
+    Labels,
+    Targets,
+    few,
+    labels_of,
+    names_of,
+    refuse_another_kind,
+    refuse_strangers,
+)
 
 A_HAIR = 1e-6
-
-_ALL_OR_NONE = (
-    "Give all classes in the first call of partial_fit, or none at all: then they may grow."
-)
 
 
 class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
@@ -115,7 +111,7 @@ tolerance
         """
         learner = self._new_learner()
         known, labels, rows = self._read(X, y, reset=True, some=True)
-        learner.teach(rows[known], _names(labels))
+        learner.teach(rows[known], names_of(labels))
         if not known.all():
             learner.observe(rows[~known])
         self.learner_ = learner
@@ -147,12 +143,12 @@ tolerance
         roll = np.unique(labels) if first else self._grown(labels)
         if classes is not None:
             roll = self._given(classes, first)
-        _refuse_strangers(labels, roll)
+        refuse_strangers(labels, roll)
         if first:
             self.learner_ = self._new_learner()
             self._fixed_classes = classes is not None
         self.classes_ = roll
-        names = iter(_names(labels))
+        names = iter(names_of(labels))
         for run in _runs(known):
             if known[run.start]:
                 self.learner_.teach(rows[run], list(islice(names, run.stop - run.start)))
@@ -225,7 +221,7 @@ tolerance
         accuracy : float
         """
         predicted = self.predict(X)
-        known, labels = _labels(y, self.unlabeled)
+        known, labels = labels_of(y, self.unlabeled)
         check_consistent_length(predicted, known, sample_weight)
         if not len(labels):
             raise ValueError(
@@ -243,7 +239,7 @@ tolerance
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Give a "
                 f"label for each row, and unlabeled={self.unlabeled!r} where there is none."
             )
-        known, labels = _labels(y, self.unlabeled)
+        known, labels = labels_of(y, self.unlabeled)
         if some and not len(labels):
             raise ValueError(
                 f"y holds no label: all {len(known)} of its entries are "
@@ -265,15 +261,15 @@ tolerance
             return self.classes_
         if not len(self.classes_):
             return np.unique(labels)
-        _refuse_another_kind(labels, self.classes_)
+        refuse_another_kind(labels, self.classes_)
         return np.unique(np.concatenate([self.classes_, labels]))
 
     def _given(self, classes: Targets, first: bool) -> Labels:
-        given = np.unique(_labels(classes, self.unlabeled)[1])
+        given = np.unique(labels_of(classes, self.unlabeled)[1])
         if not first and not np.array_equal(given, self.classes_):
             raise ValueError(
-                f"classes={_few(given)} are not those of the calls before, "
-                f"{_few(self.classes_)}. {_ALL_OR_NONE}"
+                f"classes={few(given)} are not those of the calls before, "
+                f"{few(self.classes_)}. {ALL_OR_NONE}"
             )
         return given
 
@@ -295,7 +291,7 @@ tolerance
                 f"This {type(self).__name__} has seen no label yet, so it can name no class. Call "
                 "partial_fit with at least one labelled row first."
             )
-        place = {name: column for column, name in enumerate(_names(self.classes_))}
+        place = {name: column for column, name in enumerate(names_of(self.classes_))}
         probabilities = np.zeros((len(rows), len(self.classes_)))
         taught = [place[name] for name in learner.classes]
         probabilities[:, taught] = learner.predict(rows).probabilities
@@ -321,86 +317,3 @@ def _nearest_labels(learner: OnlineLearner, rows: Floats) -> list[Label]:
     labelled = np.flatnonzero([label is not None for label in vertices.label])
     points, labels = vertices.points[labelled], vertices.label[labelled]
     return [labels[np.argmin(distance(x, points))] for x in rows]
-
-
-def _labels(y: Targets, unlabeled: object) -> tuple[Bools, Labels]:
-    """Return which entries of y are labels, and those labels."""
-    given = column_or_1d(_boxed(y), warn=True)
-    known = ~_marked(given, unlabeled)
-    labels = _unboxed(given[known], unlabeled)
-    # check_classification_targets would warn of many classes on few rows: here that is normal
-    kind = type_of_target(labels) if len(labels) else "binary"
-    if kind not in ("binary", "multiclass"):
-        raise ValueError(
-            f"Unknown label type: y is {kind}. Labels are strings or whole numbers: bin a "
-            "continuous target first, as in np.digitize(y, edges)."
-        )
-    return known, labels
-
-
-def _boxed(y: Targets) -> Targets:
-    """Keep NumPy from turning the -1 in ["a", -1] into a string."""
-    if isinstance(y, list | tuple) and {isinstance(label, str) for label in y} == {True, False}:
-        return np.array(y, dtype=object)
-    return y
-
-
-def _marked(given: Labels, unlabeled: object) -> Bools:
-    if unlabeled is None:
-        return np.array([label is None or label != label for label in given], dtype=np.bool_)
-    if given.dtype.kind == "U" and not isinstance(unlabeled, str) and str(unlabeled) in given:
-        raise ValueError(
-            f"y holds the string {str(unlabeled)!r} where unlabeled={unlabeled!r}: NumPy turns "
-            "numbers among strings into strings. Make y an array of dtype=object, or say "
-            f"unlabeled={str(unlabeled)!r}, or unlabeled=None if it is a class."
-        )
-    return np.asarray(given == unlabeled, dtype=np.bool_)
-
-
-def _unboxed(labels: Labels, unlabeled: object) -> Labels:
-    """Return labels of one kind, none of them missing, and numbers as such."""
-    if labels.dtype.kind in "fO" and _marked(labels, None).any():
-        raise ValueError(
-            f"y holds missing values, but unlabeled={unlabeled!r} is what marks a row without a "
-            "label. Say unlabeled=None if missing means unlabelled."
-        )
-    if labels.dtype != object:
-        assert_all_finite(labels, input_name="y")
-        return labels
-    kinds = {isinstance(label, str) for label in labels}
-    if kinds == {True, False}:
-        raise ValueError(
-            f"y mixes strings and numbers: {_few(labels)}. Use one kind of label, as in "
-            "[str(label) for label in y], and say with unlabeled=... what marks a row without one."
-        )
-    return labels if True in kinds else np.array(labels.tolist())
-
-
-def _names(labels: Labels) -> list[Label]:
-    """Return labels as the learner takes them: plain strings and integers."""
-    return [label if isinstance(label, str) else int(label) for label in labels.tolist()]
-
-
-def _refuse_strangers(labels: Labels, classes: Labels) -> None:
-    if not len(labels):
-        return
-    _refuse_another_kind(labels, classes)
-    strangers = np.unique(labels[~np.isin(labels, classes)])
-    if len(strangers):
-        raise ValueError(
-            f"y holds {_few(strangers)}, which is not in classes={_few(classes)}. {_ALL_OR_NONE}"
-        )
-
-
-def _refuse_another_kind(labels: Labels, classes: Labels) -> None:
-    kinds = [{isinstance(name, str) for name in _names(array)} for array in (labels, classes)]
-    if kinds[0] != kinds[1]:
-        raise ValueError(
-            f"y holds {_few(np.unique(labels))}, but the classes are {_few(classes)}: strings and "
-            "numbers do not mix. Use one kind of label."
-        )
-
-
-def _few(labels: Labels) -> str:
-    shown = ", ".join(repr(label) for label in labels[:5].tolist())
-    return f"[{shown}]" if len(labels) <= 5 else f"[{shown}, ...]"

@@ -1,0 +1,27 @@
+"""The benchmark runs and says what it must; how fast it was is not for a test to judge."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CORE = Path(__file__).parent.parent / "benchmarks" / "core.py"
+
+
+@pytest.mark.slow
+def test_the_core_benchmark_reports_every_figure(tmp_path: Path) -> None:
+    written = tmp_path / "figures.json"
+    command = [sys.executable, str(CORE), "speed", "--quick", "--k", "200", "--json", str(written)]
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert outcome.returncode in (0, 1), outcome.stderr
+    figures = json.loads(written.read_text())
+    for part in ("dense", "sparse"):
+        (figure,) = figures[part]
+        assert figure["k"] == 200
+        assert figure["largest_bound"] <= 0.01
+        assert figure["exact_over_nearest_label"] >= 0.03
+    assert "times_naive" in outcome.stdout
