@@ -112,7 +112,9 @@ def merge_closest(
     gap = np.empty(n)
     left = 0
     for i in range(n):
-        mate[i], gap[i] = partner(vertices, n, i, heir, group)
+        mate[i], gap[i] = -1, np.inf
+        if group == ABSORBING or vertices.label[i] == group:
+            mate[i], gap[i] = partner(vertices, n, i, heir, group)
         left += heir[i] == i and vertices.label[i] == members
     last = -1.0
     while True:
