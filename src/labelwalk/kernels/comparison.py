@@ -11,6 +11,9 @@ from labelwalk.kernels.compiled import compiled
 from labelwalk.kernels.progress import Rules
 
 
+FADED = 39.0  # at so many bandwidths a Gaussian is zero in double precision
+
+
 class Comparison(NamedTuple):
     """Room for the current row beside every vertex, and the moments of all rows so far."""
 
@@ -49,7 +52,7 @@ def gaussian(distance: float, sigma: float, cutoff: float) -> float:
     """Return exp(-d^2 / 2 sigma^2), zero past the cutoff."""
     if distance == 0.0:
         return 1.0
-    if distance > cutoff or sigma == 0.0:
+    if distance > cutoff or sigma == 0.0 or distance / FADED > sigma:
         return 0.0
     ratio = distance / sigma
     return np.exp(-0.5 * ratio * ratio)
