@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 import labelwalk
 from labelwalk import Gaussian, ModelFileError, OnlineLearner, Pairwise, load, modelfile, state
@@ -116,6 +117,8 @@ BAD_FIRST_ROWS: dict[str, Any] = {
     "complex": np.array([[1 + 1j, 2.0]]),
     "dates": np.array([["2020-01-01", "2020-01-02"]], dtype="datetime64[D]"),
     "structured": np.zeros((1, 2), dtype=[("a", np.float64)]),
+    "a sparse matrix": csr_array(np.ones((2, 2))),
+    "masked values": np.ma.array([[1.0, 2.0]], mask=[[True, False]]),
     "a dictionary": {"a": 1.0, "b": 2.0},
     "a set": {1.0, 2.0},
     "a function": math.sin,

@@ -1139,3 +1139,17 @@ def test_one_row_alone_is_decided_like_one_of_many(abstain_below: float) -> None
     for row, among_many in zip([*rows, [1e5, 1e5]], many, strict=True):
         assert facts(learner.predict(row)) == facts(among_many)
     assert [facts(verdict) for verdict in many[3:5]] == [facts(many[3]), facts(many[4])]
+
+
+def test_learners_and_verdicts_say_what_they_are_in_one_line() -> None:
+    learner = OnlineLearner(5, similarity=Gaussian(1.0))
+    learner.teach([[0.0], [3.0]], ["a", "b"])
+    verdicts = learner.predict([[0.1], [2.9], [1e6]])
+    assert repr(learner) == "<OnlineLearner: 2 examples seen, 2 vertices, 2 classes>"
+    assert repr(verdicts) == "<Verdicts: 3 examples, 2 answered, 1 outliers>"
+
+
+def test_the_package_runs_as_a_command() -> None:
+    command = [sys.executable, "-m", "labelwalk", "--help"]
+    outcome = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "demo" in outcome.stdout
