@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol
 
 from hypothesis import strategies as st
 
-from labelwalk import OnlineLearner
+from labelwalk import Gaussian, OnlineLearner
 from labelwalk.arrays import Label
 from tests.naive.kcenters import NaiveCover
 
@@ -20,6 +20,20 @@ CLASSES: tuple[Label, ...] = ("a", "ž", 3, -1)
 growths = st.sampled_from([1.1, 1.5, 2.0, 4.0])
 coarsenings: st.SearchStrategy[Coarsening] = st.sampled_from(["just-enough", "doubling"])
 policies: st.SearchStrategy[Labelled] = st.sampled_from(["pure", "absorb"])
+
+
+PLAIN: dict[str, Any] = {
+    "weight_cap": None,
+    "representative": "founder",
+    "readout": "vertex",
+    "unreached": "abstain",
+    "quarantine": None,
+}
+
+
+def plain_learner(n_centroids: int | None = 500, **settings: Any) -> OnlineLearner:
+    """Return a learner of balanced weights alone: founders, answers at vertices, no guesses."""
+    return OnlineLearner(n_centroids, **({"similarity": Gaussian()} | PLAIN | settings))
 
 
 class Stream(Protocol):

@@ -567,7 +567,7 @@ FORGED_ARRAYS: dict[str, Forgery] = {
     "a negative reach": set_to("reach", -1.0),
     "a negative radius": set_to("here.radius", -1.0),
     "a negative bandwidth": set_to("here.sigma", -1.0),
-    "a cutoff that is no number": set_to("here.cutoff", math.nan),
+    "a typical distance below zero": set_to("here.typical", -1.0),
     "a bandwidth that is never measured": set_to("here.measure_at_seen", 5),
     "residuals of other values": set_to("r", 0.3),
     "a mean of zero": set_to("here.mu", 0.0),
@@ -581,7 +581,6 @@ FORGED_ARRAYS: dict[str, Forgery] = {
 }
 SAVED = state.to_arrays(state.empty(1, 1, 1))
 FLOAT_NAMES = [name for name, array in SAVED.items() if array.dtype == np.float64]
-FLOAT_NAMES.remove("here.cutoff")  # infinite where nothing is too far
 forged = pytest.mark.parametrize(
     "forgery",
     [*FORGED_HEADERS.values(), *FORGED_ARRAYS.values()],

@@ -18,7 +18,7 @@ from labelwalk.arrays import Bools, Floats, Label
 from labelwalk.decision import Verdict
 from labelwalk.kernels.system import STEPS, rebuild
 from labelwalk.similarity import euclidean
-from tests.streams import Coarsening, Labelled, coarsenings, policies, take
+from tests.streams import Coarsening, Labelled, coarsenings, plain_learner, policies, take
 
 ROUNDING = 1e-13  # of the exact solution
 LOOKS = 20  # steps of a stream that are compared with the exact solution
@@ -100,7 +100,7 @@ class Case:
     labelled: Labelled
 
     def learner(self) -> OnlineLearner:
-        return OnlineLearner(
+        return plain_learner(
             self.k,
             similarity=Gaussian(self.bandwidth, threshold=self.threshold),
             sink=self.sink,
@@ -373,7 +373,7 @@ def test_a_prediction_is_within_its_bound_and_the_bound_within_the_tolerance(cas
 def test_many_classes_push_no_prediction_past_the_tolerance(seed: int) -> None:
     rng = np.random.default_rng(seed)
     similarity = Gaussian(0.4, threshold=0.0)
-    learner = OnlineLearner(None, similarity=similarity, sink=1e-3, tolerance=0.1)
+    learner = plain_learner(None, similarity=similarity, sink=1e-3, tolerance=0.1)
     rows = rng.normal(size=(120, 2))
     learner.teach(rows[:16], range(16))
     learner.observe(rows[16:])
@@ -426,7 +426,7 @@ def test_the_bounds_of_a_long_stream_of_digits(similarity: Gaussian) -> None:
     rng = np.random.default_rng(0)
     order = rng.integers(0, len(images), 3000)
     rows = images[order] + rng.normal(scale=0.5, size=(3000, images.shape[1]))
-    learner = OnlineLearner(200, similarity=similarity, tolerance=1e-2)
+    learner = plain_learner(200, similarity=similarity, tolerance=1e-2)
     looked = set(rng.choice(np.arange(50, 3000), 200, replace=False).tolist())
     for t, (row, digit) in enumerate(zip(rows, digits[order].tolist(), strict=True)):
         if t < 40 or t % 500 == 0:

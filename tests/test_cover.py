@@ -32,6 +32,7 @@ from tests.streams import (
     assert_same_cover,
     coarsenings,
     growths,
+    plain_learner,
     policies,
     streams,
     take,
@@ -52,7 +53,7 @@ class Rules:
     labels_per_class: int
 
     def learner(self, similarity: Gaussian = CONNECTED) -> OnlineLearner:
-        return OnlineLearner(
+        return plain_learner(
             self.k,
             similarity=similarity,
             sink=0.1,

@@ -101,7 +101,13 @@ def test_constructor_stores_its_parameters_verbatim() -> None:
         "coarsening": "none",
         "labelled": None,
         "label_weight": "heavy",
+        "weight_cap": "light",
         "labels_per_class": 0.5,
+        "representative": "me",
+        "readout": 5,
+        "unreached": "panic",
+        "quarantine": "flu",
+        "prior": [],
         "tolerance": 2,
         "unlabeled": "?",
     }
@@ -139,7 +145,7 @@ def test_fit_is_labels_first_and_then_the_stream(parameters: dict[str, Any]) -> 
     assert answered.any()
     assert model.predict(grid)[answered].tolist() == verdicts.label[answered].tolist()
     order = [learner.classes.index(c) for c in model.classes_]
-    shares = verdicts.probabilities[answered] / verdicts.probabilities[answered].sum(1)[:, None]
+    shares = verdicts.scores[answered] / verdicts.scores[answered].sum(1)[:, None]
     np.testing.assert_allclose(model.predict_proba(grid)[answered], shares[:, order], rtol=1e-12)
 
 
@@ -286,7 +292,7 @@ def test_stream_may_begin_without_a_label() -> None:
 
 def test_always_a_class_where_the_learner_abstains() -> None:
     X, y, _ = moons()
-    model = small().fit(X, y)
+    model = small(unreached="abstain").fit(X, y)
     far = np.array([[1e6, -1e6], [-1e9, 1e9], [0.0, 1e5]])
     assert model.learner_.predict(far).label.tolist() == [None] * 3
     vertices = model.learner_.vertices
@@ -484,7 +490,7 @@ def test_column_of_labels_is_flattened_with_a_warning() -> None:
         ({"n_centroids": 0}, "n_centroids=0 is not a whole number from 1"),
         ({"sink": 0}, "sink=0 is not a number"),
         ({"coarsening": "none"}, "coarsening='none' is unknown"),
-        ({"similarity": "rbf"}, "similarity='rbf' is not a Gaussian or Pairwise"),
+        ({"similarity": "rbf"}, "similarity='rbf' is not a SelfTuning, Gaussian or Pairwise"),
     ],
     ids=str,
 )

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from labelwalk import Gaussian, OnlineLearner, Pairwise, Verdict
 from labelwalk.arrays import Bools, Floats, Label
+from tests.streams import plain_learner
 
 Maker: TypeAlias = Callable[[int | None], OnlineLearner]
 
@@ -34,6 +35,8 @@ LEARNERS: dict[str, Maker] = {
     "default, exact": lambda k: OnlineLearner(k, tolerance=0.0),
     "default, scale": lambda k: OnlineLearner(k, similarity=Gaussian("scale")),
     "default, number": lambda k: OnlineLearner(k, similarity=Gaussian(1.0)),
+    "default, prior": lambda k: OnlineLearner(k, prior="uniform"),
+    "plain": lambda k: plain_learner(k),
     "doubling": lambda k: OnlineLearner(k, coarsening="doubling"),
     "absorb": lambda k: OnlineLearner(k, labelled="absorb", labels_per_class=2),
     "own distance": lambda k: OnlineLearner(k, similarity=Gaussian(distance=own_distance)),
@@ -333,7 +336,7 @@ class TestTinySinks:
         rows = np.random.default_rng(seed).normal(scale=spread, size=(n, 1))
         similarity = Gaussian(1.0, threshold=0.0)
         for learner in (
-            OnlineLearner(4, similarity=similarity, sink=sink, tolerance=tolerance),
+            plain_learner(4, similarity=similarity, sink=sink, tolerance=tolerance),
             OnlineLearner.paper(4, bandwidth=1.0, sink=sink, tolerance=tolerance),
         ):
             learner.teach([[0.0], [4.0]], ["a", "b"])
@@ -431,12 +434,12 @@ class TestIslands:
 
     def test_an_island_without_a_label_abstains(self) -> None:
         similarity = Gaussian(1.0, threshold=1e-6)
-        learner = OnlineLearner(200, similarity=similarity)
+        learner = plain_learner(200, similarity=similarity)
         learner.teach([[0.0], [1e4]], ["a", "b"])
         centres = 1e4 * np.arange(40.0)
         for centre in centres:
             learner.observe([centre])
-        answers = OnlineLearner(200, similarity=Gaussian(1.0, threshold=0.0))
+        answers = plain_learner(200, similarity=Gaussian(1.0, threshold=0.0))
         answers.teach([[0.0], [1e4]], ["a", "b"])
         for i, centre in enumerate(centres):
             first, second = answers.observe([[centre + 0.5], [centre - 0.5]])

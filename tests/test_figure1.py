@@ -21,6 +21,7 @@ from tests.streams import (
     assert_same_cover,
     coarsenings,
     growths,
+    plain_learner,
     policies,
     streams,
     take,
@@ -75,10 +76,10 @@ def test_paper_mode_is_figure_1(stream: list[Step], p: Parameters) -> None:
 
 
 @given(streams(), parameters, st.integers(1, 3))
-def test_the_default_profile_is_the_balanced_twin(
+def test_the_plain_profile_is_the_balanced_twin(
     stream: list[Step], p: Parameters, labels_per_class: int
 ) -> None:
-    learner = OnlineLearner(
+    learner = plain_learner(
         p.k,
         similarity=Gaussian(p.sigma, threshold=p.threshold),
         sink=p.gamma,
@@ -101,7 +102,7 @@ def test_the_mean_weight_stays_within_five_percent_of_the_mean_count(
     stream: list[Step], k: int, coarsening: Coarsening, labelled: Labelled
 ) -> None:
     similarity = Gaussian(5.0, threshold=1e-3)
-    learner = OnlineLearner(k, similarity=similarity, coarsening=coarsening, labelled=labelled)
+    learner = plain_learner(k, similarity=similarity, coarsening=coarsening, labelled=labelled)
     for step in stream:
         take(learner, step)
         table = learner.vertices
@@ -140,7 +141,7 @@ def measured_scales(rows: Floats) -> list[float]:
 def test_the_scale_bandwidth_is_measured_whenever_the_rows_have_doubled(
     rows: Floats, threshold: float, taught_at: int
 ) -> None:
-    learner = OnlineLearner(6, similarity=Gaussian("scale", threshold=threshold))
+    learner = plain_learner(6, similarity=Gaussian("scale", threshold=threshold))
     measured = []
     for t, row in enumerate(rows):
         take(learner, ("a" if t % 8 == taught_at else None, tuple(row.tolist())))
@@ -151,7 +152,7 @@ def test_the_scale_bandwidth_is_measured_whenever_the_rows_have_doubled(
 @given(long_streams(), long_streams())
 def test_a_merged_scale_bandwidth_is_that_of_all_rows(rows: Floats, others: Floats) -> None:
     d = min(rows.shape[1], others.shape[1])
-    learner, other = (OnlineLearner(6, similarity=Gaussian("scale")) for _ in range(2))
+    learner, other = (plain_learner(6, similarity=Gaussian("scale")) for _ in range(2))
     learner.observe(rows[:, :d])
     other.observe(others[:, :d])
     learner.merge(other)
@@ -177,7 +178,7 @@ def assert_follows_the_cover(learner: OnlineLearner) -> None:
 def test_the_cover_bandwidth_follows_the_nearest_vertices(
     stream: list[Step], k: int | None, coarsening: Coarsening, labelled: Labelled
 ) -> None:
-    learner = OnlineLearner(k, coarsening=coarsening, labelled=labelled, labels_per_class=2)
+    learner = plain_learner(k, coarsening=coarsening, labelled=labelled, labels_per_class=2)
     twin = NaiveCover(k, 1.5, coarsening, labelled, labels_per_class=2)
     due = 2
     for step in stream:
@@ -196,7 +197,7 @@ def test_the_cover_bandwidth_follows_the_nearest_vertices(
 def test_a_merged_cover_bandwidth_follows_the_nearest_vertices(
     stream: list[Step], other_stream: list[Step], k: int | None
 ) -> None:
-    learner, other = OnlineLearner(k), OnlineLearner(k)
+    learner, other = plain_learner(k), plain_learner(k)
     for target, steps in ((learner, stream), (other, other_stream)):
         for step in steps:
             take(target, step)

@@ -20,6 +20,7 @@ from labelwalk import Gaussian, OnlineLearner, Pairwise, Verdict, Verdicts, load
 from labelwalk.arrays import Floats, Label
 from labelwalk.kernels import stream
 from tests.naive.harmonic import full_graph, hard, quantized_row_form, repeated
+from tests.streams import plain_learner
 
 Maker: TypeAlias = Callable[[], OnlineLearner]
 
@@ -291,7 +292,7 @@ class TestMultiplicity:
         """Unlabelled copies add up; however often a label is repeated, it weighs 3 means."""
         points, counts, n_labelled = drawn
         similarity = Gaussian(0.8, threshold=0.0)
-        learner = OnlineLearner(50, similarity=similarity, sink=sink, tolerance=0.0)
+        learner = plain_learner(50, similarity=similarity, sink=sink, tolerance=0.0)
         for i in range(n_labelled):
             learner.teach([points[i]] * counts[i], [f"class {i % 2}"] * counts[i])
         order = [i for i in shuffled_copies(counts) if i >= n_labelled]
@@ -314,7 +315,7 @@ class TestMultiplicity:
     ) -> None:
         """With tolerance 0, coarsening and all, the answers are those of the twin."""
         for learner in (
-            OnlineLearner(6, similarity=Gaussian(0.9), sink=sink, tolerance=0.0),
+            plain_learner(6, similarity=Gaussian(0.9), sink=sink, tolerance=0.0),
             OnlineLearner.paper(6, bandwidth=0.9, sink=sink, tolerance=0.0),
         ):
             for chunk in chunks(stream, every(1, stream)):
@@ -354,8 +355,7 @@ class TestScale:
 def rescaled(learner: OnlineLearner, factor: float) -> OnlineLearner:
     """The same learner, told of a bandwidth in other units."""
     similarity = learner.settings.similarity
-    assert isinstance(similarity, Gaussian)
-    if isinstance(similarity.bandwidth, str):
+    if not isinstance(similarity, Gaussian) or isinstance(similarity.bandwidth, str):
         return learner
     wider = Gaussian(similarity.bandwidth * factor, similarity.threshold)
     return OnlineLearner(**(learner.settings.parameters() | {"similarity": wider}))
@@ -375,10 +375,10 @@ def small_worlds(draw: st.DrawFn) -> Stream:
 
 EXACT: dict[str, Callable[[float], OnlineLearner]] = {
     "paper": lambda sink: OnlineLearner.paper(50, bandwidth=1.0, sink=sink, tolerance=0.0),
-    "default": lambda sink: OnlineLearner(
+    "default": lambda sink: plain_learner(
         50, similarity=Gaussian(1.0, threshold=0.0), sink=sink, tolerance=0.0
     ),
-    "default, coarse": lambda sink: OnlineLearner(
+    "default, coarse": lambda sink: plain_learner(
         3, similarity=Gaussian(1.0, threshold=0.0), sink=sink, tolerance=0.0
     ),
 }
@@ -460,7 +460,10 @@ class TestProbabilities:
             assert (verdict.probabilities <= 1.0).all()
             assert 0.0 <= verdict.sink <= 1.0
             assert verdict.probabilities.sum() + verdict.sink == pytest.approx(1.0, abs=1e-12)
-            assert verdict.confidence == verdict.probabilities.max(initial=0.0)
+            surest = verdict.probabilities.max(initial=0.0)
+            guessed = verdict.sink / (1 + len(verdict.probabilities))
+            guessing = learner.settings.unreached == "nearest" and not verdict.outlier
+            assert surest <= verdict.confidence <= surest + guessed * guessing + 1e-12
             assert 0.0 <= verdict.bound <= 1.0
             if verdict.outlier:
                 assert verdict.label is None
@@ -476,7 +479,7 @@ class TestProbabilities:
     ) -> None:
         similarity = Gaussian(0.9, threshold=1e-3)
         for learner in (
-            OnlineLearner(6, similarity=similarity, sink=sink, tolerance=tolerance),
+            plain_learner(6, similarity=similarity, sink=sink, tolerance=tolerance),
             OnlineLearner.paper(6, bandwidth=0.6, sink=sink, tolerance=tolerance),
         ):
             for chunk in chunks(stream, every(1, stream)):
@@ -869,8 +872,8 @@ class TestFunctionsOfYourOwn:
     def assert_alike(
         self, stream: Stream, ours: Gaussian | Pairwise, yours: Gaussian | Pairwise
     ) -> None:
-        one = OnlineLearner(8, similarity=ours, sink=0.1, tolerance=0.0)
-        other = OnlineLearner(8, similarity=yours, sink=0.1, tolerance=0.0)
+        one = plain_learner(8, similarity=ours, sink=0.1, tolerance=0.0)
+        other = plain_learner(8, similarity=yours, sink=0.1, tolerance=0.0)
         answers = fed(one, stream), fed(other, stream)
         queries = stream.rows * 1.1
         for mine, theirs in zip(

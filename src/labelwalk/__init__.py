@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from labelwalk.decision import Verdict, Verdicts
 from labelwalk.learner import OnlineLearner, load
 from labelwalk.modelfile import ModelFileError
-from labelwalk.similarity import Gaussian, Pairwise
+from labelwalk.similarity import Gaussian, Pairwise, SelfTuning
 
 if TYPE_CHECKING:
     from labelwalk.estimator import QuantizedHarmonicClassifier
@@ -18,6 +18,7 @@ __all__ = [
     "OnlineLearner",
     "Pairwise",
     "QuantizedHarmonicClassifier",
+    "SelfTuning",
     "Verdict",
     "Verdicts",
     "load",

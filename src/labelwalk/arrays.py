@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 SmallInts: TypeAlias = NDArray[np.int32]
+Places: TypeAlias = NDArray[np.uint32]
+"""Unsigned, so that compiled loops need not look for indices from the end."""
 Bools: TypeAlias = NDArray[np.bool_]
 Record: TypeAlias = Any
 """A NumPy record, or an array of one: fields are attributes, which no static type describes."""

@@ -5,42 +5,64 @@ from __future__ import annotations
 import numpy as np
 
 from labelwalk.arrays import Floats, Record
-from labelwalk.kernels.progress import NEVER
-from labelwalk.similarity import COVER_FRACTION, NEIGHBOUR, Gaussian, Pairwise
+from labelwalk.kernels.comparison import own_bandwidths
+from labelwalk.kernels.cover import Vertices
+from labelwalk.kernels.progress import NEVER, Rules
+from labelwalk.similarity import (
+    COVER_FRACTION,
+    COVER_NEIGHBOUR,
+    Gaussian,
+    SelfTuning,
+    Similarity,
+)
 
 KEPT_WITHIN = 1.05  # a cover's bandwidth that has moved less than five percent stays
 FEWER = 8  # and is measured again when an eighth more vertices have been founded
 
 
-def schedule(here: Record, similarity: Gaussian | Pairwise) -> None:
+def schedule(here: Record, similarity: Similarity) -> None:
     """Say from which counts on the bandwidth is measured, or set it where it is given."""
-    if isinstance(similarity, Pairwise):
-        return
-    if similarity.bandwidth == "scale":
-        here.measure_at_seen = 2
-    elif similarity.bandwidth == "cover":
+    if isinstance(similarity, SelfTuning):
         here.measure_at_founded = 2
-    else:
-        here.sigma = float(similarity.bandwidth)
-        here.cutoff = similarity.cutoff(here.sigma)
+    elif isinstance(similarity, Gaussian):
+        if similarity.bandwidth == "scale":
+            here.measure_at_seen = 2
+        elif similarity.bandwidth == "cover":
+            here.measure_at_founded = 2
+        else:
+            here.sigma = float(similarity.bandwidth)
 
 
-def measure(here: Record, similarity: Gaussian, moments: Floats, distance: Floats) -> bool:
-    """Measure the bandwidth and say when to do so next; return whether it has changed."""
-    if similarity.bandwidth == "scale":
-        sigma = from_features(moments, here.n_seen)
-        here.measure_at_seen = 2 * here.n_seen if sigma > 0 else here.n_seen + 1
-    elif similarity.bandwidth == "cover":
-        sigma = from_cover(distance)
+def measure(
+    here: Record, similarity: Similarity, rules: Rules, vertices: Vertices, moments: Floats
+) -> bool:
+    """Measure all bandwidths and say when to do so next; return whether any has changed."""
+    before = vertices.bandwidth[: here.n].copy()
+    if here.measure_at_founded != NEVER:
         here.measure_at_founded = here.n_founded + max(1, here.n // FEWER)
-        if here.sigma / KEPT_WITHIN <= sigma <= here.sigma * KEPT_WITHIN:
-            sigma = here.sigma
-    else:
-        return False
-    changed = bool(sigma != here.sigma)
-    here.sigma = sigma
-    here.cutoff = similarity.cutoff(sigma) if sigma > 0 else np.inf
-    return changed
+    if isinstance(similarity, SelfTuning):
+        _measure_each(here, rules, vertices)
+    elif isinstance(similarity, Gaussian):
+        _measure_one(here, similarity, vertices, moments)
+        vertices.bandwidth[: here.n] = here.sigma
+    return bool(np.any(vertices.bandwidth[: here.n] != before))
+
+
+def _measure_one(here: Record, similarity: Gaussian, vertices: Vertices, moments: Floats) -> None:
+    if similarity.bandwidth == "scale":
+        here.sigma = from_features(moments, here.n_seen)
+        here.measure_at_seen = 2 * here.n_seen if here.sigma > 0 else here.n_seen + 1
+    elif similarity.bandwidth == "cover":
+        sigma = COVER_FRACTION * typical(local_distances(vertices, here.n, COVER_NEIGHBOUR))
+        if not here.sigma / KEPT_WITHIN <= sigma <= here.sigma * KEPT_WITHIN:
+            here.sigma = sigma
+
+
+def _measure_each(here: Record, rules: Rules, vertices: Vertices) -> None:
+    local = local_distances(vertices, here.n, rules.neighbour)
+    here.typical = typical(local)
+    here.sigma = rules.width * here.typical
+    own_bandwidths(local, here, rules, vertices.bandwidth)
 
 
 def from_features(moments: Floats, n_seen: int) -> float:
@@ -49,20 +71,26 @@ def from_features(moments: Floats, n_seen: int) -> float:
     return float(np.sqrt(len(deviations)) * deviations.mean())
 
 
-def from_cover(distance: Floats) -> float:
-    """Return a fixed fraction of the median distance from a vertex to its fifth nearest one.
+def local_distances(vertices: Vertices, n: int, neighbour: int) -> Floats:
+    """Return the distance of each representative to one of its nearest at another place.
 
-    Vertices at distance zero are not counted. Where there are fewer, the farthest stands in.
+    Where there are fewer, the farthest stands in; 0 where there is none.
     """
-    last = min(NEIGHBOUR, len(distance)) - 1
-    others = np.where(distance > 0, distance, np.inf)
+    last = min(neighbour, n) - 1
+    apart = vertices.apart[:n, :n]
+    others = np.where(apart > 0, apart, np.inf)
     nearest = np.partition(others, last, axis=1)[:, : last + 1] if last >= 0 else others
-    farthest = np.where(np.isfinite(nearest), nearest, 0.0).max(axis=1, initial=0.0)
-    farthest = farthest[farthest > 0]
-    return COVER_FRACTION * float(np.median(farthest)) if len(farthest) else 0.0
+    farthest: Floats = np.where(np.isfinite(nearest), nearest, 0.0).max(axis=1, initial=0.0)
+    return farthest
+
+
+def typical(local: Floats) -> float:
+    """Return the median of the local distances that are not zero; 0 where all are."""
+    positive = local[local > 0]
+    return float(np.median(positive)) if len(positive) else 0.0
 
 
 def measure_soon(here: Record) -> None:
-    """Have a bandwidth that follows the cover measured before the next answer."""
+    """Have bandwidths that follow the cover measured before the next answer."""
     if here.measure_at_founded != NEVER:
         here.measure_at_founded = here.n_founded

@@ -19,7 +19,7 @@ from labelwalk.kernels.coarsening import (
     smallest_positive_distance,
 )
 from labelwalk.kernels.compaction import keep_pairs
-from labelwalk.kernels.cover import UNLABELLED, Vertices
+from labelwalk.kernels.cover import UNLABELLED, Vertices, remeasure
 from labelwalk.settings import Settings
 
 NOTHING = -1.0  # no pair is closer
@@ -33,11 +33,15 @@ class Regrouping(NamedTuple):
     heir: Ints  # the new number of the vertex that stands for each old one
 
 
-def empty(capacity: int, n_features: int) -> Vertices:
-    """Return a cover without vertices."""
+def empty(capacity: int, n_features: int, *, moving: bool) -> Vertices:
+    """Return a cover without vertices, whose representatives move or stay where founded."""
     return Vertices(
         points=np.zeros((n_features, capacity)),
         distance=np.zeros((capacity, capacity)),
+        means=np.zeros((n_features if moving else 0, capacity)),
+        apart=np.zeros((capacity, capacity)),
+        bandwidth=np.zeros(capacity),
+        drawn=np.zeros(capacity, dtype=np.int64),
         examples=np.zeros(capacity, dtype=np.int64),
         reach=np.zeros(capacity),
         label=np.zeros(capacity, dtype=np.int32),
@@ -101,10 +105,14 @@ def compact(vertices: Vertices, here: Record, heir: Ints) -> Regrouping:
     while np.any(heir[heir] != heir):
         heir = heir[heir]
     m = len(kept)
-    vertices.points[:, :m] = vertices.points[:, kept]
-    keep_pairs(vertices.distance, kept)
-    for column in (vertices.examples, vertices.reach, vertices.label):
+    for points in (vertices.points, vertices.means):
+        points[:, :m] = points[:, kept]
+    for distances in (vertices.distance, vertices.apart):
+        keep_pairs(distances, kept)
+    columns = (vertices.bandwidth, vertices.drawn, vertices.examples, vertices.reach)
+    for column in (*columns, vertices.label):
         column[:m] = column[kept]
+    remeasure(vertices, m)
     free = vertices.label[:m] == UNLABELLED
     here.n = m
     here.n_unlabelled = int(free.sum())

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwalk.arrays import Bools, Floats, Label
-from labelwalk.kernels.verdict import Answers
+from labelwalk.kernels.verdict import NOBODY, Answers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,9 +22,13 @@ class Verdict:
     label : str, int or None
         The most probable class; None where the learner abstains.
     confidence : float
-        The probability of that class, or of the best one where it abstains.
+        The score of that class, or of the best one where it abstains.
     probabilities : array
         One number a class, in the order of `learner.classes`. They sum to 1 minus `sink`.
+    scores : array
+        What classes are compared by: their probabilities, unless there is a prior or a guess. A
+        guess gives the nearest label its chance, one in the number of classes plus one, of what the
+        sink has taken; a prior marks down classes that take more than their share of the stream.
     outlier : bool
         Nothing the learner knows is similar to the example.
     bound : float
@@ -37,6 +41,7 @@ class Verdict:
     label: Label | None
     confidence: float
     probabilities: Floats
+    scores: Floats
     outlier: bool
     bound: float
     certain: bool
@@ -54,6 +59,7 @@ class Verdicts:
     label: NDArray[np.object_]
     confidence: Floats
     probabilities: Floats
+    scores: Floats
     outlier: Bools
     bound: Floats
     certain: Bools
@@ -84,6 +90,7 @@ class Verdicts:
             label=self.label[i],
             confidence=float(self.confidence[i]),
             probabilities=self.probabilities[i],
+            scores=self.scores[i],
             outlier=bool(self.outlier[i]),
             bound=float(self.bound[i]),
             certain=bool(self.certain[i]),
@@ -96,9 +103,11 @@ class Verdicts:
 def blank_answers(n_rows: int, n_classes: int) -> Answers:
     """Return answers that abstain everywhere, for the compiled loops to fill."""
     return Answers(
-        winner=np.full(n_rows, -1, dtype=np.int64),
+        winner=np.full(n_rows, NOBODY, dtype=np.int64),
         probabilities=np.zeros((n_rows, n_classes)),
+        scores=np.zeros((n_rows, n_classes)),
         bound=np.zeros(n_rows),
+        leeway=np.zeros(n_rows),
         certain=np.ones(n_rows, dtype=np.bool_),
         outlier=np.zeros(n_rows, dtype=np.bool_),
     )
@@ -106,27 +115,25 @@ def blank_answers(n_rows: int, n_classes: int) -> Answers:
 
 def decide(answers: Answers, classes: Sequence[Label], abstain_below: float) -> Verdicts:
     """Name the winners, and abstain where there is none or too little confidence."""
-    probabilities = answers.probabilities
-    confidence = probabilities.max(axis=1, initial=0.0)
+    confidence = answers.scores.max(axis=1, initial=0.0)
     winner, certain = answers.winner, answers.certain
     if abstain_below > 0.0:
-        winner = np.where(confidence < abstain_below, -1, winner)
-        certain = certain & (np.abs(confidence - abstain_below) > answers.bound)
+        winner = np.where(confidence < abstain_below, NOBODY, winner)
+        certain = certain & (np.abs(confidence - abstain_below) > answers.leeway)
     names: NDArray[Any] = np.empty(len(classes) + 1, dtype=object)
     names[: len(classes)] = classes
-    return Verdicts(
-        names[winner], confidence, probabilities, answers.outlier, answers.bound, certain
-    )
+    rest = answers.probabilities, answers.scores, answers.outlier, answers.bound
+    return Verdicts(names[winner], confidence, *rest, certain)
 
 
 def decide_one(answers: Answers, classes: Sequence[Label], abstain_below: float) -> Verdict:
     """Do what `decide` does for a single row, without its arrays."""
-    probabilities = answers.probabilities[0]
-    winner, bound = int(answers.winner[0]), float(answers.bound[0])
-    confidence = float(probabilities[winner]) if winner >= 0 else 0.0
+    winner, scores = int(answers.winner[0]), answers.scores[0]
+    confidence = float(scores[winner]) if winner != NOBODY else 0.0
     certain = bool(answers.certain[0])
     if abstain_below > 0.0:
-        certain = certain and abs(confidence - abstain_below) > bound
-        winner = winner if confidence >= abstain_below else -1
-    label = classes[winner] if winner >= 0 else None
-    return Verdict(label, confidence, probabilities, bool(answers.outlier[0]), bound, certain)
+        certain = certain and abs(confidence - abstain_below) > answers.leeway[0]
+        winner = winner if confidence >= abstain_below else NOBODY
+    label = classes[winner] if winner != NOBODY else None
+    outlier, bound = bool(answers.outlier[0]), float(answers.bound[0])
+    return Verdict(label, confidence, answers.probabilities[0], scores, outlier, bound, certain)

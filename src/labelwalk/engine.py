@@ -9,15 +9,17 @@ from labelwalk.arrays import Floats, Ints
 from labelwalk.decision import blank_answers
 from labelwalk.interrupts import held_interrupts
 from labelwalk.kernels import stream
-from labelwalk.kernels.comparison import gaussian_matrix
+from labelwalk.kernels.balance import balance
+from labelwalk.kernels.comparison import draw
 from labelwalk.kernels.extension import extend, extend_rows
 from labelwalk.kernels.progress import COMPARED, SOLVED, WAITING
 from labelwalk.kernels.system import System, rebuild
 from labelwalk.kernels.verdict import Answers
 from labelwalk.settings import Settings
-from labelwalk.similarity import Gaussian, compare
+from labelwalk.similarity import Pairwise, compare
 
 FIRST_CAPACITY = 64
+BALANCED_EVERY = 32  # examples
 BLOCK = 10_000  # rows at most in one run of the compiled loop, which no interrupt can stop
 
 
@@ -36,18 +38,20 @@ class Engine:
         self.settings = settings
         self.rules = settings.rules()
         self.now = now
+        self.shares = np.ones(0)
         self._settled: tuple[System, Floats] | None = None
 
     @classmethod
     def start(cls, settings: Settings, n_features: int) -> Engine:
         """Return an engine that has seen nothing."""
-        now = state.empty(FIRST_CAPACITY, n_features, 0)
+        now = state.empty(FIRST_CAPACITY, n_features, 0, moving=settings.moving)
         bandwidth.schedule(now.here, settings.similarity)
         return cls(settings, now)
 
-    def feed(self, rows: Floats, codes: Ints, n_classes: int) -> Answers:
+    def feed(self, rows: Floats, codes: Ints, shares: Floats) -> Answers:
         """Learn rows in order, taught ones (class code) or not (UNLABELLED); answer the latter.
 
+        `shares` is what each class is believed to have of the stream, where there is a prior.
         Where a function of the user's raises, the rows before stay learned, with their classes.
         """
         if self.now.here.stage != WAITING:
@@ -55,7 +59,8 @@ class Engine:
                 "this learner failed in the middle of an example and cannot go on. "
                 "Load it from its last file."
             )
-        n_known = self.now.n_classes
+        n_known, n_classes = self.now.n_classes, len(shares)
+        self.shares = shares
         self._make_room(n_classes)
         self._settled = None
         answers = blank_answers(len(rows), n_classes)
@@ -73,8 +78,8 @@ class Engine:
 
     def _run(self, rows: Floats, codes: Ints, row: int, answers: Answers) -> tuple[int, int]:
         now = self.now
-        places = (now.vertices, now.system, now.progress, self.rules, now.beside)
-        return stream.feed(*places, rows, codes, row, answers)
+        places = (now.vertices, now.system, now.progress, self.rules, now.beside, now.reading)
+        return stream.feed(*places, now.quarantine, rows, codes, row, answers)
 
     def _finish(self, event: int, rows: Floats, codes: Ints, row: int, answers: Answers) -> int:
         """Take the current row, the last of `rows`, all the way; return the next one."""
@@ -99,6 +104,9 @@ class Engine:
         elif event == stream.REBALANCE:
             self._weigh()
             rebuild(now.system, now.n)
+        elif event == stream.BALANCE:
+            balance(now.vertices, now.system, now.n, self.shares)
+            now.here.balance_at_seen = now.here.n_seen + min(BALANCED_EVERY, now.here.n_seen)
         elif event == stream.SOLVE:
             relaxation.solve_exactly(now.system, now.n)
             now.here.stage = SOLVED
@@ -116,7 +124,7 @@ class Engine:
         now, n = self.now, self.now.n
         rows = np.ascontiguousarray(now.vertices.points[:, :n].T)
         distances, similarities = compare(self.settings.similarity, x, rows)
-        now.beside.distances[:n] = distances
+        now.beside.distances[:n] = now.beside.apart_row[:n] = distances
         if similarities is not None:
             now.beside.similarities[:n] = similarities
 
@@ -131,34 +139,36 @@ class Engine:
         here.stage = COMPARED
 
     def _measure(self) -> None:
-        now, n = self.now, self.now.n
-        similarity, moments = self.settings.similarity, now.beside.moments
-        assert isinstance(similarity, Gaussian)
-        if bandwidth.measure(now.here, similarity, moments, now.vertices.distance[:n, :n]):
+        now, moments = self.now, self.now.beside.moments
+        if bandwidth.measure(now.here, self.settings.similarity, self.rules, now.vertices, moments):
             self._draw()
-            relaxation.refresh(now.system, n)
+            relaxation.refresh(now.system, now.n)
 
     def _draw(self) -> None:
-        now, here = self.now, self.now.here
-        gaussian_matrix(now.vertices.distance, now.n, here.sigma, here.cutoff, now.system.w)
+        now, vertices = self.now, self.now.vertices
+        if not self.rules.own_similarities:
+            draw(vertices.apart, vertices.bandwidth, now.n, self.rules.cut, now.system.w)
 
     def _regroup(self, regrouping: cover.Regrouping) -> None:
         here = self.now.here
         relaxation.keep(self.now.system, regrouping.kept)
         here.vertex = regrouping.heir[here.vertex]
         bandwidth.measure_soon(here)
+        self._draw()
         self._weigh()
         relaxation.refresh(self.now.system, self.now.n)
 
     def _weigh(self) -> None:
         now, here, n = self.now, self.now.here, self.now.n
-        weights = now.system.v[:n]
+        free, weights = ~now.system.clamped[:n], now.system.v[:n]
         weights[:] = now.vertices.examples[:n]
         if self.rules.label_weight > 0:
             if here.n_unlabelled:
-                here.mu = here.mass / here.n_unlabelled
-            weights[now.system.clamped[:n]] = self.rules.label_weight * here.mu
+                here.mu = capped_mean(weights[free], self.rules.weight_cap)
+            weights[free] = np.minimum(weights[free], max(1.0, self.rules.weight_cap * here.mu))
+            weights[~free] = self.rules.label_weight * here.mu
             now.system.g[:n] = self.rules.sink * here.mu
+        here.load = float(weights[free].sum())
 
     def extend(self, rows: Floats, n_classes: int) -> Answers:
         """Answer rows without learning: the harmonic extension of the graph to each."""
@@ -168,16 +178,15 @@ class Engine:
             return answers
         if self._settled is None:
             n, tolerance = now.n, self.rules.tolerance
-            self._settled = relaxation.settled_copy(now.system, n, tolerance)
+            self._settled = relaxation.settled_copy(now.system, n, tolerance, now.reading)
         system, errors = self._settled
-        parts = (now.progress, self.rules, now.beside, errors)
-        values = np.empty(n_classes)
+        parts = (now.vertices, system, now.progress, self.rules, now.beside, errors, now.reading)
         if not self.rules.own_distances:
-            extend_rows(now.vertices, system, *parts, rows, values, answers)
+            extend_rows(*parts, rows, answers)
         else:
             for row, x in enumerate(rows):
                 self._compare(x)
-                extend(system, *parts, values, answers, row)
+                extend(*parts, answers, row)
         return answers
 
     def certificate(self) -> float:
@@ -191,9 +200,23 @@ class Engine:
         self.now, self._settled = both, None
         regrouping = cover.unite(both.vertices, both.here, self.settings, both.n_classes)
         relaxation.keep(both.system, regrouping.kept)
-        if isinstance(similarity, Gaussian):
+        if not isinstance(similarity, Pairwise):
             self._measure()
-            self._draw()
+        self._draw()
         self._weigh()
         relaxation.refresh(both.system, both.n)
         relaxation.solve_exactly(both.system, both.n)
+
+
+def capped_mean(counts: Floats, cap: float) -> float:
+    """Return the mean weight of vertices that weigh their counts, but at most `cap` means.
+
+    With the m heaviest capped the mean is that of the others, over n - cap * m.
+    """
+    n, ascending = len(counts), np.sort(counts)
+    light, m = np.cumsum(ascending), 0
+    while True:
+        mean = float(light[n - 1 - m]) / (n - cap * m if m else n)
+        if ascending[n - 1 - m] <= cap * mean:
+            return mean
+        m += 1

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from labelwalk.arrays import Bools, Floats, Label
 from labelwalk.learner import OnlineLearner
 from labelwalk.rows import as_rows
-from labelwalk.similarity import Gaussian, Pairwise, euclidean
+from labelwalk.similarity import Similarity, euclidean
 from labelwalk.targets import (
     ALL_OR_NONE,
     Labels,
@@ -75,13 +75,19 @@ tolerance
         self,
         n_centroids: int | None = 200,
         *,
-        similarity: Gaussian | Pairwise | None = None,
+        similarity: Similarity | None = None,
         sink: float = 1e-4,
         growth: float = 1.5,
         coarsening: Literal["just-enough", "doubling"] = "just-enough",
         labelled: Literal["pure", "absorb"] = "pure",
         label_weight: float | None = 3.0,
+        weight_cap: float | None = 2.0,
         labels_per_class: int = 64,
+        representative: Literal["mean", "founder"] = "mean",
+        readout: Literal["example", "vertex"] = "example",
+        unreached: Literal["nearest", "abstain"] = "nearest",
+        quarantine: int | None = 5,
+        prior: Literal["uniform"] | dict[Label, float] | None = None,
         tolerance: float = 1e-2,
         unlabeled: Label | None = -1,
     ) -> None:
@@ -92,7 +98,13 @@ tolerance
         self.coarsening = coarsening
         self.labelled = labelled
         self.label_weight = label_weight
+        self.weight_cap = weight_cap
         self.labels_per_class = labels_per_class
+        self.representative = representative
+        self.readout = readout
+        self.unreached = unreached
+        self.quarantine = quarantine
+        self.prior = prior
         self.tolerance = tolerance
         self.unlabeled = unlabeled
 
@@ -294,7 +306,7 @@ tolerance
         place = {name: column for column, name in enumerate(names_of(self.classes_))}
         probabilities = np.zeros((len(rows), len(self.classes_)))
         taught = [place[name] for name in learner.classes]
-        probabilities[:, taught] = learner.predict(rows).probabilities
+        probabilities[:, taught] = learner.predict(rows).scores
         lost = np.flatnonzero(~probabilities.any(axis=1))
         if len(lost):
             nearest = _nearest_labels(learner, rows[lost])

@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk import modelfile, state, union
-from labelwalk.arrays import Label
+from labelwalk.arrays import Floats, Label
 from labelwalk.decision import decide, decide_one
 from labelwalk.engine import Engine
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.verdict import Answers
+from labelwalk.prior import check_covers, shares
 from labelwalk.rows import as_labels, as_rows
 from labelwalk.settings import Settings
-from labelwalk.similarity import Gaussian, Pairwise
+from labelwalk.similarity import Gaussian, SelfTuning, Similarity
 from labelwalk.soundness import check_sound
 from labelwalk.table import VertexTable, vertex_table
 
@@ -33,8 +34,8 @@ class OnlineLearner:
     ----------
     n_centroids : int or None
         k, the most unlabelled vertices that are kept. None keeps every distinct example.
-    similarity : Gaussian or Pairwise
-        How alike two examples are. The default measures its bandwidth from the cover.
+    similarity : SelfTuning, Gaussian or Pairwise
+        How alike two examples are. The default, `SelfTuning()`, measures its bandwidths itself.
     sink : float
         γ > 0: how readily a walk gives up, in units of similarity.
     growth : float
@@ -49,8 +50,27 @@ class OnlineLearner:
         What a labelled vertex weighs, as a multiple of the mean vertex; the sink is scaled alike,
         so that an endless stream neither drowns the labels nor dries up the sink. None: every
         vertex weighs the examples it stands for, as in the paper.
+    weight_cap : float or None
+        The most an unlabelled vertex weighs, as a multiple of the mean vertex, whatever its count:
+        a source that is stuck on one example cannot drown the others. None: no cap. It takes effect
+        only together with `label_weight`.
     labels_per_class : int
         The most labelled vertices of one class; past that the closest ones merge.
+    representative : "mean" or "founder"
+        What similarities are measured from: the running mean of a vertex's examples, or the example
+        it was founded on, as in the paper. A distance or similarity of your own has no means.
+    readout : "example" or "vertex"
+        Where the answer is read: at the example itself, from all vertices it is similar to, before
+        it is learned; or at the vertex that took it in, as in the paper.
+    unreached : "nearest" or "abstain"
+        What is said where no label can be reached: the nearest label, with the confidence of a
+        guess among the classes and something never taught; or nothing.
+    quarantine : int or None
+        Outliers wait apart until there are so many close together; then they found a vertex. None:
+        they are dropped, as in the paper, and also where distances are your own.
+    prior : None, "uniform" or dict
+        The share of the stream each class is believed to have. Classes that take more than theirs
+        are marked down before the best one is chosen.
     tolerance : float
         The largest error of a probability against the exact solution on the learner's own graph.
         0 solves exactly at each step.
@@ -74,25 +94,37 @@ class OnlineLearner:
         self,
         n_centroids: int | None = 500,
         *,
-        similarity: Gaussian | Pairwise | None = None,
+        similarity: Similarity | None = None,
         sink: float = 1e-4,
         growth: float = 1.5,
         coarsening: Literal["just-enough", "doubling"] = "just-enough",
         labelled: Literal["pure", "absorb"] = "pure",
         label_weight: float | None = 3.0,
+        weight_cap: float | None = 2.0,
         labels_per_class: int = 64,
+        representative: Literal["mean", "founder"] = "mean",
+        readout: Literal["example", "vertex"] = "example",
+        unreached: Literal["nearest", "abstain"] = "nearest",
+        quarantine: int | None = 5,
+        prior: Literal["uniform"] | dict[Label, float] | None = None,
         tolerance: float = 1e-2,
         abstain_below: float = 0.0,
     ) -> None:
         self.settings = Settings(
             n_centroids=n_centroids,
-            similarity=Gaussian() if similarity is None else similarity,
+            similarity=SelfTuning() if similarity is None else similarity,
             sink=sink,
             growth=growth,
             coarsening=coarsening,
             labelled=labelled,
             label_weight=label_weight,
+            weight_cap=weight_cap,
             labels_per_class=labels_per_class,
+            representative=representative,
+            readout=readout,
+            unreached=unreached,
+            quarantine=quarantine,
+            prior=prior,
             tolerance=tolerance,
             abstain_below=abstain_below,
         )
@@ -136,7 +168,12 @@ class OnlineLearner:
             coarsening="doubling",
             labelled="absorb",
             label_weight=None,
+            weight_cap=None,
             labels_per_class=10_000,
+            representative="founder",
+            readout="vertex",
+            unreached="abstain",
+            quarantine=None,
             tolerance=tolerance,
         )
 
@@ -151,12 +188,13 @@ class OnlineLearner:
         """
         rows, _ = as_rows(X, self.n_features)
         names = as_labels(labels, len(rows))
+        check_covers(self.settings.prior, names)
         for name in names:
             self._classes.setdefault(name, len(self._classes))
         codes = np.array([self._classes[name] for name in names], dtype=np.int64)
         engine = self._started(rows)
         try:
-            engine.feed(rows, codes, len(self._classes))
+            engine.feed(rows, codes, self._shares())
         finally:
             for name in self.classes[engine.now.n_classes :]:
                 del self._classes[name]
@@ -174,7 +212,7 @@ class OnlineLearner:
         """
         rows, single = as_rows(X, self.n_features)
         codes = np.full(len(rows), UNLABELLED, dtype=np.int64)
-        answers = self._started(rows).feed(rows, codes, len(self._classes))
+        answers = self._started(rows).feed(rows, codes, self._shares())
         return self._verdicts(answers, single)
 
     def predict(self, X: ArrayLike) -> Any:
@@ -195,6 +233,9 @@ class OnlineLearner:
         if self.n_features is None:
             self._engine = Engine.start(self.settings, rows.shape[1])
         return self._engine
+
+    def _shares(self) -> Floats:
+        return shares(self.settings.prior, self.classes)
 
     def _verdicts(self, answers: Answers, single: bool) -> Any:
         to_verdict = decide_one if single else decide
@@ -314,16 +355,14 @@ class OnlineLearner:
         return header, state.to_arrays(self._engine.now)
 
 
-def load(
-    path: str | os.PathLike[str], *, similarity: Gaussian | Pairwise | None = None
-) -> OnlineLearner:
+def load(path: str | os.PathLike[str], *, similarity: Similarity | None = None) -> OnlineLearner:
     """Read a learner from a file; it goes on exactly where the saved one stood.
 
     Parameters
     ----------
     path : path
         A file written by `OnlineLearner.save`.
-    similarity : Gaussian or Pairwise, optional
+    similarity : SelfTuning, Gaussian or Pairwise, optional
         Needed where the saved learner used functions of your own: a file holds no code.
 
     Examples

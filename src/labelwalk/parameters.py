@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-MOST = 2**62  # more than any stream counts
+MOST = 2**62 - 1  # more than any stream counts
 
 
 def plain_numbers(settings: object) -> None:
@@ -38,11 +38,12 @@ def check_number(
     raise ValueError(f"{name}={shown(value)} is not a number {wanted}. Try {repair}.")
 
 
-def check_whole(name: str, value: object, repair: str) -> None:
-    """Refuse what is not a whole number that can be counted to, from 1 on."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < MOST:
+def check_whole(name: str, value: object, repair: str, *, most: int = MOST) -> None:
+    """Refuse what is not a whole number from 1 to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        top = "2**62" if most == MOST else f"{most}"
         raise ValueError(
-            f"{name}={shown(value)} is not a whole number from 1 to 2**62. Try {repair}."
+            f"{name}={shown(value)} is not a whole number from 1 to {top}. Try {repair}."
         )
 
 

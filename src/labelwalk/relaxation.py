@@ -13,8 +13,8 @@ from labelwalk.arrays import Floats, Ints
 from labelwalk.factorisation import factorise_graph
 from labelwalk.graphs import Graph
 from labelwalk.kernels.compaction import keep_pairs
-from labelwalk.kernels.settle import certify, settle_all
-from labelwalk.kernels.system import STEPS, WIDTH, System, darken, rebuild, relink
+from labelwalk.kernels.settle import Reading, certify, settle_all
+from labelwalk.kernels.system import STEPS, WIDTH, System, rebuild, relink
 from labelwalk.one_thread import one_blas_thread
 
 
@@ -30,10 +30,18 @@ def empty(capacity: int, n_classes: int) -> System:
         clamped=np.zeros(capacity, dtype=np.bool_),
         component=np.zeros(capacity, dtype=np.int32),
         lit=np.zeros(capacity, dtype=np.bool_),
-        neighbours=np.zeros((capacity, WIDTH), dtype=np.int32),
+        neighbours=np.zeros((capacity, WIDTH), dtype=np.uint32),
+        similar=np.zeros((capacity, WIDTH)),
         n_neighbours=np.zeros(capacity, dtype=np.int32),
-        drift=np.zeros(1),
-        scratch=np.zeros((2, capacity)),
+        bias=np.ones(1 + n_classes),
+        largest=np.zeros(capacity),
+        stirred=np.zeros(capacity, dtype=np.bool_),
+        drift=np.array([0.0, 1.0]),
+        peak=np.zeros(capacity),
+        scratch=np.zeros(capacity),
+        queue=np.zeros(capacity + 1, dtype=np.int32),
+        queued=np.zeros(capacity, dtype=np.bool_),
+        touched=np.zeros(capacity, dtype=np.bool_),
     )
 
 
@@ -52,7 +60,6 @@ def keep(system: System, kept: Ints) -> None:
 def refresh(system: System, n: int) -> None:
     """Bring all that follows from similarities, weights, sinks and values up to date."""
     relink(system, n)
-    darken(system, n)
     rebuild(system, n)
 
 
@@ -75,7 +82,9 @@ def proven_errors(system: System, n: int) -> Floats:
     return errors
 
 
-def settled_copy(system: System, n: int, tolerance: float) -> tuple[System, Floats]:
+def settled_copy(
+    system: System, n: int, tolerance: float, reading: Reading
+) -> tuple[System, Floats]:
     """Return the system with every vertex settled, and the bounds; the original is not touched.
 
     Half the tolerance, since an answer's bound may be twice its error (see `excess_each`).
@@ -85,10 +94,12 @@ def settled_copy(system: System, n: int, tolerance: float) -> tuple[System, Floa
         f=system.f.copy(),
         r=system.r.copy(),
         drift=system.drift.copy(),
-        scratch=np.empty_like(system.scratch),
+        peak=system.peak.copy(),
+        largest=system.largest.copy(),
+        stirred=system.stirred.copy(),
     )
     errors = np.zeros(max(n, 1))
-    if not settle_all(copy, n, 0.5 * tolerance):
+    if not settle_all(copy, n, 0.5 * tolerance, reading):
         solve_exactly(copy, n)
     certify(copy, n, errors)
     return copy, errors

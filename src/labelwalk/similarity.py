@@ -1,4 +1,4 @@
-"""How alike two examples are: the paper's Gaussian, or any function of pairs of rows."""
+"""How alike two examples are: a Gaussian of one width or many, or any function of two rows."""
 
 from __future__ import annotations
 
@@ -9,12 +9,20 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from labelwalk.arrays import Floats
-from labelwalk.parameters import check_function, check_number, is_number, plain_numbers, shown
+from labelwalk.parameters import (
+    check_function,
+    check_number,
+    check_whole,
+    is_number,
+    plain_numbers,
+    shown,
+)
 
 OneToMany: TypeAlias = Callable[[Floats, Floats], Floats]
 """A function of one row (d,) and many rows (n, d) that returns n numbers."""
 
-COVER_FRACTION, NEIGHBOUR = 0.26, 5
+COVER_FRACTION, COVER_NEIGHBOUR = 0.26, 5
+MOST_NEIGHBOURS = 64
 LARGEST_THRESHOLD = 1 - 1e-9  # at 1 nothing would be similar to anything
 
 
@@ -64,9 +72,65 @@ class Gaussian:
                 "your own. Use bandwidth='cover' or a number in units of that distance."
             )
 
-    def cutoff(self, sigma: float) -> float:
-        """Turn ε into the distance past which nothing is similar."""
-        return sigma * float(np.sqrt(-2.0 * np.log(self.threshold))) if self.threshold else np.inf
+    @property
+    def cut(self) -> float:
+        """Turn ε into the number of bandwidths past which nothing is similar."""
+        return bandwidths_to(self.threshold)
+
+
+@dataclass(frozen=True)
+class SelfTuning:
+    """A Gaussian whose bandwidth is another at every vertex: wide where vertices are sparse.
+
+    Two vertices at distance d are similar by exp(-d² / 2 s_i s_j). The bandwidth s_i of a vertex is
+    `width` times a local distance: the distance ℓ_i to its `neighbour`-th nearest vertex, drawn
+    towards the median ℓ of all vertices: ℓ_i to the power 1 - `evenness`, times ℓ to the power
+    `evenness`. All are measured again as the cover grows and coarsens.
+
+    Parameters
+    ----------
+    neighbour : int
+        Which nearest vertex sets the local distance.
+    width : float
+        Bandwidth over local distance.
+    evenness : float
+        From 0, every vertex its own bandwidth (Zelnik-Manor and Perona 2004), to 1, the same for
+        all: a Gaussian whose bandwidth follows the cover.
+    threshold : float
+        ε: similarities below it are zero.
+    distance : callable, optional
+        As in `Gaussian`.
+
+    Examples
+    --------
+    >>> SelfTuning()
+    SelfTuning(neighbour=7, width=0.28, evenness=0.25, threshold=0.0001, distance=None)
+    """
+
+    neighbour: int = 7
+    width: float = 0.28
+    evenness: float = 0.25
+    threshold: float = 1e-4
+    distance: OneToMany | None = None
+
+    def __post_init__(self) -> None:
+        plain_numbers(self)
+        check_whole("neighbour", self.neighbour, "7", most=MOST_NEIGHBOURS)
+        check_number("width", self.width, 1e-3, 1e3, "0.28")
+        check_number("evenness", self.evenness, 0, 1, "0.25")
+        check_number("threshold", self.threshold, 0, LARGEST_THRESHOLD, "0 to keep everything")
+        if self.distance is not None:
+            check_function("distance", self.distance, "Try none at all: then it is Euclidean.")
+
+    @property
+    def cut(self) -> float:
+        """Turn ε into the number of bandwidths past which nothing is similar."""
+        return bandwidths_to(self.threshold)
+
+
+def bandwidths_to(threshold: float) -> float:
+    """Return at how many bandwidths a Gaussian has fallen to a threshold."""
+    return float(np.sqrt(-2.0 * np.log(threshold))) if threshold else np.inf
 
 
 @dataclass(frozen=True)
@@ -98,6 +162,9 @@ class Pairwise:
             check_function("distance", self.distance, "Try none at all: then it is Euclidean.")
 
 
+Similarity: TypeAlias = Gaussian | SelfTuning | Pairwise
+
+
 def euclidean(x: Floats, rows: Floats) -> Floats:
     """Return the Euclidean distance of one row to many, features added in order."""
     total = np.zeros(len(rows))
@@ -107,9 +174,7 @@ def euclidean(x: Floats, rows: Floats) -> Floats:
     return np.sqrt(total)
 
 
-def compare(
-    similarity: Gaussian | Pairwise, x: Floats, rows: Floats
-) -> tuple[Floats, Floats | None]:
+def compare(similarity: Similarity, x: Floats, rows: Floats) -> tuple[Floats, Floats | None]:
     """Return distances of one row to many, and similarities where those are the user's own.
 
     Raises
@@ -118,9 +183,9 @@ def compare(
         A function of the user's returned something other than one number >= 0 for each row.
     """
     distances = _asked("distance", similarity.distance or euclidean, x, rows)
-    if isinstance(similarity, Gaussian):
-        return distances, None
-    return distances, _asked("similarity", similarity.similarity, x, rows)
+    if isinstance(similarity, Pairwise):
+        return distances, _asked("similarity", similarity.similarity, x, rows)
+    return distances, None
 
 
 def _asked(role: str, function: OneToMany, x: Floats, rows: Floats) -> Floats:

@@ -12,9 +12,10 @@ import numpy as np
 
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.progress import NEVER, WAITING
-from labelwalk.kernels.system import STEPS, System, rebuild
+from labelwalk.kernels.system import STEPS, System, rebuild, rounding
 from labelwalk.rows import LARGEST
 from labelwalk.settings import Settings
+from labelwalk.similarity import SelfTuning
 from labelwalk.state import State
 
 
@@ -27,14 +28,14 @@ def check_sound(state: State, settings: Settings) -> None:
 
 def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     here, vertices, system = state.here, state.vertices, state.system
-    arrays = (*vertices, *system, state.beside.moments)
-    numbers = [here.radius, here.mu, here.sigma, *system.drift]
+    arrays = (*vertices, *system, state.beside.moments, *state.quarantine)
+    numbers = [here.radius, here.mu, here.sigma, here.typical, here.own, here.load, *system.drift]
     finite = all(np.all(np.isfinite(array)) for array in arrays) and np.all(np.isfinite(numbers))
     yield "all numbers are finite", bool(finite)
-    yield "a cutoff is a distance", bool(here.cutoff >= 0)
     yield "no row is half learned", here.stage == WAITING and -1 <= here.vertex < max(state.n, 1)
     yield "vertices have features", state.n_features > 0 or state.n == 0
     rule = getattr(settings.similarity, "bandwidth", None)
+    rule = "cover" if isinstance(settings.similarity, SelfTuning) else rule
     by_scale, by_cover = here.measure_at_seen != NEVER, here.measure_at_founded != NEVER
     begun = state.n_features > 0
     scheduled = (by_scale, by_cover) == (begun and rule == "scale", begun and rule == "cover")
@@ -52,13 +53,22 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     k = settings.n_centroids
     yield "there are at most n_centroids", k is None or here.n_unlabelled <= k
 
-    yield "points can be compared", bool(np.all(np.abs(vertices.points) <= LARGEST))
-    positive = (vertices.distance, vertices.reach, system.w, system.d, system.f, system.drift)
+    points = (vertices.points, vertices.means)
+    yield "points can be compared", all(bool(np.all(np.abs(p) <= LARGEST)) for p in points)
+    yield "means are kept where they move", bool(len(vertices.means)) == (begun and settings.moving)
+    drawn = (vertices.drawn >= 1) & (vertices.drawn <= vertices.examples)
+    yield "vertices were drawn", bool(np.all(drawn))
+    biased = np.all(system.bias > 0) and (settings.prior is not None or np.all(system.bias == 1))
+    yield "only a prior prefers classes", bool(biased)
+    lengths = (vertices.distance, vertices.apart, vertices.reach, vertices.bandwidth)
+    positive = (*lengths, system.w, system.d, system.f, system.drift, system.peak)
     signs = all(np.all(array >= 0) for array in positive)
     yield "lengths and probabilities are not negative", bool(signs)
     yield "probabilities are at most 1", bool(np.all(system.f[1:] <= 1))
-    yield "radius and bandwidth are not negative", bool(here.radius >= 0 and here.sigma >= 0)
-    diagonals = np.diagonal(system.w), np.diagonal(vertices.distance)
+    scales = (here.radius, here.sigma, here.typical, here.load)
+    yield "radius and bandwidth are not negative", all(scale >= 0 for scale in scales)
+    matrices = (system.w, vertices.distance, vertices.apart)
+    diagonals = [np.diagonal(matrix) for matrix in matrices]
     yield "no vertex is its own neighbour", not any(np.any(diagonal) for diagonal in diagonals)
     weighty = np.all(system.v > 0) and np.all(system.g > 0)
     yield "weights and sinks are positive", bool(weighty and here.mu > 0)
@@ -66,8 +76,11 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
 
 
 def _residuals_hold(system: System, n: int) -> bool:
-    fresh = system._replace(d=system.d.copy(), r=system.r.copy(), drift=system.drift.copy())
+    fresh = system._replace(
+        d=system.d.copy(), r=system.r.copy(), drift=system.drift.copy(), peak=system.peak.copy()
+    )
     rebuild(fresh, n)
     free, total = ~system.clamped, fresh.d + fresh.g
-    rounding = (system.drift + fresh.drift) * total * (1.0 + system.f[STEPS].max(initial=0.0))
-    return bool(np.all(np.abs(fresh.r - system.r)[:, free] <= rounding[free]))
+    drift = rounding(system) + rounding(fresh)
+    allowed = drift * total * (1.0 + system.f[STEPS].max(initial=0.0))
+    return bool(np.all(np.abs(fresh.r - system.r)[:, free] <= allowed[free]))

@@ -14,12 +14,18 @@ from labelwalk.arrays import Record
 from labelwalk.kernels.comparison import Comparison
 from labelwalk.kernels.cover import Vertices
 from labelwalk.kernels.progress import NEVER, PROGRESS
+from labelwalk.kernels.quarantine import ROOM, Quarantine
+from labelwalk.kernels.settle import Reading
 from labelwalk.kernels.system import System, relink
 
-Arrays = TypeVar("Arrays", Vertices, System, Comparison)
+Arrays = TypeVar("Arrays", Vertices, System, Comparison, Quarantine)
 
-# Recomputed from the rest when a state is read back.
-DERIVED = {"component", "lit", "neighbours", "n_neighbours", "scratch", "distances", "similarities"}
+# Recomputed from the rest when a state is read back, or of no meaning between calls.
+DERIVED = {
+    *("component", "lit", "neighbours", "similar", "n_neighbours", "largest", "stirred"),
+    *("scratch", "queue", "queued", "touched"),
+    *("distances", "apart_row", "similarities", "mean", "held_room"),
+}
 
 
 @dataclass
@@ -29,6 +35,8 @@ class State:
     vertices: Vertices
     system: System
     beside: Comparison
+    reading: Reading
+    quarantine: Quarantine
     progress: Record
 
     @property
@@ -59,30 +67,55 @@ class State:
     @property
     def nbytes(self) -> int:
         """Memory taken by all arrays."""
-        parts = (*self.vertices, *self.system, *self.beside, self.progress)
-        return sum(int(array.nbytes) for array in parts)
+        parts = (*self.vertices, *self.system, *self.beside, *self.reading, *self.quarantine)
+        return sum(int(array.nbytes) for array in (*parts, self.progress))
 
 
-def empty(capacity: int, n_features: int, n_classes: int) -> State:
-    """Return a state that has seen nothing."""
+def empty(capacity: int, n_features: int, n_classes: int, *, moving: bool = False) -> State:
+    """Return a state that has seen nothing; representatives are moving or stay the founders."""
     progress = np.zeros(1, dtype=PROGRESS)
     here = progress[0]
     here.mu = 1.0
-    here.cutoff = np.inf
     here.measure_at_seen = here.measure_at_founded = NEVER
     here.vertex = -1
-    beside = Comparison(np.zeros(capacity), np.zeros(capacity), np.zeros((2, n_features)))
-    vertices = cover.empty(capacity, n_features)
-    return State(vertices, relaxation.empty(capacity, n_classes), beside, progress)
+    beside = Comparison(
+        distances=np.zeros(capacity),
+        apart_row=np.zeros(capacity),
+        similarities=np.zeros(capacity),
+        mean=np.zeros(n_features),
+        moments=np.zeros((2, n_features)),
+    )
+    vertices = cover.empty(capacity, n_features, moving=moving)
+    system = relaxation.empty(capacity, n_classes)
+    quarantine = Quarantine(
+        held_points=np.zeros((n_features, ROOM)),
+        held_count=np.zeros(ROOM, dtype=np.int64),
+        held_since=np.zeros(ROOM, dtype=np.int64),
+        held_room=np.zeros(ROOM),
+    )
+    reading = reading_room(capacity, n_classes)
+    return State(vertices, system, beside, reading, quarantine, progress)
+
+
+def reading_room(capacity: int, n_classes: int) -> Reading:
+    """Return room for an answer that is an average over at most so many vertices."""
+    return Reading(
+        vertex=np.zeros(capacity, dtype=np.int32),
+        share=np.zeros(capacity),
+        values=np.zeros(n_classes),
+    )
 
 
 def resized(state: State, capacity: int, n_classes: int) -> State:
     """Return the same state with room for other numbers of vertices and classes."""
-    new = empty(capacity, state.n_features, n_classes)
+    moving = len(state.vertices.means) > 0
+    new = empty(capacity, state.n_features, n_classes, moving=moving)
     return State(
         _filled(new.vertices, state.vertices),
         _filled(new.system, state.system),
         _filled(new.beside, state.beside),
+        new.reading,
+        _filled(new.quarantine, state.quarantine),
         state.progress,
     )
 
@@ -98,7 +131,7 @@ def _filled(new: Arrays, old: Arrays) -> Arrays:
 def to_arrays(state: State) -> dict[str, NDArray[Any]]:
     """Return the arrays that make the state, without spare room and without what is derived."""
     trimmed = resized(state, state.n, state.n_classes)
-    parts = (trimmed.vertices, trimmed.system, trimmed.beside)
+    parts = (trimmed.vertices, trimmed.system, trimmed.beside, trimmed.quarantine)
     arrays = {
         name: array
         for part in parts
@@ -123,14 +156,16 @@ def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
     counted = n.shape == (1,) and n.dtype == np.int64
     if not counted or square.shape != (n[0], n[0]) or moments.shape != (2, len(points)):
         raise ValueError("its arrays do not fit together")
-    state = empty(int(n[0]), len(points), n_classes)
-    for part in (state.vertices, state.system, state.beside):
+    moving = len(arrays.get("means", nothing)) > 0
+    state = empty(int(n[0]), len(points), n_classes, moving=moving)
+    for part in (state.vertices, state.system, state.beside, state.quarantine):
         for name, target in part._asdict().items():
             if name not in DERIVED:
                 _copy(name, arrays, target)
     for name in PROGRESS.names or ():
         _copy(f"here.{name}", arrays, state.progress[name])
     relink(state.system, state.n)
+    state.system.stirred[:] = True
     return state
 
 

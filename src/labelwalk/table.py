@@ -19,7 +19,12 @@ class VertexTable:
     Attributes
     ----------
     points : array of shape (n, d)
-        The representatives.
+        The founders: an example joins the nearest one within R.
+    means : array of shape (n, d)
+        The representatives, which similarities are measured between: means of the examples, or
+        the founders themselves.
+    bandwidth : array of n floats
+        Of each representative's Gaussian.
     count : array of n integers
         Examples each stands for.
     weight : array of n floats
@@ -33,6 +38,8 @@ class VertexTable:
     """
 
     points: Floats
+    means: Floats
+    bandwidth: Floats
     count: Ints
     weight: Floats
     reach: Floats
@@ -51,6 +58,8 @@ def vertex_table(state: State, classes: Sequence[Label]) -> VertexTable:
     names[: len(classes)] = classes
     return VertexTable(
         points=vertices.points[:, :n].T.copy(),
+        means=(vertices.means if len(vertices.means) else vertices.points)[:, :n].T.copy(),
+        bandwidth=vertices.bandwidth[:n].copy(),
         count=vertices.examples[:n].copy(),
         weight=system.v[:n].copy(),
         reach=vertices.reach[:n].copy(),

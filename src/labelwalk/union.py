@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from labelwalk.arrays import Floats, SmallInts
-from labelwalk.similarity import Gaussian, Pairwise, compare
+from labelwalk.similarity import Similarity, compare, euclidean
 from labelwalk.state import State, resized
 
 
@@ -18,10 +18,11 @@ def recoded(state: State, codes: SmallInts, n_classes: int) -> State:
     for target, source in ((copy.system.f, state.system.f), (copy.system.r, state.system.r)):
         target[1:] = 0.0
         target[1 + codes] = source[1:]
+    copy.system.bias[1 + codes] = state.system.bias[1:]
     return copy
 
 
-def united(ours: State, theirs: State, similarity: Gaussian | Pairwise) -> State:
+def united(ours: State, theirs: State, similarity: Similarity) -> State:
     """Return the union, our vertices first.
 
     The radius is the larger one. Degrees and residuals are left to be rebuilt, and so are the
@@ -33,18 +34,23 @@ def united(ours: State, theirs: State, similarity: Gaussian | Pairwise) -> State
     vertices, system = both.vertices, both.system
     old, new = slice(0, n), slice(n, n + m)
     vertices.points[:, new] = theirs.vertices.points[:, :m]
+    vertices.means[:, new] = theirs.vertices.means[:, :m]
     system.f[:, new] = theirs.system.f[:, :m]
     for target, source in (
         (vertices.examples, theirs.vertices.examples),
         (vertices.reach, theirs.vertices.reach),
+        (vertices.bandwidth, theirs.vertices.bandwidth),
+        (vertices.drawn, theirs.vertices.drawn),
         (vertices.label, theirs.vertices.label),
         (system.g, theirs.system.g),
         (system.clamped, theirs.system.clamped),
     ):
         target[new] = source[:m]
     distances, similarities = _across(ours, theirs, similarity)
+    apart = _between_means(ours, theirs) if len(vertices.means) else distances
     for target, inner, across in (
         (vertices.distance, theirs.vertices.distance, distances),
+        (vertices.apart, theirs.vertices.apart, apart),
         (system.w, theirs.system.w, similarities),
     ):
         target[new, new] = inner[:m, :m]
@@ -52,13 +58,13 @@ def united(ours: State, theirs: State, similarity: Gaussian | Pairwise) -> State
         target[new, old] = across.T
     both.beside.moments[:] = _pooled(ours, theirs)
     here, there = both.here, theirs.here
-    for name in ("n", "n_unlabelled", "mass", "n_seen", "n_outliers", "n_founded"):
+    for name in ("n", "n_unlabelled", "mass", "load", "n_seen", "n_outliers", "n_founded"):
         here[name] += there[name]
     here.radius = max(here.radius, there.radius)
     return both
 
 
-def _across(ours: State, theirs: State, similarity: Gaussian | Pairwise) -> tuple[Floats, Floats]:
+def _across(ours: State, theirs: State, similarity: Similarity) -> tuple[Floats, Floats]:
     n, m = ours.n, theirs.n
     rows = np.ascontiguousarray(theirs.vertices.points[:, :m].T)
     distances, similarities = np.zeros((n, m)), np.zeros((n, m))
@@ -68,6 +74,12 @@ def _across(ours: State, theirs: State, similarity: Gaussian | Pairwise) -> tupl
         if own is not None:
             similarities[i] = own
     return distances, similarities
+
+
+def _between_means(ours: State, theirs: State) -> Floats:
+    rows = np.ascontiguousarray(theirs.vertices.means[:, : theirs.n].T)
+    means = ours.vertices.means[:, : ours.n].T
+    return np.array([euclidean(x, rows) for x in means]).reshape(ours.n, theirs.n)
 
 
 def _pooled(ours: State, theirs: State) -> Floats:

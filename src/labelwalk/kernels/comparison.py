@@ -11,13 +11,16 @@ from labelwalk.kernels.compiled import compiled
 from labelwalk.kernels.progress import Rules
 
 FADED = 39.0  # at so many bandwidths a Gaussian is zero in double precision
+MOST_NEIGHBOURS = 64  # of a self-tuning graph
 
 
 class Comparison(NamedTuple):
     """Room for the current row beside every vertex, and the moments of all rows so far."""
 
-    distances: Floats
+    distances: Floats  # to founders, which decide membership
+    apart_row: Floats  # to representatives, which decide similarity
     similarities: Floats
+    mean: Floats  # (features) room for a representative
     moments: Floats  # (2, features): running means, summed squared deviations
 
 
@@ -47,37 +50,112 @@ def distances_to(points: Floats, n: int, x: Floats, out: Floats) -> None:
 
 
 @compiled
-def gaussian(distance: float, sigma: float, cutoff: float) -> float:
-    """Return exp(-d^2 / 2 sigma^2), zero past the cutoff."""
+def gaussian(distance: float, sigma: float, cut: float) -> float:
+    """Return exp(-d^2 / 2 sigma^2), zero past `cut` bandwidths."""
     if distance == 0.0:
         return 1.0
-    if distance > cutoff or sigma == 0.0 or distance / FADED > sigma:
+    if sigma == 0.0 or distance > cut * sigma or distance / FADED > sigma:
         return 0.0
     ratio = distance / sigma
     return np.exp(-0.5 * ratio * ratio)
 
 
 @compiled
-def gaussian_matrix(distance: Floats, n: int, sigma: float, cutoff: float, out: Floats) -> None:
-    """Write the similarities of all pairs of vertices, 0 on the diagonal."""
-    for i in range(n):
-        out[i, i] = 0.0
-        for j in range(i):
-            out[i, j] = gaussian(distance[i, j], sigma, cutoff)
-            out[j, i] = out[i, j]
+def gaussian_row(
+    distances: Floats, n: int, own: float, bandwidths: Floats, cut: float, out: Floats
+) -> None:
+    """Write the similarities of a point of bandwidth `own` to others: exp(-d^2 / 2 s_i s_j).
+
+    The first loop vectorises; few distances are left for the second.
+    """
+    nearly = cut * cut * own * (1.0 + 1e-9)
+    for j in range(n):
+        out[j] = 1.0 if distances[j] * distances[j] <= nearly * bandwidths[j] else 0.0
+    for j in range(n):
+        if out[j] > 0.0 or distances[j] == 0.0:
+            other = bandwidths[j]
+            sigma = own if own == other or own == 0.0 else own * np.sqrt(other / own)
+            out[j] = gaussian(distances[j], sigma, cut)
 
 
 @compiled
-def is_outlier(here: Record, rules: Rules, beside: Comparison) -> bool:
+def draw(apart: Floats, bandwidths: Floats, n: int, cut: float, w: Floats) -> None:
+    """Write the similarities of all pairs of vertices, 0 on the diagonal."""
+    for i in range(n):
+        gaussian_row(apart[i], i, bandwidths[i], bandwidths, cut, w[i])
+        w[i, i] = 0.0
+        for j in range(i):
+            w[j, i] = w[i, j]
+
+
+@compiled
+def nearest_few(distances: Floats, n: int, few: int, nearest: Floats) -> int:
+    """Write the smallest positive distances in order, at most `few`; return how many."""
+    found = 0
+    for j in range(n):
+        distance = distances[j]
+        if distance == 0.0 or (found == few and distance >= nearest[few - 1]):
+            continue
+        place = min(found, few - 1)
+        found = min(found + 1, few)
+        while place > 0 and nearest[place - 1] > distance:
+            nearest[place] = nearest[place - 1]
+            place -= 1
+        nearest[place] = distance
+    return found
+
+
+@compiled
+def local_distance(distances: Floats, n: int, neighbour: int) -> float:
+    """Return the distance to the `neighbour`-th nearest vertex that is not at the same place.
+
+    Where there are fewer, the farthest stands in; 0 where there is none.
+    """
+    nearest = np.empty(MOST_NEIGHBOURS)
+    found = nearest_few(distances, n, neighbour, nearest)
+    return nearest[found - 1] if found > 0 else 0.0
+
+
+@compiled
+def own_bandwidth(local: float, here: Record, rules: Rules) -> float:
+    """Turn a local distance into a bandwidth."""
+    if rules.neighbour == 0:
+        return here.sigma
+    if local == 0.0 or here.typical == 0.0:
+        return rules.width * max(local, here.typical)
+    return rules.width * local * (here.typical / local) ** rules.evenness
+
+
+@compiled
+def own_bandwidths(local: Floats, here: Record, rules: Rules, out: Floats) -> None:
+    """Turn the local distances of all vertices into bandwidths."""
+    for i in range(local.shape[0]):
+        out[i] = own_bandwidth(local[i], here, rules)
+
+
+@compiled
+def compare_with(bandwidths: Floats, here: Record, rules: Rules, beside: Comparison) -> float:
+    """Write the similarities of the row to all vertices; return its own bandwidth."""
+    local = 0.0
+    if rules.neighbour > 0:
+        local = local_distance(beside.apart_row, here.n, rules.neighbour)
+    own = own_bandwidth(local, here, rules)
+    if not rules.own_similarities:
+        gaussian_row(beside.apart_row, here.n, own, bandwidths, rules.cut, beside.similarities)
+    return own
+
+
+@compiled
+def is_outlier(bandwidths: Floats, here: Record, rules: Rules, beside: Comparison) -> bool:
     """Say whether no vertex is similar to the row at all (section 5.2 of the paper)."""
     if here.n == 0 or here.n_seen <= rules.warm_up:
         return False
     for j in range(here.n):
-        alike = (
-            beside.similarities[j] > 0.0
-            if rules.own_similarities
-            else beside.distances[j] <= here.cutoff
-        )
-        if alike:
+        if rules.own_similarities:
+            near = beside.similarities[j] > 0.0
+        else:
+            bandwidth = max(bandwidths[j], here.sigma)
+            near = bandwidth == 0.0 or beside.apart_row[j] <= rules.far * bandwidth
+        if near:
             return False
     return True

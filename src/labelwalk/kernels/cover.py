@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints, SmallInts
+from labelwalk.kernels.comparison import distances_to
 from labelwalk.kernels.compiled import compiled
 
 UNLABELLED = -1
@@ -16,7 +17,11 @@ class Vertices(NamedTuple):
     """Arrays over vertices in order of age; only the first n entries are in use."""
 
     points: Floats  # (features, capacity): feature-major, so that distances vectorise over vertices
-    distance: Floats  # (capacity, capacity) between representatives
+    distance: Floats  # (capacity, capacity) between these points, the founders
+    means: Floats  # (features, capacity) representatives that move; (0, capacity) if founders stay
+    apart: Floats  # (capacity, capacity) between representatives, as of the last redrawing
+    bandwidth: Floats  # of each representative
+    drawn: Ints  # examples each stood for when its similarities were last drawn
     examples: Ints  # how many each stands for
     reach: Floats  # bound on the distance to any of those
     label: SmallInts  # class, or UNLABELLED
@@ -42,15 +47,23 @@ def same_point(vertices: Vertices, n: int, distances: Floats, label: int) -> int
 
 
 @compiled
-def found(vertices: Vertices, i: int, x: Floats, distances: Floats, label: int) -> None:
+def found(
+    vertices: Vertices, i: int, x: Floats, distances: Floats, apart: Floats, label: int
+) -> None:
     """Let `x` become vertex i, the youngest."""
     for p in range(x.shape[0]):
         vertices.points[p, i] = x[p]
+    for p in range(vertices.means.shape[0]):
+        vertices.means[p, i] = x[p]
     for j in range(i):
         vertices.distance[i, j] = distances[j]
         vertices.distance[j, i] = distances[j]
+        vertices.apart[i, j] = apart[j]
+        vertices.apart[j, i] = apart[j]
     vertices.distance[i, i] = 0.0
+    vertices.apart[i, i] = 0.0
     vertices.examples[i] = 1
+    vertices.drawn[i] = 1
     vertices.reach[i] = 0.0
     vertices.label[i] = label
 
@@ -61,3 +74,41 @@ def join(vertices: Vertices, gone: int, heir: int) -> None:
     span = vertices.distance[heir, gone] + vertices.reach[gone]
     vertices.reach[heir] = max(vertices.reach[heir], span)
     vertices.examples[heir] += vertices.examples[gone]
+    share = vertices.examples[gone] / vertices.examples[heir]
+    for p in range(vertices.means.shape[0]):
+        vertices.means[p, heir] += share * (vertices.means[p, gone] - vertices.means[p, heir])
+
+
+@compiled
+def move_mean(vertices: Vertices, i: int, x: Floats) -> None:
+    """Let the last example of vertex i move its mean."""
+    for p in range(vertices.means.shape[0]):
+        vertices.means[p, i] += (x[p] - vertices.means[p, i]) / vertices.examples[i]
+
+
+@compiled
+def has_moved(vertices: Vertices, i: int) -> bool:
+    """Say whether vertex i stands for half as many examples more as when it was drawn."""
+    return vertices.means.shape[0] > 0 and 2 * vertices.examples[i] >= 3 * vertices.drawn[i]
+
+
+@compiled
+def measure_apart(vertices: Vertices, n: int, i: int, x: Floats, apart: Floats) -> None:
+    """Measure the distances of representative i to all others anew; `x` and `apart` are room."""
+    for p in range(x.shape[0]):
+        x[p] = vertices.means[p, i]
+    distances_to(vertices.means, n, x, apart)
+    for j in range(n):
+        vertices.apart[i, j] = apart[j]
+        vertices.apart[j, i] = apart[j]
+    vertices.apart[i, i] = 0.0
+    vertices.drawn[i] = vertices.examples[i]
+
+
+@compiled
+def remeasure(vertices: Vertices, n: int) -> None:
+    """Measure the representatives that stand for more examples than when they were drawn."""
+    x, apart = np.empty(vertices.means.shape[0]), np.empty(n)
+    for i in range(n if vertices.means.shape[0] > 0 else 0):
+        if vertices.examples[i] != vertices.drawn[i]:
+            measure_apart(vertices, n, i, x, apart)

@@ -1,51 +1,95 @@
-"""What the graph says of a row it has not learned: the harmonic extension."""
+"""What the graph says of a row that is not in it: the harmonic extension."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from labelwalk.arrays import Floats, Record
-from labelwalk.kernels.comparison import Comparison, distances_to, gaussian, is_outlier
+from labelwalk.kernels.comparison import Comparison, compare_with, distances_to, is_outlier
 from labelwalk.kernels.compiled import compiled
-from labelwalk.kernels.cover import Vertices
+from labelwalk.kernels.cover import UNLABELLED, Vertices
 from labelwalk.kernels.progress import Rules
-from labelwalk.kernels.system import STEPS, UNIT_ROUNDOFF, System
-from labelwalk.kernels.verdict import Answers, write_answer
+from labelwalk.kernels.settle import Reading, read
+from labelwalk.kernels.system import UNIT_ROUNDOFF, System
+from labelwalk.kernels.verdict import NOBODY, Answers, write_answer
+
+
+@compiled
+def compare_row(vertices: Vertices, here: Record, x: Floats, beside: Comparison) -> None:
+    """Measure the distances of a row to founders and representatives."""
+    distances_to(vertices.points, here.n, x, beside.distances)
+    if vertices.means.shape[0] > 0:
+        distances_to(vertices.means, here.n, x, beside.apart_row)
+    else:
+        beside.apart_row[: here.n] = beside.distances[: here.n]
+
+
+@compiled
+def extended(
+    system: System, here: Record, rules: Rules, beside: Comparison, reading: Reading
+) -> int:
+    """Let the reading be the average that the row's own similarities take; return over how many."""
+    total = rules.sink * (here.mu if rules.label_weight > 0.0 else 1.0)
+    many = 0
+    for j in range(here.n):
+        if beside.similarities[j] > 0.0:
+            flow = beside.similarities[j] * system.v[j]
+            total += flow
+            reading.vertex[many] = j
+            reading.share[many] = flow
+            many += 1
+    for a in range(many):
+        reading.share[a] /= total
+    return many
+
+
+@compiled
+def reaches(system: System, reading: Reading, many: int) -> bool:
+    """Say whether a walk from there can reach a label, so that the average is rounded."""
+    for a in range(many):
+        if system.lit[system.component[reading.vertex[a]]]:
+            return True
+    return False
+
+
+@compiled
+def nearest_label(vertices: Vertices, here: Record, rules: Rules, beside: Comparison) -> int:
+    """Return the class of the nearest labelled vertex where it may be guessed, or NOBODY."""
+    guess, shortest = NOBODY, np.inf
+    if rules.guess:
+        for j in range(here.n):
+            if vertices.label[j] != UNLABELLED and beside.apart_row[j] < shortest:
+                guess, shortest = vertices.label[j], beside.apart_row[j]
+    return guess
 
 
 @compiled
 def extend(
+    vertices: Vertices,
     system: System,
     progress: Record,
     rules: Rules,
     beside: Comparison,
     errors: Floats,
-    values: Floats,
+    reading: Reading,
     answers: Answers,
     row: int,
 ) -> None:
-    """Answer a row with the average its own similarities take, and the average error."""
+    """Answer a row that has been compared from vertices with these proven errors."""
     here = progress[0]
-    if is_outlier(here, rules, beside):
+    compare_with(vertices.bandwidth, here, rules, beside)
+    if is_outlier(vertices.bandwidth, here, rules, beside):
         answers.outlier[row] = True
         return
-    total = rules.sink * (here.mu if rules.label_weight > 0.0 else 1.0)
-    error, reached = 0.0, False
-    for c in range(values.shape[0]):
-        values[c] = 0.0
-    for j in range(here.n):
-        similar = beside.similarities[j]
-        if not rules.own_similarities:
-            similar = gaussian(beside.distances[j], here.sigma, here.cutoff)
-        if similar > 0.0:
-            flow = similar * system.v[j]
-            total += flow
-            error += flow * errors[j]
-            reached = reached or system.lit[system.component[j]]
-            for c in range(values.shape[0]):
-                values[c] += flow * system.f[STEPS + 1 + c, j]
-    for c in range(values.shape[0]):
-        values[c] /= total
-    rounding = 2.0 * (here.n + 8) * UNIT_ROUNDOFF
-    write_answer(answers, row, values, error / total + rounding if reached else 0.0)
+    many = extended(system, here, rules, beside, reading)
+    error = 0.0
+    for a in range(many):
+        error += reading.share[a] * errors[reading.vertex[a]]
+    read(system, reading, many)
+    if reaches(system, reading, many):
+        error += 2.0 * (here.n + 8) * UNIT_ROUNDOFF
+    guess = nearest_label(vertices, here, rules, beside)
+    write_answer(answers, row, reading.values, error, system.bias, guess)
 
 
 @compiled
@@ -56,11 +100,11 @@ def extend_rows(
     rules: Rules,
     beside: Comparison,
     errors: Floats,
+    reading: Reading,
     rows: Floats,
-    values: Floats,
     answers: Answers,
 ) -> None:
     """Answer many rows on a Gaussian graph."""
     for row in range(rows.shape[0]):
-        distances_to(vertices.points, progress[0].n, rows[row], beside.distances)
-        extend(system, progress, rules, beside, errors, values, answers, row)
+        compare_row(vertices, progress[0], rows[row], beside)
+        extend(vertices, system, progress, rules, beside, errors, reading, answers, row)

@@ -17,13 +17,17 @@ FIELDS = [
     ("mass", np.int64),  # examples they stand for
     ("n_seen", np.int64),  # examples, outliers included
     ("n_outliers", np.int64),
+    ("n_held", np.int64),  # groups in quarantine
     ("n_founded", np.int64),  # vertices ever founded
+    ("load", np.float64),  # what unlabelled vertices weigh in all
     ("measure_at_seen", np.int64),  # the bandwidth is measured again at these counts
     ("measure_at_founded", np.int64),
     ("radius", np.float64),  # R
     ("mu", np.float64),  # stepped mean weight of unlabelled vertices
-    ("sigma", np.float64),  # bandwidth
-    ("cutoff", np.float64),  # distance past which similarity is zero
+    ("sigma", np.float64),  # bandwidth; of a self-tuning graph, that of a typical vertex
+    ("own", np.float64),  # bandwidth of the current row
+    ("typical", np.float64),  # typical distance from a vertex to one of its nearest
+    ("balance_at_seen", np.int64),  # the prior is brought to bear again at this count
     ("stage", np.int64),
     ("vertex", np.int64),  # where the current row went
 ]
@@ -39,8 +43,19 @@ class Rules(NamedTuple):
     absorb: bool  # labelled vertices take unlabelled examples in
     sink: float
     label_weight: float  # times the mean; 0: every vertex weighs its count
+    weight_cap: float  # times the mean; infinite: none
     labels_per_class: int
     tolerance: float
     own_distances: bool  # a function of the user's measures distances,
     own_similarities: bool  # and another similarities, in place of the Gaussian of a distance
+    cut: float  # bandwidths past which similarity is zero
+    neighbour: int  # whose distance is the local scale of a self-tuning graph; 0: one for all
+    width: float  # bandwidth over local scale
+    evenness: float  # 0: scales are local; 1: all are the typical one
+    far: float  # an outlier is farther than so many bandwidths from every vertex
+    read_first: bool  # answers are read at the example, before it is learned
+    guess: bool  # the nearest label is named where no other can be reached
+    balanced: bool  # there is a prior
+    support: int  # examples that let a group out of quarantine; 0: outliers are dropped
+    together: float  # bandwidths within which they are a group
     warm_up: int  # examples before any can be an outlier

@@ -8,18 +8,40 @@ choice depends on the state alone, so a stream cut into other chunks takes the v
 from __future__ import annotations
 
 from labelwalk.arrays import Floats, Ints, Record
-from labelwalk.kernels.comparison import Comparison, distances_to, gaussian, is_outlier
+from labelwalk.kernels.comparison import Comparison, compare_with, gaussian_row, is_outlier
 from labelwalk.kernels.compiled import compiled
-from labelwalk.kernels.cover import UNLABELLED, Vertices, found, nearest, same_point
+from labelwalk.kernels.cover import (
+    UNLABELLED,
+    Vertices,
+    found,
+    has_moved,
+    measure_apart,
+    move_mean,
+    nearest,
+    same_point,
+)
+from labelwalk.kernels.extension import compare_row, extended, nearest_label, reaches
 from labelwalk.kernels.progress import ARRIVED, COMPARED, LEARNED, NEVER, SOLVED, WAITING, Rules
-from labelwalk.kernels.settle import UNPROVEN, error_at, settle
-from labelwalk.kernels.system import STEPS, System, attach, reweigh
+from labelwalk.kernels.quarantine import Quarantine, hold
+from labelwalk.kernels.settle import UNPROVEN, Reading, error_of, settle
+from labelwalk.kernels.system import (
+    STEPS,
+    UNIT_ROUNDOFF,
+    System,
+    attach,
+    change_edge,
+    find_components,
+    rebuild,
+    reweigh,
+    share_a_neighbour,
+)
 from labelwalk.kernels.verdict import Answers, write_answer
 
 # What the caller has to do before the loop can go on.
-DONE, GROW, MEASURE, COMPARE, TRIM, COARSEN, REBALANCE, SOLVE = range(8)
+DONE, GROW, MEASURE, COMPARE, TRIM, COARSEN, REBALANCE, BALANCE, SOLVE = range(9)
 
 MEAN_STEP = 1.05  # the mean weight follows in steps of five percent
+MOST_SHRUNK = 1e3  # a degree may lose so much of itself before residuals are recomputed
 
 
 @compiled
@@ -44,12 +66,12 @@ def enter(
 ) -> None:
     """Found a vertex on the row, labelled or not."""
     i = here.n
-    found(vertices, i, x, beside.distances, label)
+    if label != UNLABELLED or not rules.read_first:
+        here.own = compare_with(vertices.bandwidth, here, rules, beside)
+    found(vertices, i, x, beside.distances, beside.apart_row, label)
+    vertices.bandwidth[i] = here.own
     for j in range(i):
-        if rules.own_similarities:
-            system.w[i, j] = beside.similarities[j]
-        else:
-            system.w[i, j] = gaussian(beside.distances[j], here.sigma, here.cutoff)
+        system.w[i, j] = beside.similarities[j]
     system.clamped[i] = label != UNLABELLED
     for column in range(system.f.shape[0]):
         system.f[column, i] = 0.0
@@ -62,6 +84,7 @@ def enter(
     else:
         here.n_unlabelled += 1
         here.mass += 1
+        here.load += 1.0
     attach(system, i, weight, rules.sink * mean)
     here.n += 1
     here.n_founded += 1
@@ -69,17 +92,59 @@ def enter(
 
 
 @compiled
-def support(
-    vertices: Vertices, system: System, here: Record, rules: Rules, i: int, distance: float
+def redraw(
+    vertices: Vertices, system: System, here: Record, rules: Rules, beside: Comparison, i: int
 ) -> None:
-    """Let vertex i stand for the row too."""
-    vertices.examples[i] += 1
+    """Draw the similarities of a vertex anew, since its representative has moved."""
+    measure_apart(vertices, here.n, i, beside.mean, beside.distances)
+    similar, bandwidths = beside.similarities, vertices.bandwidth
+    gaussian_row(beside.distances, here.n, bandwidths[i], bandwidths, rules.cut, similar)
+    similar[i] = 0.0
+    split = False
+    for j in range(here.n):
+        if change_edge(system, here.n, i, j, similar[j]):
+            split = split or not share_a_neighbour(system, i, j)
+    if split:
+        find_components(system, here.n)
+    if system.drift[1] > MOST_SHRUNK:
+        rebuild(system, here.n)
+
+
+@compiled
+def stand_for(
+    vertices: Vertices, system: System, here: Record, rules: Rules, i: int, many: int
+) -> None:
+    """Let vertex i stand for so many examples more, its weight capped."""
+    vertices.examples[i] += many
+    if vertices.label[i] == UNLABELLED:
+        here.mass += many
+    if rules.label_weight == 0.0:
+        reweigh(system, here.n, i, float(many))
+    elif vertices.label[i] == UNLABELLED:
+        weight = min(float(vertices.examples[i]), rules.weight_cap * here.mu)
+        if weight > system.v[i]:
+            here.load += weight - system.v[i]
+            reweigh(system, here.n, i, weight - system.v[i])
+
+
+@compiled
+def support(
+    vertices: Vertices,
+    system: System,
+    here: Record,
+    rules: Rules,
+    beside: Comparison,
+    x: Floats,
+    i: int,
+    distance: float,
+) -> None:
+    """Let vertex i take the row in."""
+    stand_for(vertices, system, here, rules, i, 1)
     vertices.reach[i] = max(vertices.reach[i], distance)
-    free = vertices.label[i] == UNLABELLED
-    if free:
-        here.mass += 1
-    if free or rules.label_weight == 0.0:
-        reweigh(system, here.n, i, 1.0)
+    if distance > 0.0:
+        move_mean(vertices, i, x)
+        if has_moved(vertices, i):
+            redraw(vertices, system, here, rules, beside, i)
     here.vertex = i
 
 
@@ -94,18 +159,17 @@ def learn(
     label: int,
 ) -> None:
     """Give the row to a vertex, old or new."""
+    taker, distance = -1, 0.0
     if label != UNLABELLED:
-        twin = same_point(vertices, here.n, beside.distances, label)
-        if twin >= 0:
-            support(vertices, system, here, rules, twin, 0.0)
-        else:
-            enter(vertices, system, here, rules, beside, x, label)
-        return
-    taker, distance = nearest(vertices, here.n, beside.distances, rules.absorb)
-    if taker >= 0 and (distance < here.radius or distance == 0.0):
-        support(vertices, system, here, rules, taker, distance)
+        taker = same_point(vertices, here.n, beside.distances, label)
     else:
-        enter(vertices, system, here, rules, beside, x, UNLABELLED)
+        taker, distance = nearest(vertices, here.n, beside.distances, rules.absorb)
+        if distance > 0.0 and distance >= here.radius:
+            taker = -1
+    if taker >= 0:
+        support(vertices, system, here, rules, beside, x, taker, distance)
+    else:
+        enter(vertices, system, here, rules, beside, x, label)
 
 
 @compiled
@@ -122,10 +186,43 @@ def chores(vertices: Vertices, here: Record, rules: Rules, label: int) -> int:
         if same > rules.labels_per_class:
             return TRIM
     if rules.label_weight > 0.0 and here.n_unlabelled > 0:
-        mean = here.mass / here.n_unlabelled
+        mean = here.load / here.n_unlabelled
         if mean > MEAN_STEP * here.mu or here.mu > MEAN_STEP * mean:
             return REBALANCE
+    if rules.balanced and here.n_seen >= here.balance_at_seen:
+        return BALANCE
     return DONE
+
+
+@compiled
+def answer(
+    vertices: Vertices,
+    system: System,
+    here: Record,
+    rules: Rules,
+    beside: Comparison,
+    reading: Reading,
+    answers: Answers,
+    row: int,
+) -> bool:
+    """Answer a row at itself, or at its vertex; return whether that was possible without help."""
+    if rules.read_first:
+        many = extended(system, here, rules, beside, reading)
+    else:
+        many = 1
+        reading.vertex[0] = here.vertex
+        reading.share[0] = 1.0
+    guess = nearest_label(vertices, here, rules, beside)
+    if here.stage == SOLVED:
+        error = error_of(system, here.n, reading, many)
+    else:
+        error = settle(system, here.n, reading, many, guess, rules.tolerance)
+        if error == UNPROVEN:
+            return False
+    if rules.read_first and reaches(system, reading, many):
+        error += 2.0 * (here.n + 8) * UNIT_ROUNDOFF
+    write_answer(answers, row, reading.values, error, system.bias, guess)
+    return True
 
 
 @compiled
@@ -135,6 +232,8 @@ def feed(
     progress: Record,
     rules: Rules,
     beside: Comparison,
+    reading: Reading,
+    quarantine: Quarantine,
     rows: Floats,
     labels: Ints,
     start: int,
@@ -144,6 +243,7 @@ def feed(
     here = progress[0]
     for row in range(start, rows.shape[0]):
         x, label = rows[row], labels[row]
+        asked = label == UNLABELLED
         if here.stage == WAITING:
             if here.n == vertices.examples.shape[0]:
                 return row, GROW
@@ -156,27 +256,35 @@ def feed(
         if here.stage == ARRIVED:
             if rules.own_distances and here.n > 0:
                 return row, COMPARE
-            distances_to(vertices.points, here.n, x, beside.distances)
+            compare_row(vertices, here, x, beside)
             here.stage = COMPARED
-        if here.stage == COMPARED:
-            if label == UNLABELLED and is_outlier(here, rules, beside):
+        if here.stage == COMPARED and asked:
+            if is_outlier(vertices.bandwidth, here, rules, beside):
                 here.n_outliers += 1
                 answers.outlier[row] = True
-                here.stage = WAITING
-                continue
+                many = hold(quarantine, here, rules, x) if rules.support > 0 else 0
+                if many == 0:
+                    here.stage = WAITING
+                    continue
+                here.n_outliers -= many
+                here.own = compare_with(vertices.bandwidth, here, rules, beside)
+                enter(vertices, system, here, rules, beside, x, UNLABELLED)
+                stand_for(vertices, system, here, rules, here.vertex, many - 1)
+                here.stage = LEARNED
+        if rules.read_first and asked and here.stage in (COMPARED, SOLVED):
+            here.own = compare_with(vertices.bandwidth, here, rules, beside)
+            if not answer(vertices, system, here, rules, beside, reading, answers, row):
+                return row, SOLVE
+            here.stage = COMPARED
+        if here.stage == COMPARED:
             learn(vertices, system, here, rules, beside, x, label)
             here.stage = LEARNED
         if here.stage == LEARNED:
             event = chores(vertices, here, rules, label)
             if event != DONE:
                 return row, event
-        if label == UNLABELLED:
-            if here.stage == SOLVED:
-                error = error_at(system, here.n, here.vertex)
-            else:
-                error = settle(system, here.n, here.vertex, rules.tolerance)
-                if error == UNPROVEN:
-                    return row, SOLVE
-            write_answer(answers, row, system.f[STEPS + 1 :, here.vertex], error)
+        if asked and not rules.read_first and not answers.outlier[row]:
+            if not answer(vertices, system, here, rules, beside, reading, answers, row):
+                return row, SOLVE
         here.stage = WAITING
     return rows.shape[0], DONE

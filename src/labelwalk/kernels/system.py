@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labelwalk.arrays import Bools, Floats, SmallInts
+from labelwalk.arrays import Bools, Floats, Places, SmallInts
 from labelwalk.kernels.compiled import compiled
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -36,48 +36,77 @@ class System(NamedTuple):
     clamped: Bools  # labelled: f is given, and no equation holds
     component: SmallInts  # the oldest vertex that a path of positive similarities leads to
     lit: Bools  # by component number: does it hold a labelled vertex?
-    neighbours: SmallInts  # (capacity, WIDTH) lists of the positive entries of sparse rows of w
-    n_neighbours: SmallInts  # their lengths, or DENSE
-    drift: Floats  # (1,) bound on the rounding gathered in r, relative to d + g
-    scratch: Floats  # (2, capacity) of no meaning between calls
+    neighbours: Places  # (capacity, WIDTH) lists of the positive entries of sparse rows of w,
+    similar: Floats  # (capacity, WIDTH) these entries themselves,
+    n_neighbours: SmallInts  # and their number, or DENSE
+    largest: Floats  # of the relative residuals of the classes, where not stirred
+    stirred: Bools  # has a residual changed since?
+    bias: Floats  # (1 + classes) what each column is multiplied with before classes are compared
+    drift: Floats  # (2,) rounding gathered in r, relative to the largest d + g a vertex has had
+    peak: Floats  # that largest one, where d + g has fallen since the rebuilding; else 0
+    scratch: Floats  # (capacity) of no meaning between calls, like the rest
+    queue: SmallInts  # vertices to relax
+    queued: Bools
+    touched: Bools  # by component number: is the answer read from there?
 
 
 @compiled
-def push(system: System, n: int, i: int, column: int, flow: float) -> None:
-    """Add w_ij * flow to the residual of every neighbour j of vertex i."""
-    similar, residual = system.w[i], system.r[column]
+def push(
+    w_i: Floats,
+    neighbours_i: Places,
+    similar_i: Floats,
+    length: int,
+    n: int,
+    flow: float,
+    residual: Floats,
+) -> None:
+    """Add w_ij * flow to the residual of every neighbour j of vertex i.
+
+    It takes arrays and no System, which would be copied at each of its many calls.
+    """
+    if length == DENSE:
+        for j in range(n):
+            residual[j] += w_i[j] * flow
+    else:
+        for a in range(length):
+            residual[neighbours_i[a]] += similar_i[a] * flow
+
+
+@compiled
+def stir(system: System, n: int, i: int) -> None:
+    """Note that the residuals of the neighbours of vertex i have changed."""
     length = system.n_neighbours[i]
     if length == DENSE:
         for j in range(n):
-            residual[j] += similar[j] * flow
+            system.stirred[j] = True
     else:
         for a in range(length):
-            j = system.neighbours[i, a]
-            residual[j] += similar[j] * flow
+            system.stirred[system.neighbours[i, a]] = True
 
 
 @compiled
 def reweigh(system: System, n: int, i: int, change: float) -> None:
     """Add `change` >= 0 to the weight of vertex i, in everybody's degree and residuals."""
-    similar, d, f, r = system.w[i], system.d, system.f, system.r
+    w_i, d, f, r = system.w[i], system.d, system.f, system.r
     system.v[i] += change
     length = system.n_neighbours[i]
     if length == DENSE:
         for j in range(n):
-            d[j] += similar[j] * change
-            r[STEPS, j] += similar[j] * change
+            d[j] += w_i[j] * change
+            r[STEPS, j] += w_i[j] * change
         for column in range(f.shape[0]):
             own, value, residual = f[column, i], f[column], r[column]
             for j in range(n):
-                residual[j] += similar[j] * change * (own - value[j])
+                residual[j] += w_i[j] * change * (own - value[j])
     else:
         for a in range(length):
             j = system.neighbours[i, a]
-            flow = similar[j] * change
+            flow = system.similar[i, a] * change
             d[j] += flow
             r[STEPS, j] += flow
             for column in range(f.shape[0]):
                 r[column, j] += flow * (f[column, i] - f[column, j])
+    stir(system, n, i)
     system.drift[0] += 8 * UNIT_ROUNDOFF
 
 
@@ -90,23 +119,33 @@ def rebuild(system: System, n: int) -> None:
         for column in range(f.shape[0]):
             r[column, j] = 0.0
     for i in range(n):
-        similar = w[i]
+        w_i = w[i]
         for j in range(n):
-            d[j] += similar[j] * v[i]
+            d[j] += w_i[j] * v[i]
         for column in range(f.shape[0]):
             if f[column, i] != 0.0:
-                push(system, n, i, column, v[i] * f[column, i])
+                flow, length = v[i] * f[column, i], system.n_neighbours[i]
+                push(w[i], system.neighbours[i], system.similar[i], length, n, flow, r[column])
     for j in range(n):
         total = d[j] + system.g[j]
         r[STEPS, j] += total
         for column in range(f.shape[0]):
             r[column, j] -= total * f[column, j]
+        system.peak[j] = 0.0
+        system.stirred[j] = True
     system.drift[0] = 2.0 * (n + 8) * UNIT_ROUNDOFF
+    system.drift[1] = 1.0
+
+
+@compiled
+def rounding(system: System) -> float:
+    """Return a bound on the rounding gathered in any residual, relative to its d + g now."""
+    return system.drift[0] * system.drift[1]
 
 
 @compiled
 def link(system: System, i: int, j: int) -> None:
-    """Note that j is a neighbour of i."""
+    """Note that j is a neighbour of i, their similarity standing in w."""
     length = system.n_neighbours[i]
     if length == DENSE:
         return
@@ -114,7 +153,22 @@ def link(system: System, i: int, j: int) -> None:
         system.n_neighbours[i] = DENSE
     else:
         system.neighbours[i, length] = j
+        system.similar[i, length] = system.w[i, j]
         system.n_neighbours[i] = length + 1
+
+
+@compiled
+def set_similar(system: System, i: int, j: int, similar: float) -> None:
+    """Change the similarity of a neighbour j of vertex i; at 0 it is one no longer."""
+    length = system.n_neighbours[i]
+    for a in range(length):  # none where the row is DENSE
+        if system.neighbours[i, a] == j:
+            system.similar[i, a] = similar
+            if similar == 0.0:
+                system.neighbours[i, a] = system.neighbours[i, length - 1]
+                system.similar[i, a] = system.similar[i, length - 1]
+                system.n_neighbours[i] = length - 1
+            return
 
 
 @compiled
@@ -144,6 +198,7 @@ def attach(system: System, i: int, weight: float, sink: float) -> None:
     system.component[i] = i
     system.lit[i] = system.clamped[i]
     system.n_neighbours[i] = 0
+    system.stirred[i] = True
     inflow = r[:, i]
     for column in range(f.shape[0]):
         inflow[column] = 0.0
@@ -169,6 +224,49 @@ def attach(system: System, i: int, weight: float, sink: float) -> None:
 
 
 @compiled
+def change_edge(system: System, n: int, i: int, j: int, similar: float) -> bool:
+    """Set w_ij, in everybody's degree and residuals; return whether an edge has gone."""
+    w, v, g, d, f, r = system.w, system.v, system.g, system.d, system.f, system.r
+    before = w[i, j]
+    change = similar - before
+    if change == 0.0:
+        return False
+    w[i, j] = similar
+    w[j, i] = similar
+    for a, b in ((i, j), (j, i)):
+        total = d[a] + g[a]
+        flow = change * v[b]
+        d[a] = max(0.0, d[a] + flow)
+        r[STEPS, a] += flow
+        for column in range(f.shape[0]):
+            r[column, a] += flow * (f[column, b] - f[column, a])
+        if flow < 0.0:
+            system.peak[a] = max(system.peak[a], total)
+            system.drift[1] = max(system.drift[1], system.peak[a] / (d[a] + g[a]))
+    system.drift[0] += 8 * UNIT_ROUNDOFF
+    if before == 0.0:
+        link(system, i, j)
+        link(system, j, i)
+        join_components(system, n, i, j)
+    else:
+        set_similar(system, i, j, similar)
+        set_similar(system, j, i, similar)
+    system.stirred[i] = True
+    system.stirred[j] = True
+    return similar == 0.0
+
+
+@compiled
+def share_a_neighbour(system: System, i: int, j: int) -> bool:
+    """Say whether two vertices without an edge are still joined by a third."""
+    length = system.n_neighbours[i]
+    for a in range(length):
+        if system.w[system.neighbours[i, a], j] > 0.0:
+            return True
+    return False
+
+
+@compiled
 def relink(system: System, n: int) -> None:
     """Find neighbour lists and components anew, after vertices or similarities have changed."""
     for i in range(n):
@@ -178,37 +276,36 @@ def relink(system: System, n: int) -> None:
                 link(system, i, j)
                 if system.n_neighbours[i] == DENSE:
                     break
-    alone = np.arange(n)  # vertices not reached yet, in order of age
-    n_alone = n
-    stack = np.empty(n, dtype=np.int64)
-    while n_alone > 0:
-        seed = alone[0]
-        system.lit[seed] = False
-        stack[0] = seed
-        height = 1
-        alone = alone[1:]
-        n_alone -= 1
-        while height > 0:
-            height -= 1
-            i = stack[height]
-            system.component[i] = seed
-            system.lit[seed] = system.lit[seed] or system.clamped[i]
-            left = 0
-            for a in range(n_alone):
-                j = alone[a]
-                if system.w[i, j] > 0.0:
-                    stack[height] = j
-                    height += 1
-                else:
-                    alone[left] = j
-                    left += 1
-            n_alone = left
+    find_components(system, n)
 
 
 @compiled
-def darken(system: System, n: int) -> None:
-    """Set what no label can reach to exactly zero."""
+def find_components(system: System, n: int) -> None:
+    """Number components by their oldest vertices; set what no label can reach to zero."""
+    for i in range(n):
+        system.component[i] = -1
+    stack = np.empty(n, dtype=np.int64)
+    for seed in range(n):
+        if system.component[seed] >= 0:
+            continue
+        system.component[seed] = seed
+        system.lit[seed] = False
+        stack[0] = seed
+        height = 1
+        while height > 0:
+            height -= 1
+            i = stack[height]
+            system.lit[seed] = system.lit[seed] or system.clamped[i]
+            length = system.n_neighbours[i]
+            for a in range(n if length == DENSE else length):
+                j = a if length == DENSE else system.neighbours[i, a]
+                if system.component[j] < 0 and system.w[i, j] > 0.0:
+                    system.component[j] = seed
+                    stack[height] = j
+                    height += 1
     for i in range(n):
         if not system.lit[system.component[i]]:
             for column in range(STEPS + 1, system.f.shape[0]):
                 system.f[column, i] = 0.0
+                system.r[column, i] = 0.0
+            system.stirred[i] = True

@@ -1,0 +1,70 @@
+"""Where far examples wait until there are enough of them: one may be an accident, five are news."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from labelwalk.arrays import Floats, Ints, Record
+from labelwalk.kernels.comparison import distances_to
+from labelwalk.kernels.compiled import compiled
+from labelwalk.kernels.progress import Rules
+
+ROOM = 64  # groups
+
+
+class Quarantine(NamedTuple):
+    """Groups of far examples; only the first n_held entries are in use."""
+
+    held_points: Floats  # (features, ROOM) the first example of each
+    held_count: Ints  # examples
+    held_since: Ints  # when the last one came
+    held_room: Floats  # of no meaning between calls
+
+
+@compiled
+def release(quarantine: Quarantine, here: Record, group: int) -> None:
+    """Close the gap that a group leaves."""
+    last = here.n_held - 1
+    for p in range(quarantine.held_points.shape[0]):
+        quarantine.held_points[p, group] = quarantine.held_points[p, last]
+    quarantine.held_count[group] = quarantine.held_count[last]
+    quarantine.held_since[group] = quarantine.held_since[last]
+    here.n_held = last
+
+
+@compiled
+def lightest(quarantine: Quarantine, n: int) -> int:
+    """Return the group with the fewest examples; of equal ones, that which waits longest."""
+    found = 0
+    for j in range(1, n):
+        count, least = quarantine.held_count[j], quarantine.held_count[found]
+        longer = quarantine.held_since[j] < quarantine.held_since[found]
+        if count < least or (count == least and longer):
+            found = j
+    return found
+
+
+@compiled
+def hold(quarantine: Quarantine, here: Record, rules: Rules, x: Floats) -> int:
+    """Let a far example wait; return 0, or how many the group has now that it may enter."""
+    room = quarantine.held_room
+    distances_to(quarantine.held_points, here.n_held, x, room)
+    group, shortest = -1, max(here.radius, rules.together * here.sigma)
+    for j in range(here.n_held):
+        if room[j] <= shortest:
+            group, shortest = j, room[j]
+    if group < 0:
+        if here.n_held == ROOM:
+            release(quarantine, here, lightest(quarantine, here.n_held))
+        group = here.n_held
+        here.n_held += 1
+        quarantine.held_count[group] = 0
+        for p in range(x.shape[0]):
+            quarantine.held_points[p, group] = x[p]
+    quarantine.held_count[group] += 1
+    quarantine.held_since[group] = here.n_seen
+    count = quarantine.held_count[group]
+    if count < rules.support:
+        return 0
+    release(quarantine, here, group)
+    return count
