@@ -65,6 +65,7 @@ PLAIN: dict[str, Any] = {
     "readout": "vertex",
     "unreached": "abstain",
     "quarantine": None,
+    "calibrate": False,
 }
 
 

@@ -28,6 +28,7 @@ PLAIN: dict[str, Any] = {
     "readout": "vertex",
     "unreached": "abstain",
     "quarantine": None,
+    "calibrate": False,
 }
 
 

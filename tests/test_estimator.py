@@ -107,6 +107,7 @@ def test_constructor_stores_its_parameters_verbatim() -> None:
         "readout": 5,
         "unreached": "panic",
         "quarantine": "flu",
+        "calibrate": "no",
         "prior": [],
         "tolerance": 2,
         "unlabeled": "?",

@@ -463,7 +463,8 @@ class TestProbabilities:
             surest = verdict.probabilities.max(initial=0.0)
             guessed = verdict.sink / (1 + len(verdict.probabilities))
             guessing = learner.settings.unreached == "nearest" and not verdict.outlier
-            assert surest <= verdict.confidence <= surest + guessed * guessing + 1e-12
+            reached = 1.0 - verdict.sink + guessed * guessing
+            assert surest * (1 - 1e-12) <= verdict.confidence <= reached + 1e-12
             assert 0.0 <= verdict.bound <= 1.0
             if verdict.outlier:
                 assert verdict.label is None

@@ -24,6 +24,7 @@ def schedule(here: Record, similarity: Similarity) -> None:
     """Say from which counts on the bandwidth is measured, or set it where it is given."""
     if isinstance(similarity, SelfTuning):
         here.measure_at_founded = 2
+        here.width, here.evenness = similarity.pairs[0]
     elif isinstance(similarity, Gaussian):
         if similarity.bandwidth == "scale":
             here.measure_at_seen = 2
@@ -61,7 +62,7 @@ def _measure_one(here: Record, similarity: Gaussian, vertices: Vertices, moments
 def _measure_each(here: Record, rules: Rules, vertices: Vertices) -> None:
     local = local_distances(vertices, here.n, rules.neighbour)
     here.typical = typical(local)
-    here.sigma = rules.width * here.typical
+    here.sigma = here.width * here.typical
     own_bandwidths(local, here, rules, vertices.bandwidth)
 
 

@@ -29,6 +29,7 @@ class Verdict:
         What classes are compared by: their probabilities, unless there is a prior or a guess. A
         guess gives the nearest label its chance, one in the number of classes plus one, of what the
         sink has taken; a prior marks down classes that take more than their share of the stream.
+        All are sharpened by a power where that foretells left-out labels better.
     outlier : bool
         Nothing the learner knows is similar to the example.
     bound : float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelwalk import bandwidth, cover, relaxation, state, union
+from labelwalk import bandwidth, cover, relaxation, state, tuning, union
 from labelwalk.arrays import Floats, Ints
 from labelwalk.decision import blank_answers
 from labelwalk.interrupts import held_interrupts
@@ -20,6 +20,7 @@ from labelwalk.similarity import Pairwise, compare
 
 FIRST_CAPACITY = 64
 BALANCED_EVERY = 32  # examples
+FIRST_CHOICE = 64
 BLOCK = 10_000  # rows at most in one run of the compiled loop, which no interrupt can stop
 
 
@@ -46,6 +47,8 @@ class Engine:
         """Return an engine that has seen nothing."""
         now = state.empty(FIRST_CAPACITY, n_features, 0, moving=settings.moving)
         bandwidth.schedule(now.here, settings.similarity)
+        if tuning.is_due(settings):
+            now.here.choose_at_seen = FIRST_CHOICE
         return cls(settings, now)
 
     def feed(self, rows: Floats, codes: Ints, shares: Floats) -> Answers:
@@ -107,9 +110,20 @@ class Engine:
         elif event == stream.BALANCE:
             balance(now.vertices, now.system, now.n, self.shares)
             now.here.balance_at_seen = now.here.n_seen + min(BALANCED_EVERY, now.here.n_seen)
+        elif event == stream.CHOOSE:
+            self._choose()
         elif event == stream.SOLVE:
             relaxation.solve_exactly(now.system, now.n)
             now.here.stage = SOLVED
+
+    def _choose(self) -> None:
+        now, here = self.now, self.now.here
+        here.choose_at_seen = 4 * here.n_seen
+        chosen = tuning.choose(now, self.settings, self.rules)
+        here.sharpness = chosen.sharpness
+        if (here.width, here.evenness) != (chosen.width, chosen.evenness):
+            here.width, here.evenness = chosen.width, chosen.evenness
+            self._measure()
 
     def _make_room(self, n_classes: int) -> None:
         now, capacity = self.now, self.now.capacity

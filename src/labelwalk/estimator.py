@@ -87,6 +87,7 @@ tolerance
         readout: Literal["example", "vertex"] = "example",
         unreached: Literal["nearest", "abstain"] = "nearest",
         quarantine: int | None = 5,
+        calibrate: bool = True,
         prior: Literal["uniform"] | dict[Label, float] | None = None,
         tolerance: float = 1e-2,
         unlabeled: Label | None = -1,
@@ -104,6 +105,7 @@ tolerance
         self.readout = readout
         self.unreached = unreached
         self.quarantine = quarantine
+        self.calibrate = calibrate
         self.prior = prior
         self.tolerance = tolerance
         self.unlabeled = unlabeled

@@ -68,6 +68,9 @@ class OnlineLearner:
     quarantine : int or None
         Outliers wait apart until there are so many close together; then they found a vertex. None:
         they are dropped, as in the paper, and also where distances are your own.
+    calibrate : bool
+        Whether scores are raised to the power that foretells the labels taught best, each left out
+        in turn. It changes confidence, never the label.
     prior : None, "uniform" or dict
         The share of the stream each class is believed to have. Classes that take more than theirs
         are marked down before the best one is chosen.
@@ -106,6 +109,7 @@ class OnlineLearner:
         readout: Literal["example", "vertex"] = "example",
         unreached: Literal["nearest", "abstain"] = "nearest",
         quarantine: int | None = 5,
+        calibrate: bool = True,
         prior: Literal["uniform"] | dict[Label, float] | None = None,
         tolerance: float = 1e-2,
         abstain_below: float = 0.0,
@@ -124,6 +128,7 @@ class OnlineLearner:
             readout=readout,
             unreached=unreached,
             quarantine=quarantine,
+            calibrate=calibrate,
             prior=prior,
             tolerance=tolerance,
             abstain_below=abstain_below,
@@ -174,6 +179,7 @@ class OnlineLearner:
             readout="vertex",
             unreached="abstain",
             quarantine=None,
+            calibrate=False,
             tolerance=tolerance,
         )
 

@@ -15,7 +15,7 @@ from labelwalk.similarity import Gaussian, Pairwise, SelfTuning, Similarity
 
 WARM_UP = 100  # examples, where the bandwidth is measured, before any can be an outlier
 LARGEST = 1e100  # of a parameter that is multiplied with data
-FAR = 3.0  # local distances of a self-tuning graph past which an example is like nothing known
+FAR = 5.0  # local distances of a self-tuning graph past which an example is like nothing known
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Settings:
     readout: Literal["example", "vertex"]
     unreached: Literal["nearest", "abstain"]
     quarantine: int | None
+    calibrate: bool
     prior: Literal["uniform"] | dict[Label, float] | None
     tolerance: float
     abstain_below: float
@@ -62,6 +63,8 @@ class Settings:
         check_choice("unreached", self.unreached, ("nearest", "abstain"))
         if self.quarantine is not None:
             check_whole("quarantine", self.quarantine, "5, or None to drop outliers")
+        if not isinstance(self.calibrate, bool):
+            raise ValueError(f"calibrate={shown(self.calibrate)} is not True or False. Try True.")
         check_prior(self.prior)
         if isinstance(self.prior, dict):
             object.__setattr__(self, "prior", dict(self.prior))
@@ -102,14 +105,12 @@ class Settings:
             own_similarities=graded,
             cut=cut,
             neighbour=tuned.neighbour if tuned else 0,
-            width=float(tuned.width) if tuned else 1.0,
-            evenness=float(tuned.evenness) if tuned else 1.0,
-            far=max(cut, FAR / tuned.width) if tuned else cut,
+            far=FAR if tuned else 0.0,
             read_first=self.readout == "example",
             guess=self.unreached == "nearest",
             balanced=self.prior is not None,
             support=0 if self.own_distances else int(self.quarantine or 0),
-            together=1.0 / tuned.width if tuned else min(cut, FAR),
+            together=1.0 if tuned else min(cut, FAR),
             warm_up=WARM_UP if self.measures_bandwidth else 0,
         )
 

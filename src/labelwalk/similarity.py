@@ -22,6 +22,7 @@ OneToMany: TypeAlias = Callable[[Floats, Floats], Floats]
 """A function of one row (d,) and many rows (n, d) that returns n numbers."""
 
 COVER_FRACTION, COVER_NEIGHBOUR = 0.26, 5
+AUTO = ((0.28, 0.25), (0.34, 0.0), (0.28, 1.0))  # width and evenness: the usual, local, even
 MOST_NEIGHBOURS = 64
 LARGEST_THRESHOLD = 1 - 1e-9  # at 1 nothing would be similar to anything
 
@@ -87,15 +88,19 @@ class SelfTuning:
     towards the median ℓ of all vertices: ℓ_i to the power 1 - `evenness`, times ℓ to the power
     `evenness`. All are measured again as the cover grows and coarsens.
 
+    What is "auto" starts as the first pair of `AUTO` and is chosen again when 64 examples have been
+    seen, and four times as many, and so on: another pair is taken where it foretells the labels
+    taught, each left out in turn, better by two percent and the standard error of that.
+
     Parameters
     ----------
     neighbour : int
         Which nearest vertex sets the local distance.
-    width : float
-        Bandwidth over local distance.
-    evenness : float
+    width : float or "auto"
+        Bandwidth over local distance. "auto" is 0.28 or 0.34, see below.
+    evenness : float or "auto"
         From 0, every vertex its own bandwidth (Zelnik-Manor and Perona 2004), to 1, the same for
-        all: a Gaussian whose bandwidth follows the cover.
+        all: a Gaussian whose bandwidth follows the cover. "auto" is 0.25, 0 or 1, see below.
     threshold : float
         ε: similarities below it are zero.
     distance : callable, optional
@@ -104,23 +109,37 @@ class SelfTuning:
     Examples
     --------
     >>> SelfTuning()
-    SelfTuning(neighbour=7, width=0.28, evenness=0.25, threshold=0.0001, distance=None)
+    SelfTuning(neighbour=7, width='auto', evenness='auto', threshold=0.0001, distance=None)
     """
 
     neighbour: int = 7
-    width: float = 0.28
-    evenness: float = 0.25
+    width: float | Literal["auto"] = "auto"
+    evenness: float | Literal["auto"] = "auto"
     threshold: float = 1e-4
     distance: OneToMany | None = None
 
     def __post_init__(self) -> None:
         plain_numbers(self)
         check_whole("neighbour", self.neighbour, "7", most=MOST_NEIGHBOURS)
-        check_number("width", self.width, 1e-3, 1e3, "0.28")
-        check_number("evenness", self.evenness, 0, 1, "0.25")
+        if self.width != "auto":
+            check_number("width", self.width, 1e-3, 1e3, "0.28, or 'auto'")
+        if self.evenness != "auto":
+            check_number("evenness", self.evenness, 0, 1, "0.25, or 'auto'")
         check_number("threshold", self.threshold, 0, LARGEST_THRESHOLD, "0 to keep everything")
         if self.distance is not None:
             check_function("distance", self.distance, "Try none at all: then it is Euclidean.")
+
+    @property
+    def pairs(self) -> list[tuple[float, float]]:
+        """The pairs of width and evenness to choose from, the first one to begin with."""
+        pairs = [
+            (
+                width if self.width == "auto" else float(self.width),
+                evenness if self.evenness == "auto" else float(self.evenness),
+            )
+            for width, evenness in AUTO
+        ]
+        return list(dict.fromkeys(pairs))
 
     @property
     def cut(self) -> float:

@@ -29,7 +29,8 @@ def check_sound(state: State, settings: Settings) -> None:
 def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     here, vertices, system = state.here, state.vertices, state.system
     arrays = (*vertices, *system, state.beside.moments, *state.quarantine)
-    numbers = [here.radius, here.mu, here.sigma, here.typical, here.own, here.load, *system.drift]
+    scales = [here.radius, here.mu, here.sigma, here.typical, here.own, here.load]
+    numbers = [*scales, here.width, here.evenness, here.sharpness, *system.drift]
     finite = all(np.all(np.isfinite(array)) for array in arrays) and np.all(np.isfinite(numbers))
     yield "all numbers are finite", bool(finite)
     yield "no row is half learned", here.stage == WAITING and -1 <= here.vertex < max(state.n, 1)
@@ -60,13 +61,15 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     yield "vertices were drawn", bool(np.all(drawn))
     biased = np.all(system.bias > 0) and (settings.prior is not None or np.all(system.bias == 1))
     yield "only a prior prefers classes", bool(biased)
+    chosen = here.width > 0 <= here.evenness <= 1 <= here.sharpness
+    yield "graph and sharpness can be chosen", bool(chosen)
     lengths = (vertices.distance, vertices.apart, vertices.reach, vertices.bandwidth)
     positive = (*lengths, system.w, system.d, system.f, system.drift, system.peak)
     signs = all(np.all(array >= 0) for array in positive)
     yield "lengths and probabilities are not negative", bool(signs)
     yield "probabilities are at most 1", bool(np.all(system.f[1:] <= 1))
-    scales = (here.radius, here.sigma, here.typical, here.load)
-    yield "radius and bandwidth are not negative", all(scale >= 0 for scale in scales)
+    spans = (here.radius, here.sigma, here.typical, here.load)
+    yield "radius and bandwidth are not negative", all(span >= 0 for span in spans)
     matrices = (system.w, vertices.distance, vertices.apart)
     diagonals = [np.diagonal(matrix) for matrix in matrices]
     yield "no vertex is its own neighbour", not any(np.any(diagonal) for diagonal in diagonals)

@@ -75,8 +75,8 @@ def empty(capacity: int, n_features: int, n_classes: int, *, moving: bool = Fals
     """Return a state that has seen nothing; representatives are moving or stay the founders."""
     progress = np.zeros(1, dtype=PROGRESS)
     here = progress[0]
-    here.mu = 1.0
-    here.measure_at_seen = here.measure_at_founded = NEVER
+    here.mu = here.width = here.sharpness = 1.0
+    here.measure_at_seen = here.measure_at_founded = here.choose_at_seen = NEVER
     here.vertex = -1
     beside = Comparison(
         distances=np.zeros(capacity),

@@ -122,8 +122,8 @@ def own_bandwidth(local: float, here: Record, rules: Rules) -> float:
     if rules.neighbour == 0:
         return here.sigma
     if local == 0.0 or here.typical == 0.0:
-        return rules.width * max(local, here.typical)
-    return rules.width * local * (here.typical / local) ** rules.evenness
+        return here.width * max(local, here.typical)
+    return here.width * local * (here.typical / local) ** here.evenness
 
 
 @compiled
@@ -150,12 +150,13 @@ def is_outlier(bandwidths: Floats, here: Record, rules: Rules, beside: Compariso
     """Say whether no vertex is similar to the row at all (section 5.2 of the paper)."""
     if here.n == 0 or here.n_seen <= rules.warm_up:
         return False
+    far = max(rules.cut, rules.far / here.width)
     for j in range(here.n):
         if rules.own_similarities:
             near = beside.similarities[j] > 0.0
         else:
             bandwidth = max(bandwidths[j], here.sigma)
-            near = bandwidth == 0.0 or beside.apart_row[j] <= rules.far * bandwidth
+            near = bandwidth == 0.0 or beside.apart_row[j] <= far * bandwidth
         if near:
             return False
     return True

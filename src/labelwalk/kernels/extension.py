@@ -89,7 +89,7 @@ def extend(
     if reaches(system, reading, many):
         error += 2.0 * (here.n + 8) * UNIT_ROUNDOFF
     guess = nearest_label(vertices, here, rules, beside)
-    write_answer(answers, row, reading.values, error, system.bias, guess)
+    write_answer(answers, row, reading.values, error, system.bias, guess, here.sharpness)
 
 
 @compiled

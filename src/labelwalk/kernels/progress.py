@@ -26,6 +26,10 @@ FIELDS = [
     ("mu", np.float64),  # stepped mean weight of unlabelled vertices
     ("sigma", np.float64),  # bandwidth; of a self-tuning graph, that of a typical vertex
     ("own", np.float64),  # bandwidth of the current row
+    ("width", np.float64),  # bandwidth over local distance
+    ("evenness", np.float64),  # 0: local distances are local; 1: all are the typical one
+    ("sharpness", np.float64),  # the power that scores are raised to
+    ("choose_at_seen", np.int64),  # these three are chosen again at this count
     ("typical", np.float64),  # typical distance from a vertex to one of its nearest
     ("balance_at_seen", np.int64),  # the prior is brought to bear again at this count
     ("stage", np.int64),
@@ -50,12 +54,10 @@ class Rules(NamedTuple):
     own_similarities: bool  # and another similarities, in place of the Gaussian of a distance
     cut: float  # bandwidths past which similarity is zero
     neighbour: int  # whose distance is the local scale of a self-tuning graph; 0: one for all
-    width: float  # bandwidth over local scale
-    evenness: float  # 0: scales are local; 1: all are the typical one
-    far: float  # an outlier is farther than so many bandwidths from every vertex
+    far: float  # an outlier is farther than so many local distances from every vertex
     read_first: bool  # answers are read at the example, before it is learned
     guess: bool  # the nearest label is named where no other can be reached
     balanced: bool  # there is a prior
     support: int  # examples that let a group out of quarantine; 0: outliers are dropped
-    together: float  # bandwidths within which they are a group
+    together: float  # local distances within which they are a group
     warm_up: int  # examples before any can be an outlier

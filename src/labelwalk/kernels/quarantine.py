@@ -49,7 +49,7 @@ def hold(quarantine: Quarantine, here: Record, rules: Rules, x: Floats) -> int:
     """Let a far example wait; return 0, or how many the group has now that it may enter."""
     room = quarantine.held_room
     distances_to(quarantine.held_points, here.n_held, x, room)
-    group, shortest = -1, max(here.radius, rules.together * here.sigma)
+    group, shortest = -1, max(here.radius, rules.together / here.width * here.sigma)
     for j in range(here.n_held):
         if room[j] <= shortest:
             group, shortest = j, room[j]

@@ -38,7 +38,7 @@ from labelwalk.kernels.system import (
 from labelwalk.kernels.verdict import Answers, write_answer
 
 # What the caller has to do before the loop can go on.
-DONE, GROW, MEASURE, COMPARE, TRIM, COARSEN, REBALANCE, BALANCE, SOLVE = range(9)
+DONE, GROW, MEASURE, COMPARE, TRIM, COARSEN, REBALANCE, BALANCE, CHOOSE, SOLVE = range(10)
 
 MEAN_STEP = 1.05  # the mean weight follows in steps of five percent
 MOST_SHRUNK = 1e3  # a degree may lose so much of itself before residuals are recomputed
@@ -191,6 +191,8 @@ def chores(vertices: Vertices, here: Record, rules: Rules, label: int) -> int:
             return REBALANCE
     if rules.balanced and here.n_seen >= here.balance_at_seen:
         return BALANCE
+    if here.n_seen >= here.choose_at_seen:
+        return CHOOSE
     return DONE
 
 
@@ -221,7 +223,7 @@ def answer(
             return False
     if rules.read_first and reaches(system, reading, many):
         error += 2.0 * (here.n + 8) * UNIT_ROUNDOFF
-    write_answer(answers, row, reading.values, error, system.bias, guess)
+    write_answer(answers, row, reading.values, error, system.bias, guess, here.sharpness)
     return True
 
 

@@ -96,7 +96,13 @@ def harmless_error(values: Floats, bias: Floats, guess: int, winner: int) -> flo
 
 @compiled
 def write_answer(
-    answers: Answers, row: int, values: Floats, error: float, bias: Floats, guess: int
+    answers: Answers,
+    row: int,
+    values: Floats,
+    error: float,
+    bias: Floats,
+    guess: int,
+    sharpness: float,
 ) -> None:
     """Write down the answer that values off by at most `error` give; an error of 0 is exact."""
     cut = excess_each(values)
@@ -109,28 +115,42 @@ def write_answer(
     answers.bound[row] = bound
     answers.certain[row] = bound == 0.0 or harmless_error(p, bias, guess, winner) > bound
     if winner != NOBODY:
-        write_scores(answers, row, bias, guess, bound)
+        write_scores(answers, row, bias, guess, sharpness, bound)
 
 
 @compiled
-def write_scores(answers: Answers, row: int, bias: Floats, guess: int, bound: float) -> None:
-    """Write down the scores, scaled to sum to all that has not gone to the sink, and the leeway."""
-    p, winner = answers.probabilities[row], answers.winner[row]
-    gain, total, scores, slopes = guess_share(p, guess), 0.0, 0.0, 0.0
+def write_scores(
+    answers: Answers, row: int, bias: Floats, guess: int, sharpness: float, bound: float
+) -> None:
+    """Write down the scores, sharpened and scaled to sum to what the sink has left, and the leeway.
+
+    The winner's share of the sharpened scores grows with its own score and falls with the others',
+    so its extremes are where each is off as far as it may be.
+    """
+    p, winner, scores = answers.probabilities[row], answers.winner[row], answers.scores[row]
+    gain, total, sharp = guess_share(p, guess), 0.0, 0.0
+    off = bound if guess == NOBODY else 2.0 * bound
+    others_least, others_most = 0.0, 0.0
+    best = score(p, bias, guess, gain, winner)
     for c in range(p.shape[0]):
         total += p[c] + (gain if c == guess else 0.0)
-        scores += score(p, bias, guess, gain, c)
-        slopes += bias[1 + c]
+        mine = score(p, bias, guess, gain, c)
+        scores[c] = sharpened(mine / best, sharpness)
+        sharp += scores[c]
+        if c != winner:
+            others_least += sharpened(max(0.0, mine - off * bias[1 + c]) / best, sharpness)
+            others_most += sharpened((mine + off * bias[1 + c]) / best, sharpness)
     for c in range(p.shape[0]):
-        answers.scores[row, c] = score(p, bias, guess, gain, c) * (total / scores)
-    off = bound if guess == NOBODY else 2.0 * bound
-    if slopes == p.shape[0]:  # no prior: the score is the winner's own probability
-        answers.leeway[row] = off
-        return
-    best, slope, most, least = score(p, bias, guess, gain, winner), bias[1 + winner], 1.0, 0.0
-    if scores > off * slopes:
-        most = (best + off * slope) * (total + off * p.shape[0]) / (scores - off * slopes)
-    if total > off * p.shape[0]:
-        least = (best - off * slope) * (total - off * p.shape[0]) / (scores + off * slopes)
-    confidence = answers.scores[row, winner]
-    answers.leeway[row] = max(most - confidence, confidence - least)
+        scores[c] *= total / sharp
+    most = sharpened((best + off * bias[1 + winner]) / best, sharpness)
+    least = sharpened(max(0.0, best - off * bias[1 + winner]) / best, sharpness)
+    slack = off * p.shape[0]
+    highest = most / (most + others_least) * min(1.0, total + slack)
+    lowest = least / (least + others_most) * max(0.0, total - slack) if least > 0.0 else 0.0
+    answers.leeway[row] = max(highest - scores[winner], scores[winner] - lowest)
+
+
+@compiled
+def sharpened(ratio: float, sharpness: float) -> float:
+    """Raise a ratio of scores to a power; a power of one leaves every bit."""
+    return ratio if sharpness == 1.0 else ratio**sharpness
