@@ -21,7 +21,7 @@ from labelwalk.kernels.compiled import compiled
 UNIT_ROUNDOFF = 2.0**-53
 STEPS = 0  # the column of f and r that holds the expected steps
 DENSE = -1  # in `n_neighbours`: more than WIDTH of them, so walk the whole row
-WIDTH = 96
+WIDTH = 64
 
 
 class System(NamedTuple):
