@@ -11,6 +11,7 @@ from labelwalk.kernels.compiled import compiled
 from labelwalk.kernels.progress import Rules
 
 FADED = 39.0  # at so many bandwidths a Gaussian is zero in double precision
+LENIENT = 2.0  # typical bandwidths that a vertex judges outliers by at most
 MOST_NEIGHBOURS = 64  # of a self-tuning graph
 
 
@@ -147,7 +148,11 @@ def compare_with(bandwidths: Floats, here: Record, rules: Rules, beside: Compari
 
 @compiled
 def is_outlier(bandwidths: Floats, here: Record, rules: Rules, beside: Comparison) -> bool:
-    """Say whether no vertex is similar to the row at all (section 5.2 of the paper)."""
+    """Say whether no vertex is similar to the row at all (section 5.2 of the paper).
+
+    A vertex among sparse ones is lenient, but within bounds: else one far away would let in all
+    that is far.
+    """
     if here.n == 0 or here.n_seen <= rules.warm_up:
         return False
     far = max(rules.cut, rules.far / here.width)
@@ -155,7 +160,7 @@ def is_outlier(bandwidths: Floats, here: Record, rules: Rules, beside: Compariso
         if rules.own_similarities:
             near = beside.similarities[j] > 0.0
         else:
-            bandwidth = max(bandwidths[j], here.sigma)
+            bandwidth = min(max(bandwidths[j], here.sigma), LENIENT * here.sigma)
             near = bandwidth == 0.0 or beside.apart_row[j] <= far * bandwidth
         if near:
             return False
