@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk import Gaussian, OnlineLearner, Pairwise, Verdict, Verdicts, load
+from labelwalk import Gaussian, OnlineLearner, Pairwise, SelfTuning, Verdict, Verdicts, load
 from labelwalk.arrays import Floats, Label
 from labelwalk.kernels import stream
 from tests.naive.harmonic import full_graph, hard, quantized_row_form, repeated
@@ -530,14 +530,21 @@ def change_over_100_passes(
     return float(change), early.sink, late.sink
 
 
+# A graph that is chosen by left-out labels may change at the counts where it is chosen.
+GIVEN = SelfTuning(width=0.28, evenness=0.25)
 ENDLESS: dict[str, Maker] = {
-    "default": lambda: OnlineLearner(40, tolerance=1e-3),
+    "default": lambda: OnlineLearner(40, similarity=GIVEN, tolerance=1e-3),
     "default, number": lambda: OnlineLearner(
         40, similarity=Gaussian(0.5, threshold=0.0), sink=0.1, tolerance=1e-3
     ),
-    "default, large sink": lambda: OnlineLearner(40, sink=1.0, tolerance=1e-3),
+    "default, large sink": lambda: OnlineLearner(40, similarity=GIVEN, sink=1.0, tolerance=1e-3),
     "paper's cover": lambda: OnlineLearner(
-        40, coarsening="doubling", labelled="absorb", sink=0.1, tolerance=1e-3
+        40,
+        similarity=GIVEN,
+        coarsening="doubling",
+        labelled="absorb",
+        sink=0.1,
+        tolerance=1e-3,
     ),
 }
 
