@@ -69,9 +69,12 @@ def gaussian_row(
 
     The first loop vectorises; few distances are left for the second.
     """
-    nearly = cut * cut * own * (1.0 + 1e-9)
-    for j in range(n):
-        out[j] = 1.0 if distances[j] * distances[j] <= nearly * bandwidths[j] else 0.0
+    if cut == np.inf:
+        out[:n] = 1.0
+    else:
+        nearly = cut * (1.0 + 1e-9) * np.sqrt(own)
+        for j in range(n):
+            out[j] = 1.0 if distances[j] <= nearly * np.sqrt(bandwidths[j]) else 0.0
     for j in range(n):
         if out[j] > 0.0 or distances[j] == 0.0:
             other = bandwidths[j]
