@@ -14,7 +14,6 @@ import resource
 import subprocess
 import sys
 import time
-from typing import Any
 
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
@@ -58,15 +57,10 @@ AT_MOST = {
 console = Console(width=118)
 
 
-# The learner of the paper with balanced weights: what the references are written for.
-PLAIN: dict[str, Any] = {
-    "weight_cap": None,
-    "representative": "founder",
-    "readout": "vertex",
-    "unreached": "abstain",
-    "quarantine": None,
-    "calibrate": False,
-}
+# What the references do not do either is as in the paper; weights are balanced.
+PAPER = OnlineLearner.paper().settings.parameters()
+LEFT_OUT = ("weight_cap", "representative", "readout", "unreached", "quarantine", "calibrate")
+PLAIN = {name: PAPER[name] for name in LEFT_OUT}
 
 
 def started(k: int, stream: DigitStream, threshold: float = 0.0) -> OnlineLearner:

@@ -22,14 +22,9 @@ coarsenings: st.SearchStrategy[Coarsening] = st.sampled_from(["just-enough", "do
 policies: st.SearchStrategy[Labelled] = st.sampled_from(["pure", "absorb"])
 
 
-PLAIN: dict[str, Any] = {
-    "weight_cap": None,
-    "representative": "founder",
-    "readout": "vertex",
-    "unreached": "abstain",
-    "quarantine": None,
-    "calibrate": False,
-}
+PAPER = OnlineLearner.paper().settings.parameters()
+NOT_IN_PLAIN = ("weight_cap", "representative", "readout", "unreached", "quarantine", "calibrate")
+PLAIN: dict[str, Any] = {name: PAPER[name] for name in NOT_IN_PLAIN}
 
 
 def plain_learner(n_centroids: int | None = 500, **settings: Any) -> OnlineLearner:

@@ -199,14 +199,15 @@ class TestQuarantine:
         assert learner.n_outliers == 300
 
     def test_five_together_found_a_vertex(self) -> None:
+        """The fifth does, and the four before it stay outliers: they are nowhere any more."""
         learner = self.warm()
-        vertices = learner.n_vertices
-        verdicts = learner.observe(np.array([1e3, 1e3]) + 1e-3 * np.arange(6)[:, None])
+        far = np.array([1e3, 1e3]) + 1e-3 * np.arange(6)[:, None]
+        verdicts = learner.observe(far)
         assert verdicts.outlier.tolist() == [True] * 5 + [False]
-        assert learner.n_outliers == 0
+        assert learner.n_outliers == 4
         table = learner.vertices
-        assert learner.n_vertices > vertices
-        assert table.count.sum() == learner.n_seen
+        assert table.count.sum() + learner.n_outliers == learner.n_seen
+        assert (table.points == far[4]).all(axis=1).any()
 
     def test_none_drops_outliers_for_good(self) -> None:
         learner = self.warm(quarantine=None)

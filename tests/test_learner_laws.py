@@ -669,6 +669,20 @@ class TestSavedLearners:
         answer = run_with_package(command, package, tmp_path)
         assert answer.split() == [saved, learner.digest(), total]
 
+    @pytest.mark.parametrize("seed", range(3))
+    def test_saving_at_any_time_of_a_long_stream_changes_nothing(
+        self, seed: int, tmp_path: Path
+    ) -> None:
+        """Long enough for rows to be drawn anew, coarsened and rebuilt after each saving."""
+        stream = made_stream(seed, 1000, 3, grid=False, taught=0.02, classes=3)
+        untouched, saved = OnlineLearner(100), OnlineLearner(100)
+        for chunk in chunks(stream, []):
+            fed(untouched, chunk)
+            fed(saved, chunk)
+            saved.save(tmp_path / "a.labelwalk")
+            saved = load(tmp_path / "a.labelwalk")
+            assert saved.digest() == untouched.digest()
+
     def test_an_empty_learner_comes_back_empty(self, tmp_path: Path) -> None:
         learner = OnlineLearner(7)
         learner.save(tmp_path / "a.labelwalk")

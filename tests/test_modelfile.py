@@ -66,7 +66,7 @@ def stored_arrays(draw: st.DrawFn) -> Array:
     return array
 
 
-def forge(path: Path, text: bytes, data: bytes = b"", version: int = 1) -> Path:
+def forge(path: Path, text: bytes, data: bytes = b"", version: int = modelfile.VERSION) -> Path:
     """A file with any header at all and a right checksum."""
     prefix = len(b"LABELWALK\n") + 20
     padding = bytes(-(prefix + len(text)) % 64)
@@ -250,8 +250,13 @@ class TestDamage:
             read(path)
 
     def test_a_newer_format(self, path: Path) -> None:
-        forge(path, listing(), version=2)
-        with pytest.raises(ModelFileError, match=r"format version 2.*upgrade labelwalk"):
+        forge(path, listing(), version=modelfile.VERSION + 1)
+        with pytest.raises(ModelFileError, match=r"format version 3.*upgrade labelwalk"):
+            read(path)
+
+    def test_an_older_format(self, path: Path) -> None:
+        forge(path, listing(), version=1)
+        with pytest.raises(ModelFileError, match=r"format version 1.*the labelwalk that wrote it"):
             read(path)
 
     def test_no_file_and_a_folder(self, tmp_path: Path) -> None:
@@ -347,7 +352,7 @@ class TestForgery:
             read(forge(path, text))
 
     def test_header_longer_than_the_file(self, path: Path) -> None:
-        body = b"LABELWALK\n" + struct.pack("<IQQ", 1, 62, 2**63)
+        body = b"LABELWALK\n" + struct.pack("<IQQ", modelfile.VERSION, 62, 2**63)
         path.write_bytes(body + hashlib.sha256(body).digest())
         with pytest.raises(ModelFileError, match="does not fit"):
             read(path)

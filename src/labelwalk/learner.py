@@ -66,8 +66,8 @@ class OnlineLearner:
         What is said where no label can be reached: the nearest label, with the confidence of a
         guess among the classes and something never taught; or nothing.
     quarantine : int or None
-        Outliers wait apart until there are so many close together; then they found a vertex. None:
-        they are dropped, as in the paper, and also where distances are your own.
+        Outliers are kept out until so many have come close together: that one founds a vertex.
+        None: all are kept out, as in the paper, and also where distances are your own.
     calibrate : bool
         Whether scores are raised to the power that foretells the labels taught best, each left out
         in turn. It changes confidence, never the label.
@@ -306,7 +306,8 @@ class OnlineLearner:
         """Take in what another learner of the same settings has seen.
 
         The union of the vertices is brought within the budgets, closest pairs first. A learner
-        that has seen nothing changes nothing.
+        that has seen nothing changes nothing. Outliers that wait in the other's quarantine are not
+        taken along.
         """
         if self.settings != other.settings:
             raise ValueError(

@@ -34,7 +34,7 @@ from labelwalk.replacement import replace
 __all__ = ["ModelFileError", "digest", "read", "write"]
 
 MAGIC = b"LABELWALK\n"
-VERSION = 1
+VERSION = 2
 ALIGNMENT = 64
 DTYPES = ("<f8", "<i8", "<i4", "|u1", "|b1")
 _SIZES = struct.Struct("<IQQ")
@@ -217,7 +217,7 @@ def _verified(content: memoryview) -> tuple[bytes, memoryview]:
         raise _cut_short(len(content), _PREFIX + _CHECKSUM)
     version, size, text_size = _SIZES.unpack_from(content, len(MAGIC))
     if version != VERSION:
-        repair = "upgrade labelwalk" if version > VERSION else "save the model again"
+        repair = "upgrade labelwalk" if version > VERSION else "use the labelwalk that wrote it"
         raise ModelFileError(
             f"has format version {version}, and this labelwalk reads version {VERSION}; "
             f"{repair} to read it (or the file is damaged)"

@@ -13,8 +13,9 @@ from labelwalk.arrays import Floats, Ints
 from labelwalk.factorisation import factorise_graph
 from labelwalk.graphs import Graph
 from labelwalk.kernels.compaction import keep_pairs
+from labelwalk.kernels.links import relink
 from labelwalk.kernels.settle import Reading, certify, settle_all
-from labelwalk.kernels.system import STEPS, WIDTH, System, rebuild, relink
+from labelwalk.kernels.system import STEPS, WIDTH, System, rebuild
 from labelwalk.one_thread import one_blas_thread
 
 

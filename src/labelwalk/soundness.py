@@ -29,7 +29,7 @@ def check_sound(state: State, settings: Settings) -> None:
 def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     here, vertices, system = state.here, state.vertices, state.system
     arrays = (*vertices, *system, state.beside.moments, *state.quarantine)
-    scales = [here.radius, here.mu, here.sigma, here.typical, here.own, here.load]
+    scales = [here.radius, here.mu, here.sigma, here.typical, here.load]
     numbers = [*scales, here.width, here.evenness, here.sharpness, *system.drift]
     finite = all(np.all(np.isfinite(array)) for array in arrays) and np.all(np.isfinite(numbers))
     yield "all numbers are finite", bool(finite)

@@ -13,10 +13,11 @@ from labelwalk import cover, relaxation
 from labelwalk.arrays import Record
 from labelwalk.kernels.comparison import Comparison
 from labelwalk.kernels.cover import Vertices
+from labelwalk.kernels.links import relink
 from labelwalk.kernels.progress import NEVER, PROGRESS
 from labelwalk.kernels.quarantine import ROOM, Quarantine
 from labelwalk.kernels.settle import Reading
-from labelwalk.kernels.system import System, relink
+from labelwalk.kernels.system import System
 
 Arrays = TypeVar("Arrays", Vertices, System, Comparison, Quarantine)
 

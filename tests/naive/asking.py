@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .harmonic import Matrix, quantized_row_form
+from .harmonic import Matrix, grounded_laplacian, quantized_row_form
 
 
 def solution(W: Matrix, v: Matrix, gamma: Matrix, labelled: Sequence[int], F: Matrix) -> Matrix:
@@ -20,13 +20,7 @@ def variances(W: Matrix, v: Matrix, gamma: Matrix, labelled: Sequence[int]) -> l
     """Diagonal of (V M)^-1, and 0 at labelled vertices."""
     n = len(W)
     u = [i for i in range(n) if i not in labelled]
-    K = np.zeros((n, n))
-    for i in range(n):
-        K[i, i] = v[i] * gamma[i]
-        for j in range(n):
-            if j != i:
-                K[i, i] += v[i] * W[i, j] * v[j]
-                K[i, j] -= v[i] * W[i, j] * v[j]
+    K = grounded_laplacian(W, v, gamma)
     G = np.linalg.inv(K[np.ix_(u, u)])
     return [float(G[u.index(i), u.index(i)]) if i in u else 0.0 for i in range(n)]
 

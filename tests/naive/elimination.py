@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .harmonic import Matrix
+from .harmonic import Matrix, grounded_laplacian
 
 
 def schur(
@@ -19,13 +19,7 @@ def schur(
     """
     n = len(W)
     kept = [i for i in range(n) if i not in gone]
-    K = np.zeros((n, n))
-    for i in range(n):
-        K[i, i] = v[i] * gamma[i]
-        for j in range(n):
-            if j != i:
-                K[i, i] += v[i] * W[i, j] * v[j]
-                K[i, j] -= v[i] * W[i, j] * v[j]
+    K = grounded_laplacian(W, v, gamma)
     left = K[np.ix_(kept, kept)]
     if len(gone) > 0:
         through = np.linalg.solve(K[np.ix_(gone, gone)], K[np.ix_(gone, kept)])

@@ -79,6 +79,19 @@ def quantized_row_form(
     return hard(without_loops @ np.diag(v), labelled, Y_l, gamma_vector)
 
 
+def grounded_laplacian(W_tilde: Matrix, v: Matrix, gamma: Matrix) -> Matrix:
+    """``K = V (D + Gamma) - V W~ V``: the symmetric form of the row equations, all rows."""
+    n = len(W_tilde)
+    K = np.zeros((n, n))
+    for i in range(n):
+        K[i, i] = v[i] * gamma[i]
+        for j in range(n):
+            if j != i:
+                K[i, i] += v[i] * W_tilde[i, j] * v[j]
+                K[i, j] -= v[i] * W_tilde[i, j] * v[j]
+    return K
+
+
 def repeated(W_tilde: Matrix, v: Sequence[int]) -> Matrix:
     """The t x t similarity matrix of section 3.1, in which vertex i appears ``v_i`` times."""
     vertex_of = [i for i in range(len(W_tilde)) for _ in range(v[i])]

@@ -25,7 +25,6 @@ FIELDS = [
     ("radius", np.float64),  # R
     ("mu", np.float64),  # stepped mean weight of unlabelled vertices
     ("sigma", np.float64),  # bandwidth; of a self-tuning graph, that of a typical vertex
-    ("own", np.float64),  # bandwidth of the current row
     ("width", np.float64),  # bandwidth over local distance
     ("evenness", np.float64),  # 0: local distances are local; 1: all are the typical one
     ("sharpness", np.float64),  # the power that scores are raised to

@@ -45,8 +45,8 @@ def lightest(quarantine: Quarantine, n: int) -> int:
 
 
 @compiled
-def hold(quarantine: Quarantine, here: Record, rules: Rules, x: Floats) -> int:
-    """Let a far example wait; return 0, or how many the group has now that it may enter."""
+def hold(quarantine: Quarantine, here: Record, rules: Rules, x: Floats) -> bool:
+    """Let a far example wait; return whether its group is now large enough to let it in."""
     room = quarantine.held_room
     distances_to(quarantine.held_points, here.n_held, x, room)
     group, shortest = -1, max(here.radius, rules.together / here.width * here.sigma)
@@ -63,8 +63,7 @@ def hold(quarantine: Quarantine, here: Record, rules: Rules, x: Floats) -> int:
             quarantine.held_points[p, group] = x[p]
     quarantine.held_count[group] += 1
     quarantine.held_since[group] = here.n_seen
-    count = quarantine.held_count[group]
-    if count < rules.support:
-        return 0
+    if quarantine.held_count[group] < rules.support:
+        return False
     release(quarantine, here, group)
-    return count
+    return True

@@ -8,40 +8,21 @@ choice depends on the state alone, so a stream cut into other chunks takes the v
 from __future__ import annotations
 
 from labelwalk.arrays import Floats, Ints, Record
-from labelwalk.kernels.comparison import Comparison, compare_with, gaussian_row, is_outlier
+from labelwalk.kernels.comparison import Comparison, compare_with, is_outlier
 from labelwalk.kernels.compiled import compiled
-from labelwalk.kernels.cover import (
-    UNLABELLED,
-    Vertices,
-    found,
-    has_moved,
-    measure_apart,
-    move_mean,
-    nearest,
-    same_point,
-)
+from labelwalk.kernels.cover import UNLABELLED, Vertices
 from labelwalk.kernels.extension import compare_row, extended, nearest_label, reaches
+from labelwalk.kernels.learning import enter, learn
 from labelwalk.kernels.progress import ARRIVED, COMPARED, LEARNED, NEVER, SOLVED, WAITING, Rules
 from labelwalk.kernels.quarantine import Quarantine, hold
 from labelwalk.kernels.settle import UNPROVEN, Reading, error_of, settle
-from labelwalk.kernels.system import (
-    STEPS,
-    UNIT_ROUNDOFF,
-    System,
-    attach,
-    change_edge,
-    find_components,
-    rebuild,
-    reweigh,
-    share_a_neighbour,
-)
+from labelwalk.kernels.system import UNIT_ROUNDOFF, System
 from labelwalk.kernels.verdict import Answers, write_answer
 
 # What the caller has to do before the loop can go on.
 DONE, GROW, MEASURE, COMPARE, TRIM, COARSEN, REBALANCE, BALANCE, CHOOSE, SOLVE = range(10)
 
 MEAN_STEP = 1.05  # the mean weight follows in steps of five percent
-MOST_SHRUNK = 1e3  # a degree may lose so much of itself before residuals are recomputed
 
 
 @compiled
@@ -52,124 +33,6 @@ def add_to_moments(moments: Floats, n_seen: int, x: Floats) -> None:
         gap = x[p] - means[p]
         means[p] += gap / n_seen
         squares[p] += gap * (x[p] - means[p])
-
-
-@compiled
-def enter(
-    vertices: Vertices,
-    system: System,
-    here: Record,
-    rules: Rules,
-    beside: Comparison,
-    x: Floats,
-    label: int,
-) -> None:
-    """Found a vertex on the row, labelled or not."""
-    i = here.n
-    if label != UNLABELLED or not rules.read_first:
-        here.own = compare_with(vertices.bandwidth, here, rules, beside)
-    found(vertices, i, x, beside.distances, beside.apart_row, label)
-    vertices.bandwidth[i] = here.own
-    for j in range(i):
-        system.w[i, j] = beside.similarities[j]
-    system.clamped[i] = label != UNLABELLED
-    for column in range(system.f.shape[0]):
-        system.f[column, i] = 0.0
-    weight, mean = 1.0, 1.0
-    if rules.label_weight > 0.0:
-        mean = here.mu
-    if label != UNLABELLED:
-        system.f[STEPS + 1 + label, i] = 1.0
-        weight = rules.label_weight * mean if rules.label_weight > 0.0 else 1.0
-    else:
-        here.n_unlabelled += 1
-        here.mass += 1
-        here.load += 1.0
-    attach(system, i, weight, rules.sink * mean)
-    here.n += 1
-    here.n_founded += 1
-    here.vertex = i
-
-
-@compiled
-def redraw(
-    vertices: Vertices, system: System, here: Record, rules: Rules, beside: Comparison, i: int
-) -> None:
-    """Draw the similarities of a vertex anew, since its representative has moved."""
-    measure_apart(vertices, here.n, i, beside.mean, beside.distances)
-    similar, bandwidths = beside.similarities, vertices.bandwidth
-    gaussian_row(beside.distances, here.n, bandwidths[i], bandwidths, rules.cut, similar)
-    similar[i] = 0.0
-    split = False
-    for j in range(here.n):
-        if change_edge(system, here.n, i, j, similar[j]):
-            split = split or not share_a_neighbour(system, i, j)
-    if split:
-        find_components(system, here.n)
-    if system.drift[1] > MOST_SHRUNK:
-        rebuild(system, here.n)
-
-
-@compiled
-def stand_for(
-    vertices: Vertices, system: System, here: Record, rules: Rules, i: int, many: int
-) -> None:
-    """Let vertex i stand for so many examples more, its weight capped."""
-    vertices.examples[i] += many
-    if vertices.label[i] == UNLABELLED:
-        here.mass += many
-    if rules.label_weight == 0.0:
-        reweigh(system, here.n, i, float(many))
-    elif vertices.label[i] == UNLABELLED:
-        weight = min(float(vertices.examples[i]), rules.weight_cap * here.mu)
-        if weight > system.v[i]:
-            here.load += weight - system.v[i]
-            reweigh(system, here.n, i, weight - system.v[i])
-
-
-@compiled
-def support(
-    vertices: Vertices,
-    system: System,
-    here: Record,
-    rules: Rules,
-    beside: Comparison,
-    x: Floats,
-    i: int,
-    distance: float,
-) -> None:
-    """Let vertex i take the row in."""
-    stand_for(vertices, system, here, rules, i, 1)
-    vertices.reach[i] = max(vertices.reach[i], distance)
-    if distance > 0.0:
-        move_mean(vertices, i, x)
-        if has_moved(vertices, i):
-            redraw(vertices, system, here, rules, beside, i)
-    here.vertex = i
-
-
-@compiled
-def learn(
-    vertices: Vertices,
-    system: System,
-    here: Record,
-    rules: Rules,
-    beside: Comparison,
-    x: Floats,
-    label: int,
-) -> None:
-    """Give the row to a vertex, old or new."""
-    taker, distance = -1, 0.0
-    if label != UNLABELLED:
-        taker = same_point(vertices, here.n, beside.distances, label)
-    else:
-        taker, distance = nearest(vertices, here.n, beside.distances, rules.absorb)
-        if distance > 0.0 and distance >= here.radius:
-            taker = -1
-    if taker >= 0:
-        support(vertices, system, here, rules, beside, x, taker, distance)
-    else:
-        enter(vertices, system, here, rules, beside, x, label)
 
 
 @compiled
@@ -262,19 +125,15 @@ def feed(
             here.stage = COMPARED
         if here.stage == COMPARED and asked:
             if is_outlier(vertices.bandwidth, here, rules, beside):
-                here.n_outliers += 1
                 answers.outlier[row] = True
-                many = hold(quarantine, here, rules, x) if rules.support > 0 else 0
-                if many == 0:
+                if rules.support == 0 or not hold(quarantine, here, rules, x):
+                    here.n_outliers += 1
                     here.stage = WAITING
                     continue
-                here.n_outliers -= many
-                here.own = compare_with(vertices.bandwidth, here, rules, beside)
                 enter(vertices, system, here, rules, beside, x, UNLABELLED)
-                stand_for(vertices, system, here, rules, here.vertex, many - 1)
                 here.stage = LEARNED
         if rules.read_first and asked and here.stage in (COMPARED, SOLVED):
-            here.own = compare_with(vertices.bandwidth, here, rules, beside)
+            compare_with(vertices.bandwidth, here, rules, beside)
             if not answer(vertices, system, here, rules, beside, reading, answers, row):
                 return row, SOLVE
             here.stage = COMPARED

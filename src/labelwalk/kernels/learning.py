@@ -1,0 +1,139 @@
+"""A row finds its vertex: an old one takes it in, and may move; or it founds a new one."""
+
+from __future__ import annotations
+
+from labelwalk.arrays import Floats, Record
+from labelwalk.kernels.comparison import Comparison, compare_with, gaussian_row
+from labelwalk.kernels.compiled import compiled
+from labelwalk.kernels.cover import (
+    UNLABELLED,
+    Vertices,
+    found,
+    has_moved,
+    measure_apart,
+    move_mean,
+    nearest,
+    same_point,
+)
+from labelwalk.kernels.edges import attach, change_edge
+from labelwalk.kernels.links import find_components, share_a_neighbour
+from labelwalk.kernels.progress import Rules
+from labelwalk.kernels.system import STEPS, System, rebuild, reweigh
+
+MOST_SHRUNK = 1e3  # a degree may lose so much of itself before residuals are recomputed
+
+
+@compiled
+def enter(
+    vertices: Vertices,
+    system: System,
+    here: Record,
+    rules: Rules,
+    beside: Comparison,
+    x: Floats,
+    label: int,
+) -> None:
+    """Found a vertex on the row, labelled or not."""
+    i = here.n
+    found(vertices, i, x, beside.distances, beside.apart_row, label)
+    vertices.bandwidth[i] = compare_with(vertices.bandwidth, here, rules, beside)
+    for j in range(i):
+        system.w[i, j] = beside.similarities[j]
+    system.clamped[i] = label != UNLABELLED
+    for column in range(system.f.shape[0]):
+        system.f[column, i] = 0.0
+    weight, mean = 1.0, 1.0
+    if rules.label_weight > 0.0:
+        mean = here.mu
+    if label != UNLABELLED:
+        system.f[STEPS + 1 + label, i] = 1.0
+        weight = rules.label_weight * mean if rules.label_weight > 0.0 else 1.0
+    else:
+        here.n_unlabelled += 1
+        here.mass += 1
+        here.load += 1.0
+    attach(system, i, weight, rules.sink * mean)
+    here.n += 1
+    here.n_founded += 1
+    here.vertex = i
+
+
+@compiled
+def redraw(
+    vertices: Vertices, system: System, here: Record, rules: Rules, beside: Comparison, i: int
+) -> None:
+    """Draw the similarities of a vertex anew, since its representative has moved."""
+    measure_apart(vertices, here.n, i, beside.mean, beside.distances)
+    similar, bandwidths = beside.similarities, vertices.bandwidth
+    gaussian_row(beside.distances, here.n, bandwidths[i], bandwidths, rules.cut, similar)
+    similar[i] = 0.0
+    split = False
+    for j in range(here.n):
+        if change_edge(system, here.n, i, j, similar[j]):
+            split = split or not share_a_neighbour(system, i, j)
+    if split:
+        find_components(system, here.n)
+    if system.drift[1] > MOST_SHRUNK:
+        rebuild(system, here.n)
+
+
+@compiled
+def stand_for_another(
+    vertices: Vertices, system: System, here: Record, rules: Rules, i: int
+) -> None:
+    """Let vertex i stand for one example more, its weight capped."""
+    vertices.examples[i] += 1
+    if vertices.label[i] == UNLABELLED:
+        here.mass += 1
+    if rules.label_weight == 0.0:
+        reweigh(system, here.n, i, 1.0)
+    elif vertices.label[i] == UNLABELLED:
+        weight = min(float(vertices.examples[i]), rules.weight_cap * here.mu)
+        if weight > system.v[i]:
+            here.load += weight - system.v[i]
+            reweigh(system, here.n, i, weight - system.v[i])
+
+
+@compiled
+def support(
+    vertices: Vertices,
+    system: System,
+    here: Record,
+    rules: Rules,
+    beside: Comparison,
+    x: Floats,
+    i: int,
+    distance: float,
+) -> None:
+    """Let vertex i take the row in."""
+    stand_for_another(vertices, system, here, rules, i)
+    vertices.reach[i] = max(vertices.reach[i], distance)
+    if distance > 0.0:
+        move_mean(vertices, i, x)
+        if has_moved(vertices, i):
+            redraw(vertices, system, here, rules, beside, i)
+    here.vertex = i
+
+
+@compiled
+def learn(
+    vertices: Vertices,
+    system: System,
+    here: Record,
+    rules: Rules,
+    beside: Comparison,
+    x: Floats,
+    label: int,
+) -> None:
+    """Give the row to a vertex, old or new."""
+    taker, distance = -1, 0.0
+    if label != UNLABELLED:
+        taker = same_point(vertices, here.n, beside.distances, label)
+    else:
+        taker, distance = nearest(vertices, here.n, beside.distances, rules.absorb)
+        if distance > 0.0 and distance >= here.radius:
+            taker = -1
+    if taker >= 0:
+        support(vertices, system, here, rules, beside, x, taker, distance)
+    else:
+        enter(vertices, system, here, rules, beside, x, label)
