@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from labelwalk.conflicts import LabelConflictWarning
 from labelwalk.decision import Verdict, Verdicts
 from labelwalk.learner import OnlineLearner, load
 from labelwalk.modelfile import ModelFileError
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Gaussian",
+    "LabelConflictWarning",
     "ModelFileError",
     "OnlineLearner",
     "Pairwise",

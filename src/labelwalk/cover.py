@@ -20,6 +20,7 @@ from labelwalk.kernels.coarsening import (
 )
 from labelwalk.kernels.compaction import keep_pairs
 from labelwalk.kernels.cover import UNLABELLED, Vertices, remeasure
+from labelwalk.kernels.memory import GONE
 from labelwalk.settings import Settings
 
 NOTHING = -1.0  # no pair is closer
@@ -27,10 +28,10 @@ ROOM = 0.9  # just-enough coarsening goes on towards this share of k, to have so
 
 
 class Regrouping(NamedTuple):
-    """Who is who after vertices have merged."""
+    """Who is who after vertices have merged or left."""
 
     kept: Ints  # the old number of each vertex that is left
-    heir: Ints  # the new number of the vertex that stands for each old one
+    heir: Ints  # the new number of the vertex that stands for each old one, or GONE
 
 
 def empty(capacity: int, n_features: int, *, moving: bool) -> Vertices:
@@ -43,8 +44,10 @@ def empty(capacity: int, n_features: int, *, moving: bool) -> Vertices:
         bandwidth=np.zeros(capacity),
         drawn=np.zeros(capacity, dtype=np.int64),
         examples=np.zeros(capacity, dtype=np.int64),
+        taught=np.zeros(capacity, dtype=np.int64),
         reach=np.zeros(capacity),
         label=np.zeros(capacity, dtype=np.int32),
+        founder=np.zeros(capacity, dtype=np.int64),
     )
 
 
@@ -104,17 +107,31 @@ def compact(vertices: Vertices, here: Record, heir: Ints) -> Regrouping:
     place[kept] = np.arange(len(kept))
     while np.any(heir[heir] != heir):
         heir = heir[heir]
+    _keep(vertices, here, kept)
+    remeasure(vertices, here.n)
+    return Regrouping(kept, place[heir])
+
+
+def leave(vertices: Vertices, here: Record, gone: Ints) -> Regrouping:
+    """Remove vertices and all they stand for; the others stay as they are."""
+    kept = np.setdiff1d(np.arange(here.n), gone)
+    heir = np.full(here.n, GONE, dtype=np.int64)
+    heir[kept] = np.arange(len(kept))
+    here.n_gone += int(vertices.examples[gone].sum())
+    _keep(vertices, here, kept)
+    return Regrouping(kept, heir)
+
+
+def _keep(vertices: Vertices, here: Record, kept: Ints) -> None:
     m = len(kept)
     for points in (vertices.points, vertices.means):
         points[:, :m] = points[:, kept]
     for distances in (vertices.distance, vertices.apart):
         keep_pairs(distances, kept)
     columns = (vertices.bandwidth, vertices.drawn, vertices.examples, vertices.reach)
-    for column in (*columns, vertices.label):
+    for column in (*columns, vertices.taught, vertices.label, vertices.founder):
         column[:m] = column[kept]
-    remeasure(vertices, m)
     free = vertices.label[:m] == UNLABELLED
     here.n = m
     here.n_unlabelled = int(free.sum())
     here.mass = int(vertices.examples[:m][free].sum())
-    return Regrouping(kept, place[heir])

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelwalk import bandwidth, cover, relaxation, state, tuning, union
+from labelwalk import bandwidth, cover, departure, memory, relaxation, state, tuning, union
 from labelwalk.arrays import Floats, Ints
 from labelwalk.decision import blank_answers
+from labelwalk.graphs import Graph
 from labelwalk.interrupts import held_interrupts
 from labelwalk.kernels import stream
 from labelwalk.kernels.balance import balance
-from labelwalk.kernels.comparison import draw
-from labelwalk.kernels.extension import extend, extend_rows
-from labelwalk.kernels.progress import COMPARED, SOLVED, WAITING
+from labelwalk.kernels.comparison import compare_with, draw, is_outlier
+from labelwalk.kernels.cover import UNLABELLED
+from labelwalk.kernels.extension import compare_row, extend, extend_rows
+from labelwalk.kernels.memory import OUT
+from labelwalk.kernels.progress import COMPARED, NEVER, NO_RECORD, SOLVED, WAITING
 from labelwalk.kernels.system import System, rebuild
 from labelwalk.kernels.verdict import Answers
 from labelwalk.settings import Settings
@@ -45,11 +48,28 @@ class Engine:
     @classmethod
     def start(cls, settings: Settings, n_features: int) -> Engine:
         """Return an engine that has seen nothing."""
-        now = state.empty(FIRST_CAPACITY, n_features, 0, moving=settings.moving)
+        moving, remember = settings.moving, settings.remember
+        now = state.empty(FIRST_CAPACITY, n_features, 0, moving=moving, remember=remember)
         bandwidth.schedule(now.here, settings.similarity)
         if tuning.is_due(settings):
             now.here.choose_at_seen = FIRST_CHOICE
         return cls(settings, now)
+
+    def observe(self, rows: Floats, shares: Floats) -> Answers:
+        """Learn rows without a label in order, and answer them."""
+        self.now.here.n_pending = NO_RECORD
+        return self.feed(rows, np.full(len(rows), UNLABELLED, dtype=np.int64), shares)
+
+    def teach(self, rows: Floats, codes: Ints, shares: Floats) -> None:
+        """Learn rows with their classes, such that they can be taken back."""
+        departure.record(self.now)
+        before = int(self.now.here.n_seen)
+        try:
+            self.feed(rows, codes, shares)
+        finally:
+            here = self.now.here
+            if here.n_pending != NO_RECORD:
+                here.n_pending += here.n_seen - before
 
     def feed(self, rows: Floats, codes: Ints, shares: Floats) -> Answers:
         """Learn rows in order, taught ones (class code) or not (UNLABELLED); answer the latter.
@@ -79,10 +99,68 @@ class Engine:
                     raise refused.reason from None
         return answers
 
+    def teach_later(self, number: int, code: int, shares: Floats) -> None:
+        """Move an example that is remembered to a labelled vertex of its own."""
+        now, here = self.now, self.now.here
+        place = memory.place_of(now.memory, here, number)
+        x = now.memory.seen_rows[place].copy()
+        if self.rules.own_distances:
+            self._compare(x)  # where a function of the user's may fail
+        with held_interrupts():
+            i = int(now.memory.seen_vertex[place])
+            if i >= 0:
+                departure.take_out(now, self.rules, i, x)
+            here.n_outliers -= i == OUT
+            here.n_gone -= i != OUT
+            here.id, here.again = number, 1
+            try:
+                self.feed(x[None], np.array([code]), shares)
+            finally:
+                self.now.here.again = 0
+        self.now.here.n_pending = NO_RECORD
+
+    def taught(self, number: int) -> int:
+        """Return the class an example was taught, or UNLABELLED."""
+        i = departure.taught_vertex(self.now, number)
+        return int(self.now.vertices.label[i]) if i >= 0 else UNLABELLED
+
+    def retract(self, number: int) -> None:
+        """Take the label of an example back, and the example with it."""
+        now, i = self.now, departure.taught_vertex(self.now, number)
+        self._settled = None
+        with held_interrupts():
+            departure.untell(now, self.rules, i, number)
+            if departure.taken_back(now, number):
+                self._draw()
+                relaxation.refresh(now.system, now.n)
+            else:
+                self._measure_cover()
+
+    def retract_class(self, code: int) -> None:
+        """Take all labels of a class back, and the examples with them."""
+        now = self.now
+        self._settled = None
+        with held_interrupts():
+            departure.leave(now, np.flatnonzero(now.vertices.label[: now.n] == code))
+            now.memory.seen_label[now.memory.seen_label == code] = UNLABELLED
+            now.here.n_pending = NO_RECORD
+            self._measure_cover()
+
+    def forget_class(self, code: int) -> None:
+        """Take all labels of a class back, and strike the class out."""
+        with held_interrupts():
+            self.retract_class(code)
+            self.now = state.without_class(self.now, code)
+
+    def _measure_cover(self) -> None:
+        """Measure bandwidths that follow the cover, since vertices have left."""
+        if self.now.here.measure_at_founded != NEVER:
+            self._measure()
+
     def _run(self, rows: Floats, codes: Ints, row: int, answers: Answers) -> tuple[int, int]:
         now = self.now
         places = (now.vertices, now.system, now.progress, self.rules, now.beside, now.reading)
-        return stream.feed(*places, now.quarantine, rows, codes, row, answers)
+        return stream.feed(*places, now.quarantine, now.memory, rows, codes, row, answers)
 
     def _finish(self, event: int, rows: Floats, codes: Ints, row: int, answers: Answers) -> int:
         """Take the current row, the last of `rows`, all the way; return the next one."""
@@ -102,6 +180,7 @@ class Engine:
         elif event == stream.TRIM:
             budget = self.settings.labels_per_class
             self._regroup(cover.trim_labels(now.vertices, now.here, code, budget))
+            now.here.n_pending = NO_RECORD
         elif event == stream.COARSEN:
             self._regroup(cover.coarsen(now.vertices, now.here, self.settings))
         elif event == stream.REBALANCE:
@@ -148,7 +227,7 @@ class Engine:
             self._compare(x)
         except BaseException as reason:  # in a function of the user's: the row has never come
             here.stage = WAITING
-            here.n_seen -= 1
+            here.n_seen -= not here.again
             raise RowRefusedError(reason) from None
         here.stage = COMPARED
 
@@ -167,6 +246,7 @@ class Engine:
         here = self.now.here
         relaxation.keep(self.now.system, regrouping.kept)
         here.vertex = regrouping.heir[here.vertex]
+        memory.follow(self.now.memory, regrouping.heir)
         bandwidth.measure_soon(here)
         self._draw()
         self._weigh()
@@ -190,10 +270,7 @@ class Engine:
         answers = blank_answers(len(rows), n_classes)
         if now.n == 0:
             return answers
-        if self._settled is None:
-            n, tolerance = now.n, self.rules.tolerance
-            self._settled = relaxation.settled_copy(now.system, n, tolerance, now.reading)
-        system, errors = self._settled
+        system, errors = self.settled()
         parts = (now.vertices, system, now.progress, self.rules, now.beside, errors, now.reading)
         if not self.rules.own_distances:
             extend_rows(*parts, rows, answers)
@@ -202,6 +279,34 @@ class Engine:
                 self._compare(x)
                 extend(*parts, answers, row)
         return answers
+
+    def settled(self) -> tuple[System, Floats]:
+        """Return a copy of the system in which every vertex is settled, and their errors."""
+        if self._settled is None:
+            now, tolerance = self.now, self.rules.tolerance
+            self._settled = relaxation.settled_copy(now.system, now.n, tolerance, now.reading)
+        return self._settled
+
+    def similarities(self, x: Floats) -> Floats:
+        """Return how similar a row is to every vertex; to none where it is an outlier."""
+        now, n = self.now, self.now.n
+        if self.rules.own_distances:
+            self._compare(x)
+        else:
+            compare_row(now.vertices, now.here, x, now.beside)
+        compare_with(now.vertices.bandwidth, now.here, self.rules, now.beside)
+        outlier = is_outlier(now.vertices.bandwidth, now.here, self.rules, now.beside)
+        return np.zeros(n) if outlier else now.beside.similarities[:n].copy()
+
+    def graph(self) -> Graph:
+        """Return the graph as it stands; its arrays are not copied."""
+        system, n = self.now.system, self.now.n
+        return Graph(system.w[:n, :n], system.v[:n], system.g[:n], system.clamped[:n])
+
+    @property
+    def sink(self) -> float:
+        """The sink of a row that is not in the graph."""
+        return float(self.rules.sink * (self.now.here.mu if self.rules.label_weight > 0 else 1.0))
 
     def certificate(self) -> float:
         """Return the largest proven error of any vertex as it stands."""
@@ -214,6 +319,8 @@ class Engine:
         self.now, self._settled = both, None
         regrouping = cover.unite(both.vertices, both.here, self.settings, both.n_classes)
         relaxation.keep(both.system, regrouping.kept)
+        both.here.remembered_from = both.here.n_seen
+        both.here.n_pending = NO_RECORD
         if not isinstance(similarity, Pairwise):
             self._measure()
         self._draw()

@@ -268,7 +268,7 @@ tolerance
     def _new_learner(self) -> OnlineLearner:
         parameters = self.get_params(deep=False)
         del parameters["unlabeled"]
-        return OnlineLearner(**parameters)
+        return OnlineLearner(**parameters, remember=0)
 
     def _grown(self, labels: Labels) -> Labels:
         if self._fixed_classes or not len(labels):

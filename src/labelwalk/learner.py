@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk import modelfile, state, union
-from labelwalk.arrays import Floats, Label
+from labelwalk.arrays import Floats, Ints, Label
+from labelwalk.conflicts import warn_of
 from labelwalk.decision import decide, decide_one
 from labelwalk.engine import Engine
+from labelwalk.interrupts import held_interrupts
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.verdict import Answers
+from labelwalk.memory import place_of
+from labelwalk.parameters import check_choice, check_whole, shown
 from labelwalk.prior import check_covers, shares
-from labelwalk.rows import as_labels, as_rows
+from labelwalk.questions import Question, questions
+from labelwalk.reasons import Explanation, explain
+from labelwalk.rows import as_id, as_labels, as_rows
 from labelwalk.settings import Settings
 from labelwalk.similarity import Gaussian, SelfTuning, Similarity
 from labelwalk.soundness import check_sound
@@ -68,6 +75,9 @@ class OnlineLearner:
     quarantine : int or None
         Outliers are kept out until so many have come close together: that one founds a vertex.
         None: all are kept out, as in the paper, and also where distances are your own.
+    remember : int
+        How many of the last examples are kept as they came, so that they can be taught later, asked
+        about, or taken back by their ids.
     calibrate : bool
         Whether scores are raised to the power that foretells the labels taught best, each left out
         in turn. It changes confidence, never the label.
@@ -109,6 +119,7 @@ class OnlineLearner:
         readout: Literal["example", "vertex"] = "example",
         unreached: Literal["nearest", "abstain"] = "nearest",
         quarantine: int | None = 5,
+        remember: int = 1000,
         calibrate: bool = True,
         prior: Literal["uniform"] | dict[Label, float] | None = None,
         tolerance: float = 1e-2,
@@ -128,6 +139,7 @@ class OnlineLearner:
             readout=readout,
             unreached=unreached,
             quarantine=quarantine,
+            remember=remember,
             calibrate=calibrate,
             prior=prior,
             tolerance=tolerance,
@@ -179,47 +191,137 @@ class OnlineLearner:
             readout="vertex",
             unreached="abstain",
             quarantine=None,
+            remember=0,
             calibrate=False,
             tolerance=tolerance,
         )
 
-    def teach(self, X: ArrayLike, labels: Label | Iterable[Label]) -> None:
+    def teach(self, X: ArrayLike, labels: Label | Iterable[Label], *, ids: bool = False) -> Any:
         """Learn labelled examples, at any time; new classes are welcome.
+
+        Where an example was taught with another label before, both count, and a
+        `LabelConflictWarning` names them.
 
         Parameters
         ----------
         X : array of shape (n, d) or (d,)
         labels : n labels, or one
             Strings or integers.
+        ids : bool
+            Whether to return the ids of the examples, for `retract`.
+
+        Returns
+        -------
+        ids : array of n integers, or one where X is a single row; None if not asked for
         """
-        rows, _ = as_rows(X, self.n_features)
+        rows, single = as_rows(X, self.n_features)
         names = as_labels(labels, len(rows))
         check_covers(self.settings.prior, names)
-        for name in names:
-            self._classes.setdefault(name, len(self._classes))
-        codes = np.array([self._classes[name] for name in names], dtype=np.int64)
-        engine = self._started(rows)
-        try:
-            engine.feed(rows, codes, self._shares())
-        finally:
-            for name in self.classes[engine.now.n_classes :]:
-                del self._classes[name]
+        first = self.n_seen
+        with self._naming(names) as codes:
+            self._started(rows).teach(rows, codes, self._shares())
+        return self._ids(first, single) if ids else None
 
-    def observe(self, X: ArrayLike) -> Any:
+    def teach_later(self, example_id: int, label: Label) -> None:
+        """Label an example that was seen earlier.
+
+        It leaves the vertex that stood for it, and becomes a labelled one, as if taught now.
+
+        Parameters
+        ----------
+        example_id : int
+            As `observe(X, ids=True)` or `ask` returned it; one of the last `remember` examples.
+        label : str or int
+
+        Examples
+        --------
+        >>> from labelwalk import OnlineLearner
+        >>> learner = OnlineLearner(n_centroids=50)
+        >>> learner.teach([0.0, 0.0], "low")
+        >>> verdicts, ids = learner.observe([[0.5, 0.0], [9.0, 9.0], [8.5, 9.0]], ids=True)
+        >>> learner.teach_later(ids[1], "high")
+        >>> learner.predict([8.0, 9.0]).label
+        'high'
+        """
+        number, names = as_id(example_id), as_labels(label, 1)
+        check_covers(self.settings.prior, names)
+        place_of(self._engine.now.memory, self._engine.now.here, number)
+        known = self._engine.taught(number)
+        if known != UNLABELLED:
+            if self.classes[known] == names[0]:
+                return
+            raise ValueError(
+                f"example_id={number} was taught {self.classes[known]!r} before, and now "
+                f"{names[0]!r}. Take the old label back first: retract(example_id={number})."
+            )
+        with self._naming(names) as codes:
+            self._engine.teach_later(number, int(codes[0]), self._shares())
+
+    def retract(self, example_id: int | None = None, *, label: Label | None = None) -> None:
+        """Take back what was taught: one example, or all of a class.
+
+        The labelled vertices go, and the others are answered without them. Where nothing was
+        observed in between, the cover and its weights are byte for byte as if it had never been
+        taught. Else what other examples were taken for in the meantime stays; the vertices that
+        stand for them are the same wherever the label did not decide who was an outlier. Under
+        labelled="absorb" the examples a labelled vertex took in go with it.
+
+        Parameters
+        ----------
+        example_id : int, optional
+            The id of an example that was taught.
+        label : str or int, optional
+            A class; its name stays in `classes`. To strike it out, `forget` it.
+        """
+        if (example_id is None) == (label is None):
+            raise ValueError(
+                f"example_id={example_id!r} and label={label!r}: give one of the two, as in "
+                "retract(example_id=3) or retract(label='cat')."
+            )
+        if label is not None:
+            self._engine.retract_class(self._code(label))
+        else:
+            number = as_id(example_id)
+            if self._engine.taught(number) == UNLABELLED:
+                raise ValueError(
+                    f"example_id={number} is not known as taught: it never was, was taken back, "
+                    "or merged with other labels of its class. Take back by retract(label=...)."
+                )
+            self._engine.retract(number)
+
+    def forget(self, label: Label) -> None:
+        """Strike out a class: its labelled vertices, the examples they stand for, and its name.
+
+        Parameters
+        ----------
+        label : str or int
+            One of `classes`.
+        """
+        code = self._code(label)
+        with held_interrupts():
+            self._engine.forget_class(code)
+            names = [name for name in self.classes if name != label]
+            self._classes = {name: code for code, name in enumerate(names)}
+
+    def observe(self, X: ArrayLike, *, ids: bool = False) -> Any:
         """Learn unlabelled examples in order, and answer each as of its own step.
 
         Parameters
         ----------
         X : array of shape (n, d) or (d,)
+        ids : bool
+            Whether to return the ids of the examples too, for `teach_later`.
 
         Returns
         -------
         verdicts : Verdicts, or Verdict where X is a single row
+        ids : array of n integers, or one where X is a single row; only if asked for
         """
         rows, single = as_rows(X, self.n_features)
-        codes = np.full(len(rows), UNLABELLED, dtype=np.int64)
-        answers = self._started(rows).feed(rows, codes, self._shares())
-        return self._verdicts(answers, single)
+        first = self.n_seen
+        answers = self._started(rows).observe(rows, self._shares())
+        verdicts = self._verdicts(answers, single)
+        return (verdicts, self._ids(first, single)) if ids else verdicts
 
     def predict(self, X: ArrayLike) -> Any:
         """Answer examples without learning: the harmonic extension of the graph to each.
@@ -235,10 +337,106 @@ class OnlineLearner:
         rows, single = as_rows(X, self.n_features)
         return self._verdicts(self._engine.extend(rows, len(self._classes)), single)
 
+    def ask(
+        self, n: int = 1, *, by: Literal["error", "uncertainty", "variance"] = "error"
+    ) -> list[Question]:
+        """Say what to label next: the vertices whose labels would help most.
+
+        Parameters
+        ----------
+        n : int
+            How many questions; no two ask the same thing.
+        by : "error", "uncertainty" or "variance"
+            What a label is to lower: the expected number of mistakes at all vertices; doubt at the
+            vertex itself; or the variance of all vertices (V-optimality), which needs no labels.
+
+        Returns
+        -------
+        questions : list of Question
+            The most helpful first; fewer than n where there are fewer unlabelled vertices. Answer
+            with `teach_later(question.example_id, label)`.
+
+        Examples
+        --------
+        >>> from labelwalk import OnlineLearner
+        >>> learner = OnlineLearner(n_centroids=50)
+        >>> learner.teach([0.0, 0.0], "low")
+        >>> _ = learner.observe([[0.5, 0.0], [9.0, 9.0], [8.5, 9.0], [9.0, 8.5]])
+        >>> question = learner.ask()[0]
+        >>> print(question.example_id, question.example)
+        2 [9. 9.]
+        >>> learner.teach_later(question.example_id, "high")
+        """
+        check_whole("n", n, "10")
+        check_choice("by", by, ("error", "uncertainty", "variance"))
+        if self.n_vertices == 0:
+            return []
+        engine = self._engine
+        return questions(engine.now, engine.graph(), engine.settled()[0], self.classes, n, by)
+
+    def explain(self, x: ArrayLike) -> Explanation:
+        """Say why an example gets its answer; nothing is learned.
+
+        Parameters
+        ----------
+        x : array of shape (d,)
+
+        Returns
+        -------
+        explanation : Explanation
+            The labels a walk from x meets and with what probability, and the most probable way.
+            Summed by class they are the probabilities of `predict`, solved exactly.
+
+        Examples
+        --------
+        >>> from labelwalk import OnlineLearner
+        >>> learner = OnlineLearner(n_centroids=50)
+        >>> learner.teach([[0.0, 0.0], [9.0, 9.0]], ["low", "high"])
+        >>> _ = learner.observe([[0.5, 0.0], [1.0, 0.5], [1.5, 0.5]])
+        >>> print(learner.explain([2.0, 0.5]))
+          99.6%  low: example 0
+           0.4%  high: example 1
+           0.0%  no label
+        most probable way: example 0
+        """
+        rows, _ = as_rows(x, self.n_features)
+        if len(rows) > 1:
+            raise ValueError(f"x has {len(rows)} rows. Give one example, as in explain(x[0]).")
+        if self.n_vertices == 0:
+            return Explanation([], 1.0, [])
+        engine = self._engine
+        similar = engine.similarities(rows[0])
+        return explain(engine.now, engine.graph(), similar, engine.sink, self.classes)
+
     def _started(self, rows: np.ndarray[Any, Any]) -> Engine:
         if self.n_features is None:
             self._engine = Engine.start(self.settings, rows.shape[1])
         return self._engine
+
+    @contextmanager
+    def _naming(self, names: list[Label]) -> Iterator[Ints]:
+        """Give the codes of labels, new ones included; those that were not taught are dropped."""
+        for name in names:
+            self._classes.setdefault(name, len(self._classes))
+        conflicts_before = int(self._engine.now.here.n_conflicts)
+        try:
+            yield np.array([self._classes[name] for name in names], dtype=np.int64)
+        finally:
+            now = self._engine.now
+            for name in self.classes[now.n_classes :]:
+                del self._classes[name]
+        if now.here.n_conflicts > conflicts_before:
+            warn_of(now, self.classes)
+
+    def _ids(self, first: int, single: bool) -> Any:
+        return first if single else np.arange(first, self.n_seen)
+
+    def _code(self, label: Label) -> int:
+        if label not in self._classes:
+            raise ValueError(
+                f"label={shown(label)} was never taught. Choose one of {list(self.classes)}."
+            )
+        return self._classes[label]
 
     def _shares(self) -> Floats:
         return shares(self.settings.prior, self.classes)

@@ -38,12 +38,12 @@ def check_number(
     raise ValueError(f"{name}={shown(value)} is not a number {wanted}. Try {repair}.")
 
 
-def check_whole(name: str, value: object, repair: str, *, most: int = MOST) -> None:
-    """Refuse what is not a whole number from 1 to `most`."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+def check_whole(name: str, value: object, repair: str, *, least: int = 1, most: int = MOST) -> None:
+    """Refuse what is not a whole number from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         top = "2**62" if most == MOST else f"{most}"
         raise ValueError(
-            f"{name}={shown(value)} is not a whole number from 1 to {top}. Try {repair}."
+            f"{name}={shown(value)} is not a whole number from {least} to {top}. Try {repair}."
         )
 
 

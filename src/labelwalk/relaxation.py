@@ -47,14 +47,14 @@ def empty(capacity: int, n_classes: int) -> System:
 
 
 def keep(system: System, kept: Ints) -> None:
-    """Drop all vertices but `kept`; similarities, values and sinks move along.
+    """Drop all vertices but `kept`; similarities, weights, values and sinks move along.
 
-    Weights, degrees and residuals are out of date afterwards: set the weights, then `refresh`.
+    Degrees and residuals are out of date afterwards: `refresh`.
     """
     m = len(kept)
     keep_pairs(system.w, kept)
     system.f[:, :m] = system.f[:, kept]
-    for column in (system.g, system.clamped):
+    for column in (system.v, system.g, system.clamped):
         column[:m] = column[kept]
 
 

@@ -107,3 +107,19 @@ def _as_label(label: object) -> Label:
         f"labels holds {shown(label)}, which is neither a string nor an integer. "
         "Convert it, as in str(label)."
     )
+
+
+def as_id(example_id: object) -> int:
+    """Return the id of an example as a plain integer.
+
+    Raises
+    ------
+    ValueError
+        It is no integer.
+    """
+    if isinstance(example_id, int | np.integer) and not isinstance(example_id, bool):
+        return int(example_id)
+    raise ValueError(
+        f"example_id={shown(example_id)} is not an integer. Give one that "
+        "observe(X, ids=True) returned."
+    )

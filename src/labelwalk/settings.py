@@ -15,6 +15,7 @@ from labelwalk.similarity import Gaussian, Pairwise, SelfTuning, Similarity
 
 WARM_UP = 100  # examples, where the bandwidth is measured, before any can be an outlier
 LARGEST = 1e100  # of a parameter that is multiplied with data
+MOST_REMEMBERED = 10_000_000
 FAR = 5.0  # local distances of a self-tuning graph past which an example is like nothing known
 
 
@@ -35,6 +36,7 @@ class Settings:
     readout: Literal["example", "vertex"]
     unreached: Literal["nearest", "abstain"]
     quarantine: int | None
+    remember: int
     calibrate: bool
     prior: Literal["uniform"] | dict[Label, float] | None
     tolerance: float
@@ -63,6 +65,7 @@ class Settings:
         check_choice("unreached", self.unreached, ("nearest", "abstain"))
         if self.quarantine is not None:
             check_whole("quarantine", self.quarantine, "5, or None to drop outliers")
+        check_whole("remember", self.remember, "1000, or 0", least=0, most=MOST_REMEMBERED)
         if not isinstance(self.calibrate, bool):
             raise ValueError(f"calibrate={shown(self.calibrate)} is not True or False. Try True.")
         check_prior(self.prior)

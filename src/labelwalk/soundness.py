@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.kernels.progress import NEVER, WAITING
+from labelwalk.kernels.memory import GONE
+from labelwalk.kernels.progress import NEVER, NO_RECORD, WAITING
 from labelwalk.kernels.system import STEPS, System, rebuild, rounding
 from labelwalk.rows import LARGEST
 from labelwalk.settings import Settings
@@ -28,7 +29,8 @@ def check_sound(state: State, settings: Settings) -> None:
 
 def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     here, vertices, system = state.here, state.vertices, state.system
-    arrays = (*vertices, *system, state.beside.moments, *state.quarantine)
+    kept = (*state.quarantine, *state.memory, *state.before)
+    arrays = (*vertices, *system, state.beside.moments, *kept)
     scales = [here.radius, here.mu, here.sigma, here.typical, here.load]
     numbers = [*scales, here.width, here.evenness, here.sharpness, *system.drift]
     finite = all(np.all(np.isfinite(array)) for array in arrays) and np.all(np.isfinite(numbers))
@@ -47,9 +49,13 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     yield "labels are known classes", bool(np.all(vertices.label < state.n_classes))
     yield "labelled vertices are clamped", bool(np.all(free != system.clamped))
     yield "every vertex stands for an example", bool(np.all(vertices.examples >= 1))
+    told = np.where(free, vertices.taught == 0, vertices.taught >= 1)
+    yield "labels were taught", bool(np.all(told & (vertices.taught <= vertices.examples)))
     yield "unlabelled vertices are counted", here.n_unlabelled == free.sum()
     yield "their examples are counted", here.mass == vertices.examples[free].sum()
-    yield "outliers are examples", 0 <= here.n_outliers <= here.n_seen
+    counted = (here.n_outliers, here.n_gone, here.n_conflicts, here.n_held)
+    yield "examples are counted", all(0 <= count <= here.n_seen for count in counted)
+    yield from _laws_of_memory(state, settings)
     yield "vertices were founded", here.n_founded >= state.n
     k = settings.n_centroids
     yield "there are at most n_centroids", k is None or here.n_unlabelled <= k
@@ -76,6 +82,22 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     weighty = np.all(system.v > 0) and np.all(system.g > 0)
     yield "weights and sinks are positive", bool(weighty and here.mu > 0)
     yield "residuals are those of the values", _residuals_hold(system, state.n)
+
+
+def _laws_of_memory(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
+    here, memory, before = state.here, state.memory, state.before_progress[0]
+    room = settings.remember if state.n_features else 0
+    yield "as many examples are remembered as were asked for", len(memory.seen_rows) == room
+    known = (memory.seen_vertex >= GONE) & (memory.seen_vertex < max(state.n, 1))
+    classes = (memory.seen_label >= UNLABELLED) & (memory.seen_label < state.n_classes)
+    yield "what is remembered is known", bool(np.all(known & classes))
+    yield "nothing is remembered from the future", 0 <= here.remembered_from <= here.n_seen
+    yield "founders were seen", bool(np.all(state.vertices.founder < max(here.n_seen, 1)))
+    chosen = before.width > 0 <= before.evenness <= 1 <= before.sharpness
+    lengths = (before.sigma, before.typical, before.load, *state.before.before_bandwidth)
+    fine = chosen and bool(np.all(np.array(lengths) >= 0)) and np.all(state.before.before_bias > 0)
+    recorded = here.n_pending == NO_RECORD or (0 < here.n_pending <= here.n_seen and fine)
+    yield "labels can be taken back", bool(recorded and np.all(np.isfinite(lengths)))
 
 
 def _residuals_hold(system: System, n: int) -> bool:

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwalk import cover, relaxation
-from labelwalk.arrays import Record
+from labelwalk import cover, memory, relaxation
+from labelwalk.arrays import Floats, Record
 from labelwalk.kernels.comparison import Comparison
 from labelwalk.kernels.cover import Vertices
 from labelwalk.kernels.links import relink
-from labelwalk.kernels.progress import NEVER, PROGRESS
+from labelwalk.kernels.memory import Memory
+from labelwalk.kernels.progress import NEVER, NO_RECORD, PROGRESS
 from labelwalk.kernels.quarantine import ROOM, Quarantine
 from labelwalk.kernels.settle import Reading
 from labelwalk.kernels.system import System
 
-Arrays = TypeVar("Arrays", Vertices, System, Comparison, Quarantine)
+
+class Before(NamedTuple):
+    """What stood before the last labels were taught: they can be taken back without a trace."""
+
+    before_bandwidth: Floats
+    before_moments: Floats
+    before_bias: Floats
+
+
+Arrays = TypeVar("Arrays", Vertices, System, Comparison, Quarantine, Before)
 
 # Recomputed from the rest when a state is read back, or of no meaning between calls.
 DERIVED = {
@@ -38,6 +48,9 @@ class State:
     beside: Comparison
     reading: Reading
     quarantine: Quarantine
+    memory: Memory
+    before: Before
+    before_progress: Record
     progress: Record
 
     @property
@@ -68,17 +81,24 @@ class State:
     @property
     def nbytes(self) -> int:
         """Memory taken by all arrays."""
-        parts = (*self.vertices, *self.system, *self.beside, *self.reading, *self.quarantine)
-        return sum(int(array.nbytes) for array in (*parts, self.progress))
+        learned = (*self.vertices, *self.system, *self.quarantine, *self.memory, *self.before)
+        room = (*self.beside, *self.reading, self.progress, self.before_progress)
+        return sum(int(array.nbytes) for array in (*learned, *room))
 
 
-def empty(capacity: int, n_features: int, n_classes: int, *, moving: bool = False) -> State:
-    """Return a state that has seen nothing; representatives are moving or stay the founders."""
+def empty(
+    capacity: int, n_features: int, n_classes: int, *, moving: bool = False, remember: int = 0
+) -> State:
+    """Return a state that has seen nothing.
+
+    Representatives are moving or stay the founders; it has room to remember so many examples.
+    """
     progress = np.zeros(1, dtype=PROGRESS)
     here = progress[0]
     here.mu = here.width = here.sharpness = 1.0
     here.measure_at_seen = here.measure_at_founded = here.choose_at_seen = NEVER
     here.vertex = -1
+    here.n_pending = NO_RECORD
     beside = Comparison(
         distances=np.zeros(capacity),
         apart_row=np.zeros(capacity),
@@ -94,8 +114,22 @@ def empty(capacity: int, n_features: int, n_classes: int, *, moving: bool = Fals
         held_since=np.zeros(ROOM, dtype=np.int64),
         held_room=np.zeros(ROOM),
     )
-    reading = reading_room(capacity, n_classes)
-    return State(vertices, system, beside, reading, quarantine, progress)
+    before = Before(
+        before_bandwidth=np.zeros(capacity),
+        before_moments=np.zeros((2, n_features)),
+        before_bias=np.ones(1 + n_classes),
+    )
+    return State(
+        vertices,
+        system,
+        beside,
+        reading_room(capacity, n_classes),
+        quarantine,
+        memory.empty(remember, n_features),
+        before,
+        np.zeros(1, dtype=PROGRESS),
+        progress,
+    )
 
 
 def reading_room(capacity: int, n_classes: int) -> Reading:
@@ -117,6 +151,9 @@ def resized(state: State, capacity: int, n_classes: int) -> State:
         _filled(new.beside, state.beside),
         new.reading,
         _filled(new.quarantine, state.quarantine),
+        state.memory,
+        _filled(new.before, state.before),
+        state.before_progress,
         state.progress,
     )
 
@@ -132,14 +169,21 @@ def _filled(new: Arrays, old: Arrays) -> Arrays:
 def to_arrays(state: State) -> dict[str, NDArray[Any]]:
     """Return the arrays that make the state, without spare room and without what is derived."""
     trimmed = resized(state, state.n, state.n_classes)
-    parts = (trimmed.vertices, trimmed.system, trimmed.beside, trimmed.quarantine)
     arrays = {
         name: array
-        for part in parts
+        for part in _parts(trimmed)
         for name, array in part._asdict().items()
         if name not in DERIVED
     }
-    return arrays | {f"here.{name}": state.progress[name] for name in PROGRESS.names or ()}
+    for name in PROGRESS.names or ():
+        arrays[f"here.{name}"] = state.progress[name]
+        arrays[f"before.{name}"] = state.before_progress[name]
+    return arrays
+
+
+def _parts(state: State) -> tuple[NamedTuple, ...]:
+    learned = (state.vertices, state.system, state.beside, state.quarantine)
+    return (*learned, state.memory, state.before)
 
 
 def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
@@ -158,13 +202,15 @@ def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
     if not counted or square.shape != (n[0], n[0]) or moments.shape != (2, len(points)):
         raise ValueError("its arrays do not fit together")
     moving = len(arrays.get("means", nothing)) > 0
-    state = empty(int(n[0]), len(points), n_classes, moving=moving)
-    for part in (state.vertices, state.system, state.beside, state.quarantine):
+    remember = len(arrays.get("seen_rows", nothing))
+    state = empty(int(n[0]), len(points), n_classes, moving=moving, remember=remember)
+    for part in _parts(state):
         for name, target in part._asdict().items():
             if name not in DERIVED:
                 _copy(name, arrays, target)
     for name in PROGRESS.names or ():
         _copy(f"here.{name}", arrays, state.progress[name])
+        _copy(f"before.{name}", arrays, state.before_progress[name])
     relink(state.system, state.n)
     state.system.stirred[:] = True
     return state
@@ -175,3 +221,14 @@ def _copy(name: str, arrays: dict[str, NDArray[Any]], target: NDArray[Any]) -> N
     if source is None or source.shape != target.shape or source.dtype != target.dtype:
         raise ValueError(f"its array {name!r} is missing or does not fit")
     target[...] = source
+
+
+def without_class(state: State, code: int) -> State:
+    """Return the state with one class, which no vertex has any more, struck out."""
+    new = resized(state, state.capacity, state.n_classes - 1)
+    pairs = ((new.system.f, state.system.f), (new.system.r, state.system.r))
+    for target, source in (*pairs, (new.system.bias, state.system.bias)):
+        target[...] = np.delete(source, 1 + code, axis=0)
+    for labels in (new.vertices.label, new.memory.seen_label):
+        labels[labels > code] -= 1
+    return new

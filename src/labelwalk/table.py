@@ -33,6 +33,8 @@ class VertexTable:
         No example is further from its vertex.
     label : array of n labels
         None where unlabelled.
+    founder : array of n integers
+        The id of the example each was founded on; -1 where unknown.
     probabilities : array of shape (n, classes)
         As they stand; `learner.certificate` bounds their error.
     """
@@ -44,6 +46,7 @@ class VertexTable:
     weight: Floats
     reach: Floats
     label: NDArray[np.object_]
+    founder: Ints
     probabilities: Floats
 
     def __len__(self) -> int:
@@ -64,5 +67,6 @@ def vertex_table(state: State, classes: Sequence[Label]) -> VertexTable:
         weight=system.v[:n].copy(),
         reach=vertices.reach[:n].copy(),
         label=names[vertices.label[:n]],
+        founder=vertices.founder[:n].copy(),
         probabilities=system.f[1:, :n].T.copy(),
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from labelwalk.arrays import Floats, SmallInts
+from labelwalk.kernels.cover import UNKNOWN
+from labelwalk.kernels.memory import Memory
 from labelwalk.similarity import Similarity, compare, euclidean
 from labelwalk.state import State, resized
 
@@ -13,8 +15,10 @@ def recoded(state: State, codes: SmallInts, n_classes: int) -> State:
     """Return a copy in which class i is called codes[i], of n_classes."""
     copy = resized(state, state.capacity, n_classes)
     copy.progress = state.progress.copy()
-    label = copy.vertices.label[: state.n]
-    label[label >= 0] = codes[label[label >= 0]]
+    rows, vertex, seen_label = state.memory
+    copy.memory = Memory(rows.copy(), vertex.copy(), seen_label.copy())
+    for label in (copy.vertices.label[: state.n], copy.memory.seen_label):
+        label[label >= 0] = codes[label[label >= 0]]
     for target, source in ((copy.system.f, state.system.f), (copy.system.r, state.system.r)):
         target[1:] = 0.0
         target[1 + codes] = source[1:]
@@ -38,6 +42,7 @@ def united(ours: State, theirs: State, similarity: Similarity) -> State:
     system.f[:, new] = theirs.system.f[:, :m]
     for target, source in (
         (vertices.examples, theirs.vertices.examples),
+        (vertices.taught, theirs.vertices.taught),
         (vertices.reach, theirs.vertices.reach),
         (vertices.bandwidth, theirs.vertices.bandwidth),
         (vertices.drawn, theirs.vertices.drawn),
@@ -46,6 +51,7 @@ def united(ours: State, theirs: State, similarity: Similarity) -> State:
         (system.clamped, theirs.system.clamped),
     ):
         target[new] = source[:m]
+    vertices.founder[new] = UNKNOWN  # their examples have numbers of their own
     distances, similarities = _across(ours, theirs, similarity)
     apart = _between_means(ours, theirs) if len(vertices.means) else distances
     for target, inner, across in (
@@ -58,7 +64,8 @@ def united(ours: State, theirs: State, similarity: Similarity) -> State:
         target[new, old] = across.T
     both.beside.moments[:] = _pooled(ours, theirs)
     here, there = both.here, theirs.here
-    for name in ("n", "n_unlabelled", "mass", "load", "n_seen", "n_outliers", "n_founded"):
+    counts = ("n", "n_unlabelled", "mass", "n_seen", "n_outliers", "n_gone", "n_founded")
+    for name in (*counts, "load"):
         here[name] += there[name]
     here.radius = max(here.radius, there.radius)
     return both

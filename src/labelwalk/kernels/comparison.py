@@ -62,6 +62,13 @@ def gaussian(distance: float, sigma: float, cut: float) -> float:
 
 
 @compiled
+def between(one: float, other: float) -> float:
+    """Return the geometric mean of two bandwidths, the same bits whichever comes first."""
+    low, high = min(one, other), max(one, other)
+    return high if low == high else high * np.sqrt(low / high)
+
+
+@compiled
 def gaussian_row(
     distances: Floats, n: int, own: float, bandwidths: Floats, cut: float, out: Floats
 ) -> None:
@@ -77,9 +84,7 @@ def gaussian_row(
             out[j] = 1.0 if distances[j] <= nearly * np.sqrt(bandwidths[j]) else 0.0
     for j in range(n):
         if out[j] > 0.0 or distances[j] == 0.0:
-            other = bandwidths[j]
-            sigma = own if own == other or own == 0.0 else own * np.sqrt(other / own)
-            out[j] = gaussian(distances[j], sigma, cut)
+            out[j] = gaussian(distances[j], between(own, bandwidths[j]), cut)
 
 
 @compiled

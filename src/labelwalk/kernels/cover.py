@@ -11,6 +11,7 @@ from labelwalk.kernels.comparison import distances_to
 from labelwalk.kernels.compiled import compiled
 
 UNLABELLED = -1
+UNKNOWN = -1
 
 
 class Vertices(NamedTuple):
@@ -22,9 +23,11 @@ class Vertices(NamedTuple):
     apart: Floats  # (capacity, capacity) between representatives, as of the last redrawing
     bandwidth: Floats  # of each representative
     drawn: Ints  # examples each stood for when its similarities were last drawn
-    examples: Ints  # how many each stands for
+    examples: Ints  # how many each stands for,
+    taught: Ints  # and how many of them came with its label
     reach: Floats  # bound on the distance to any of those
     label: SmallInts  # class, or UNLABELLED
+    founder: Ints  # the number of the example each was founded on, or UNKNOWN
 
 
 @compiled
@@ -47,10 +50,19 @@ def same_point(vertices: Vertices, n: int, distances: Floats, label: int) -> int
 
 
 @compiled
+def contradicts(vertices: Vertices, n: int, distances: Floats, label: int) -> bool:
+    """Say whether a label of another class was taught at distance zero."""
+    for j in range(n):
+        if vertices.label[j] not in (label, UNLABELLED) and distances[j] == 0.0:
+            return True
+    return False
+
+
+@compiled
 def found(
-    vertices: Vertices, i: int, x: Floats, distances: Floats, apart: Floats, label: int
+    vertices: Vertices, i: int, x: Floats, distances: Floats, apart: Floats, label: int, number: int
 ) -> None:
-    """Let `x` become vertex i, the youngest."""
+    """Let `x`, which came as this number, become vertex i, the youngest."""
     for p in range(x.shape[0]):
         vertices.points[p, i] = x[p]
     for p in range(vertices.means.shape[0]):
@@ -66,6 +78,8 @@ def found(
     vertices.drawn[i] = 1
     vertices.reach[i] = 0.0
     vertices.label[i] = label
+    vertices.taught[i] = label != UNLABELLED
+    vertices.founder[i] = number
 
 
 @compiled
@@ -74,6 +88,7 @@ def join(vertices: Vertices, gone: int, heir: int) -> None:
     span = vertices.distance[heir, gone] + vertices.reach[gone]
     vertices.reach[heir] = max(vertices.reach[heir], span)
     vertices.examples[heir] += vertices.examples[gone]
+    vertices.taught[heir] += vertices.taught[gone]
     share = vertices.examples[gone] / vertices.examples[heir]
     for p in range(vertices.means.shape[0]):
         vertices.means[p, heir] += share * (vertices.means[p, gone] - vertices.means[p, heir])
@@ -84,6 +99,15 @@ def move_mean(vertices: Vertices, i: int, x: Floats) -> None:
     """Let the last example of vertex i move its mean."""
     for p in range(vertices.means.shape[0]):
         vertices.means[p, i] += (x[p] - vertices.means[p, i]) / vertices.examples[i]
+
+
+@compiled
+def let_go(vertices: Vertices, i: int, x: Floats) -> None:
+    """Let vertex i, which stands for others too, stand for `x` no longer."""
+    vertices.examples[i] -= 1
+    vertices.drawn[i] = min(vertices.drawn[i], vertices.examples[i])
+    for p in range(vertices.means.shape[0]):
+        vertices.means[p, i] += (vertices.means[p, i] - x[p]) / vertices.examples[i]
 
 
 @compiled

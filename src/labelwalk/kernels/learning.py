@@ -8,6 +8,7 @@ from labelwalk.kernels.compiled import compiled
 from labelwalk.kernels.cover import (
     UNLABELLED,
     Vertices,
+    contradicts,
     found,
     has_moved,
     measure_apart,
@@ -35,7 +36,7 @@ def enter(
 ) -> None:
     """Found a vertex on the row, labelled or not."""
     i = here.n
-    found(vertices, i, x, beside.distances, beside.apart_row, label)
+    found(vertices, i, x, beside.distances, beside.apart_row, label, here.id)
     vertices.bandwidth[i] = compare_with(vertices.bandwidth, here, rules, beside)
     for j in range(i):
         system.w[i, j] = beside.similarities[j]
@@ -129,11 +130,13 @@ def learn(
     taker, distance = -1, 0.0
     if label != UNLABELLED:
         taker = same_point(vertices, here.n, beside.distances, label)
+        here.n_conflicts += contradicts(vertices, here.n, beside.distances, label)
     else:
         taker, distance = nearest(vertices, here.n, beside.distances, rules.absorb)
         if distance > 0.0 and distance >= here.radius:
             taker = -1
     if taker >= 0:
+        vertices.taught[taker] += label != UNLABELLED
         support(vertices, system, here, rules, beside, x, taker, distance)
     else:
         enter(vertices, system, here, rules, beside, x, label)

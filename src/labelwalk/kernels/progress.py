@@ -10,6 +10,7 @@ import numpy as np
 WAITING, ARRIVED, COMPARED, LEARNED, SOLVED = range(5)
 
 NEVER = 2**62  # a count that no stream reaches
+NO_RECORD = -1
 
 FIELDS = [
     ("n", np.int64),  # vertices
@@ -17,6 +18,10 @@ FIELDS = [
     ("mass", np.int64),  # examples they stand for
     ("n_seen", np.int64),  # examples, outliers included
     ("n_outliers", np.int64),
+    ("n_gone", np.int64),  # examples that were learned and no longer count
+    ("n_conflicts", np.int64),  # labels taught where one of another class was
+    ("remembered_from", np.int64),  # the first example that may be remembered
+    ("n_pending", np.int64),  # labels that can be taken back without a trace; NO_RECORD: none
     ("n_held", np.int64),  # groups in quarantine
     ("n_founded", np.int64),  # vertices ever founded
     ("load", np.float64),  # what unlabelled vertices weigh in all
@@ -32,6 +37,8 @@ FIELDS = [
     ("typical", np.float64),  # typical distance from a vertex to one of its nearest
     ("balance_at_seen", np.int64),  # the prior is brought to bear again at this count
     ("stage", np.int64),
+    ("id", np.int64),  # the number of the current row
+    ("again", np.int64),  # is it an earlier one, which is taught late?
     ("vertex", np.int64),  # where the current row went
 ]
 

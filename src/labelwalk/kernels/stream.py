@@ -13,6 +13,7 @@ from labelwalk.kernels.compiled import compiled
 from labelwalk.kernels.cover import UNLABELLED, Vertices
 from labelwalk.kernels.extension import compare_row, extended, nearest_label, reaches
 from labelwalk.kernels.learning import enter, learn
+from labelwalk.kernels.memory import OUT, Memory, remember
 from labelwalk.kernels.progress import ARRIVED, COMPARED, LEARNED, NEVER, SOLVED, WAITING, Rules
 from labelwalk.kernels.quarantine import Quarantine, hold
 from labelwalk.kernels.settle import UNPROVEN, Reading, error_of, settle
@@ -99,6 +100,7 @@ def feed(
     beside: Comparison,
     reading: Reading,
     quarantine: Quarantine,
+    memory: Memory,
     rows: Floats,
     labels: Ints,
     start: int,
@@ -112,9 +114,11 @@ def feed(
         if here.stage == WAITING:
             if here.n == vertices.examples.shape[0]:
                 return row, GROW
-            here.n_seen += 1
-            if here.measure_at_seen != NEVER:
-                add_to_moments(beside.moments, here.n_seen, x)
+            if not here.again:
+                here.id = here.n_seen
+                here.n_seen += 1
+                if here.measure_at_seen != NEVER:
+                    add_to_moments(beside.moments, here.n_seen, x)
             here.stage = ARRIVED
             if here.n_seen >= here.measure_at_seen:
                 return row, MEASURE
@@ -128,6 +132,7 @@ def feed(
                 answers.outlier[row] = True
                 if rules.support == 0 or not hold(quarantine, here, rules, x):
                     here.n_outliers += 1
+                    remember(memory, here, x, label, OUT)
                     here.stage = WAITING
                     continue
                 enter(vertices, system, here, rules, beside, x, UNLABELLED)
@@ -147,5 +152,6 @@ def feed(
         if asked and not rules.read_first and not answers.outlier[row]:
             if not answer(vertices, system, here, rules, beside, reading, answers, row):
                 return row, SOLVE
+        remember(memory, here, x, label, here.vertex)
         here.stage = WAITING
     return rows.shape[0], DONE

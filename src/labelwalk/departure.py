@@ -1,0 +1,112 @@
+"""Examples, labels and vertices leave; and labels without a trace, if nothing came after them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from labelwalk import cover, memory, relaxation
+from labelwalk.arrays import Floats, Ints
+from labelwalk.kernels.cover import UNKNOWN, UNLABELLED, let_go
+from labelwalk.kernels.memory import GONE
+from labelwalk.kernels.progress import NO_RECORD, Rules
+from labelwalk.kernels.system import rebuild
+from labelwalk.state import State
+
+# What labels may change beside the vertices they found.
+RESTORED = (
+    *("n_founded", "load", "measure_at_seen", "measure_at_founded", "choose_at_seen"),
+    *("sigma", "width", "evenness", "sharpness", "typical", "balance_at_seen"),
+)
+
+
+def leave(now: State, gone: Ints) -> None:
+    """Remove vertices outright, with all they stand for."""
+    regrouping = cover.leave(now.vertices, now.here, gone)
+    relaxation.keep(now.system, regrouping.kept)
+    memory.follow(now.memory, regrouping.heir)
+    if now.here.vertex >= 0:
+        now.here.vertex = max(-1, regrouping.heir[now.here.vertex])
+    _weigh_up(now)
+    relaxation.refresh(now.system, now.n)
+
+
+def take_out(now: State, rules: Rules, i: int, x: Floats) -> None:
+    """Let one example leave its vertex, and the vertex with it if it was the only one."""
+    vertices, system, here = now.vertices, now.system, now.here
+    if vertices.examples[i] == 1:
+        leave(now, np.array([i]))
+        return
+    let_go(vertices, i, x)
+    here.n_gone += 1
+    free = vertices.label[i] == UNLABELLED
+    if free:
+        here.mass -= 1
+    if free or rules.label_weight == 0.0:
+        most = rules.weight_cap * here.mu if rules.label_weight > 0.0 else np.inf
+        system.v[i] = min(float(vertices.examples[i]), most)
+        _weigh_up(now)
+        rebuild(system, now.n)
+
+
+def _weigh_up(now: State) -> None:
+    free = ~now.system.clamped[: now.n]
+    now.here.load = float(now.system.v[: now.n][free].sum())
+
+
+def taught_vertex(now: State, number: int) -> int:
+    """Return the labelled vertex that stands for an example that was taught, or -1."""
+    here, vertices = now.here, now.vertices
+    labelled = vertices.label[: now.n] != UNLABELLED
+    own = np.flatnonzero(labelled & (vertices.founder[: now.n] == number))
+    if len(own):
+        return int(own[0])
+    if memory.is_remembered(now.memory, here, number):
+        place = memory.place_of(now.memory, here, number)
+        if now.memory.seen_label[place] != UNLABELLED:
+            return int(now.memory.seen_vertex[place])
+    return -1
+
+
+def untell(now: State, rules: Rules, i: int, number: int) -> None:
+    """Let an example leave labelled vertex i; what the vertex took in goes with the last label."""
+    vertices = now.vertices
+    remembered = memory.is_remembered(now.memory, now.here, number)
+    place = memory.place_of(now.memory, now.here, number) if remembered else 0
+    if vertices.taught[i] == 1:
+        leave(now, np.array([i]))
+    else:
+        x = now.memory.seen_rows[place] if remembered else vertices.points[:, i]
+        vertices.taught[i] -= 1
+        take_out(now, rules, i, np.array(x))
+    known = vertices.founder[: now.n]
+    known[known == number] = UNKNOWN
+    if remembered:
+        now.memory.seen_vertex[place], now.memory.seen_label[place] = GONE, UNLABELLED
+
+
+def record(now: State) -> None:
+    """Write down what labels that are taught next may change, unless that is written already."""
+    if now.here.n_pending == NO_RECORD:
+        now.here.n_pending = 0
+        now.before_progress[...] = now.progress
+        now.before.before_bandwidth[...] = now.vertices.bandwidth
+        now.before.before_moments[...] = now.beside.moments
+        now.before.before_bias[...] = now.system.bias
+
+
+def taken_back(now: State, number: int) -> bool:
+    """Count a label as taken back; return whether all since the record are, and it is restored."""
+    here = now.here
+    if here.n_pending == NO_RECORD or number < now.before_progress[0].n_seen:
+        here.n_pending = NO_RECORD
+        return False
+    here.n_pending -= 1
+    if here.n_pending > 0:
+        return False
+    here.n_pending = NO_RECORD
+    for name in RESTORED:
+        now.progress[name] = now.before_progress[name]
+    now.vertices.bandwidth[:] = now.before.before_bandwidth
+    now.beside.moments[:] = now.before.before_moments
+    now.system.bias[:] = now.before.before_bias
+    return True

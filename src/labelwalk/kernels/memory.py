@@ -1,0 +1,31 @@
+"""The last examples, as they came: what was seen can still be taught, taken back or asked about."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from labelwalk.arrays import Floats, Record, SmallInts
+from labelwalk.kernels.compiled import compiled
+
+OUT, GONE = -1, -2  # in place of a vertex: kept out as an outlier, or no longer counted
+
+
+class Memory(NamedTuple):
+    """A ring: example number i lies at i modulo its length."""
+
+    seen_rows: Floats  # (room, features)
+    seen_vertex: SmallInts  # which vertex stands for it, or OUT, or GONE
+    seen_label: SmallInts  # its class if it was taught, else UNLABELLED
+
+
+@compiled
+def remember(memory: Memory, here: Record, x: Floats, label: int, vertex: int) -> None:
+    """Keep the row in hand, in place of the oldest."""
+    room = memory.seen_vertex.shape[0]
+    if room == 0:
+        return
+    place = here.id % room
+    for p in range(x.shape[0]):
+        memory.seen_rows[place, p] = x[p]
+    memory.seen_vertex[place] = vertex
+    memory.seen_label[place] = label

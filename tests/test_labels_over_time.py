@@ -1,0 +1,390 @@
+"""Labels that come late, are taken back, contradict each other or are struck out."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labelwalk import Gaussian, LabelConflictWarning, OnlineLearner, Pairwise, SelfTuning, load
+from labelwalk.arrays import Floats, Ints
+from labelwalk.kernels.memory import GONE, OUT
+from tests.naive.harmonic import quantized_row_form
+
+pytestmark = pytest.mark.filterwarnings("ignore::labelwalk.LabelConflictWarning")
+seeds = st.integers(0, 2**32 - 1)
+
+
+def cubes(seed: int, n: int) -> tuple[Floats, Ints]:
+    """Rows from three clouds, some of them twice, and which cloud each is from."""
+    rng = np.random.default_rng(seed)
+    cloud = rng.integers(0, 3, n)
+    rows = 4.0 * rng.normal(size=(3, 2))[cloud] + rng.normal(size=(n, 2))
+    rows[1::7] = rows[0::7][: len(rows[1::7])]
+    return rows, cloud
+
+
+def taxi(x: Floats, rows: Floats) -> Floats:
+    return np.asarray(np.abs(rows - x).sum(axis=1))
+
+
+def alike(x: Floats, rows: Floats) -> Floats:
+    return np.exp(-taxi(x, rows))
+
+
+PROFILES: dict[str, dict[str, Any]] = {
+    "default": {},
+    "prior": {"prior": "uniform"},
+    "one bandwidth": {"similarity": Gaussian("cover")},
+    "scale": {"similarity": Gaussian("scale"), "representative": "founder"},
+    "own distance": {"similarity": SelfTuning(distance=taxi)},
+    "own similarity": {"similarity": Pairwise(alike, taxi)},
+    "absorbing": {"labelled": "absorb", "coarsening": "doubling"},
+    "counts": {"label_weight": None, "readout": "vertex"},
+}
+profiles = st.sampled_from(sorted(PROFILES))
+
+
+def started(profile: str, seed: int, k: int = 15, n: int = 60) -> tuple[OnlineLearner, Floats]:
+    rows, cloud = cubes(seed, 2 * n)
+    learner = OnlineLearner(k, **PROFILES[profile])
+    learner.teach(rows[:6], [f"cloud {c}" for c in cloud[:6]])
+    learner.observe(rows[6:n])
+    return learner, rows[n:]
+
+
+def cover_and_weights(learner: OnlineLearner) -> dict[str, bytes]:
+    now, n = learner._engine.now, learner.n_vertices
+    columns = now.vertices._asdict() | {"v": now.system.v, "g": now.system.g}
+    squares = ("distance", "apart")
+    arrays = {name: columns[name][..., :n] for name in columns if name not in squares}
+    arrays |= {name: columns[name][:n, :n] for name in squares}
+    arrays["w"] = now.system.w[:n, :n]
+    scalars = ("radius", "mu", "sigma", "width", "evenness", "typical", "n_unlabelled", "mass")
+    arrays |= {name: np.asarray(now.here[name]) for name in scalars}
+    return {name: np.ascontiguousarray(array).tobytes() for name, array in arrays.items()}
+
+
+def assert_all_are_counted(learner: OnlineLearner) -> None:
+    gone = int(learner._engine.now.here.n_gone)
+    assert learner.vertices.count.sum() + learner.n_outliers + gone == learner.n_seen
+
+
+class TestRetract:
+    @given(profiles, seeds, st.integers(1, 12), st.data())
+    def test_taught_and_taken_back_leaves_no_trace(
+        self, profile: str, seed: int, n: int, data: st.DataObject
+    ) -> None:
+        learner, more = started(profile, seed)
+        before = cover_and_weights(learner)
+        half = n // 2
+        ids = [*learner.teach(more[:half], ["new"] * half, ids=True)] if half else []
+        ids += [*learner.teach(more[half:n], ["cloud 0"] * (n - half), ids=True)]
+        for number in data.draw(st.permutations(ids)):
+            learner.retract(example_id=number)
+        assert cover_and_weights(learner) == before
+        assert_all_are_counted(learner)
+
+    @given(seeds)
+    def test_from_a_learner_that_was_saved_in_between(self, seed: int) -> None:
+        learner, more = started("default", seed)
+        before = cover_and_weights(learner)
+        ids = learner.teach(more[:3], ["new"] * 3, ids=True)
+        learner.retract(ids[0])
+        with tempfile.TemporaryDirectory() as folder:
+            learner.save(Path(folder) / "a.labelwalk")
+            back = load(Path(folder) / "a.labelwalk")
+        for number in ids[1:]:
+            learner.retract(number)
+            back.retract(number)
+        assert cover_and_weights(back) == before
+        assert back.digest() == learner.digest()
+
+    @given(seeds, st.sampled_from([3, 8, 15]))
+    def test_with_a_stream_in_between_the_cover_is_that_of_one_never_taught(
+        self, seed: int, k: int
+    ) -> None:
+        """Given a bandwidth that lets everybody in, so that no label decides who is an outlier."""
+        rows, _ = cubes(seed, 80)
+        wide = Gaussian(1.5, threshold=0.0)
+        learner, never = (OnlineLearner(k, similarity=wide, calibrate=False) for _ in range(2))
+        for each in (learner, never):
+            each.teach([[-4.0, -4.0], [4.0, 4.0]], ["low", "high"])
+            each.observe(rows[:30])
+        number = learner.teach(rows[30], "mistake", ids=True)
+        for each in (learner, never):
+            each.observe(rows[31:])
+        learner.retract(number)
+        mine, theirs = cover_and_weights(learner), cover_and_weights(never)
+        for name in ("points", "means", "examples", "reach", "label", "v", "w", "radius"):
+            assert mine[name] == theirs[name], name
+        taught, untaught = learner.predict(rows), never.predict(rows)
+        known = untaught.probabilities.shape[1]
+        off = np.abs(taught.probabilities[:, :known] - untaught.probabilities).max(axis=1)
+        assert (off <= taught.bound + untaught.bound).all()
+        assert (taught.probabilities[:, known:] <= taught.bound[:, None]).all()
+
+    def test_by_label(self) -> None:
+        learner, more = started("default", 3)
+        learner.teach(more[:4], ["x", "y", "x", "y"])
+        learner.observe(more[4:40])
+        learner.retract(label="x")
+        assert "x" in learner.classes
+        assert "x" not in learner.vertices.label
+        assert (learner.vertices.label == "y").sum() == 2
+        assert_all_are_counted(learner)
+        assert "x" not in learner.observe(more[40:]).label
+
+    def test_of_one_that_was_taught_twice_takes_one(self) -> None:
+        learner = OnlineLearner()
+        first = learner.teach([1.0, 1.0], "a", ids=True)
+        second = learner.teach([1.0, 1.0], "a", ids=True)
+        learner.retract(first)
+        assert learner.vertices.count.tolist() == [1]
+        with pytest.raises(ValueError, match="is not known as taught"):
+            learner.retract(first)
+        learner.retract(second)
+        assert learner.n_vertices == 0
+
+    def test_long_after_the_example_was_forgotten(self) -> None:
+        learner, more = started("default", 5)
+        number = learner.teach(more[0], "odd", ids=True)
+        learner.observe(np.repeat(more[1:], 30, axis=0))
+        assert learner.n_seen > number + learner.settings.remember
+        learner.retract(number)
+        assert "odd" not in learner.vertices.label
+
+    def test_everything(self) -> None:
+        learner = OnlineLearner()
+        ids = learner.teach([[0.0], [1.0]], ["a", "b"], ids=True)
+        for number in ids:
+            learner.retract(number)
+        assert learner.n_vertices == 0
+        assert learner.predict([0.0]).label is None
+        assert learner.observe([0.5]).label is None
+        learner.teach([0.5], "c")
+        assert learner.observe([0.5]).label == "c"
+
+
+class TestTeachLater:
+    @given(profiles, seeds, st.integers(0, 53))
+    def test_the_example_moves_to_a_labelled_vertex(
+        self, profile: str, seed: int, back: int
+    ) -> None:
+        learner, _ = started(profile, seed)
+        number = learner.n_seen - 1 - back
+        x = learner._engine.now.memory.seen_rows[number % 1000].copy()
+        before = learner.n_seen
+        learner.teach_later(number, "late")
+        table = learner.vertices
+        i = int(np.flatnonzero(table.label == "late")[0])
+        np.testing.assert_array_equal(table.points[i], x)
+        assert (table.founder[i], table.count[i]) == (number, 1)
+        assert learner.n_seen == before
+        assert_all_are_counted(learner)
+        assert learner.certificate <= 1.0
+
+    @given(seeds)
+    def test_it_answers_like_one_taught_at_the_same_moment(self, seed: int) -> None:
+        """But for one example less in an unlabelled vertex."""
+        rows, _ = cubes(seed, 160)
+        later, at_once = OnlineLearner(40), OnlineLearner(40)
+        for learner in (later, at_once):
+            learner.teach(rows[:3], ["a", "b", "a"])
+            learner.observe(rows[3:100])
+        later.teach_later(50, "late")
+        at_once.teach(rows[50], "late")
+        same = later.predict(rows[100:]).label == at_once.predict(rows[100:]).label
+        assert same.mean() >= 0.9
+
+    def test_an_outlier_is_let_in(self) -> None:
+        learner, _ = started("default", 1, n=150)
+        _, number = learner.observe([1e6, 1e6], ids=True)
+        assert learner.n_outliers == 1
+        learner.teach_later(number, "far")
+        assert learner.n_outliers == 0
+        assert learner.predict([1e6, 1e6]).label == "far"
+        assert_all_are_counted(learner)
+
+    def test_a_wrong_label_is_corrected(self) -> None:
+        learner, _ = started("default", 2)
+        number = learner.n_seen - 3
+        learner.teach_later(number, "wrong")
+        learner.teach_later(number, "wrong")
+        before = learner.digest()
+        with pytest.raises(ValueError, match="was taught 'wrong' before, and now 'right'"):
+            learner.teach_later(number, "right")
+        assert learner.digest() == before
+        learner.retract(number)
+        learner.teach_later(number, "right")
+        assert (learner.vertices.label == "right").sum() == 1
+        assert_all_are_counted(learner)
+
+    def test_the_last_example_of_a_vertex_takes_it_along(self) -> None:
+        learner = OnlineLearner()
+        learner.teach([[0.0], [9.0]], ["a", "b"])
+        _, number = learner.observe([5.0], ids=True)
+        assert learner.n_vertices == 3
+        learner.teach_later(number, "b")
+        assert learner.vertices.label.tolist() == ["a", "b", "b"]
+
+    @pytest.mark.parametrize(
+        ("example_id", "message"),
+        [
+            (60, r"example_id=60 is no example of this learner, which has seen 60"),
+            (-1, "example_id=-1 is no example"),
+            (0.5, "example_id=0.5 is not an integer"),
+            ("3", "example_id='3' is not an integer"),
+            (True, "example_id=True is not an integer"),
+            (2**70, "is no example"),
+        ],
+    )
+    def test_an_unknown_example_is_named(self, example_id: Any, message: str) -> None:
+        learner, _ = started("default", 0)
+        before = learner.digest()
+        with pytest.raises(ValueError, match=message):
+            learner.teach_later(example_id, "a")
+        assert learner.digest() == before
+
+    def test_one_that_is_no_longer_remembered(self) -> None:
+        rows, _ = cubes(0, 60)
+        learner = OnlineLearner(remember=10)
+        learner.observe(rows)
+        before = learner.digest()
+        with pytest.raises(ValueError, match=r"example_id=49 is no longer.*oldest.*has the id 50"):
+            learner.teach_later(49, "a")
+        assert learner.digest() == before
+        learner.teach_later(50, "a")
+        forgetful = OnlineLearner(remember=0)
+        forgetful.observe(rows)
+        with pytest.raises(ValueError, match="example_id=59 is no longer remembered"):
+            forgetful.teach_later(59, "a")
+
+    def test_a_function_that_fails_changes_nothing(self) -> None:
+        broken = False
+
+        def distance(x: Floats, rows: Floats) -> Floats:
+            if broken:
+                raise RuntimeError("the sensor is gone")
+            return taxi(x, rows)
+
+        learner = OnlineLearner(similarity=SelfTuning(distance=distance))
+        rows, _ = cubes(0, 30)
+        learner.observe(rows)
+        before, broken = learner.digest(), True
+        with pytest.raises(RuntimeError, match="sensor"):
+            learner.teach_later(3, "a")
+        assert learner.digest() == before
+
+
+class TestMemory:
+    @given(profiles, seeds, st.integers(2, 12), st.data())
+    def test_each_example_lies_within_the_reach_of_its_vertex(
+        self, profile: str, seed: int, k: int, data: st.DataObject
+    ) -> None:
+        learner, more = started(profile, seed, k=k)
+        learner.observe(more[:20])
+        learner.teach_later(data.draw(st.integers(6, 70)), "late")
+        learner.observe(more[20:30])
+        memory, table = learner._engine.now.memory, learner.vertices
+        distance = taxi if "own" in profile else lambda x, rows: np.linalg.norm(rows - x, axis=1)
+        for number in range(learner.n_seen):
+            vertex = memory.seen_vertex[number % 1000]
+            assert vertex >= GONE
+            if vertex >= 0:
+                far = distance(memory.seen_rows[number % 1000], table.points[[vertex]])[0]
+                assert far <= table.reach[vertex] * (1 + 1e-12)
+
+    def test_counts_are_those_of_the_examples_remembered(self) -> None:
+        learner, more = started("default", 7, k=10)
+        learner.observe(more)
+        memory = learner._engine.now.memory
+        held = memory.seen_vertex[: learner.n_seen]
+        counts = np.bincount(held[held >= 0], minlength=learner.n_vertices)
+        assert counts.tolist() == learner.vertices.count.tolist()
+        assert (held == OUT).sum() == learner.n_outliers
+
+    def test_a_merged_learner_starts_its_memory_anew(self) -> None:
+        one, more = started("default", 1)
+        other, _ = started("default", 2)
+        one.merge(other)
+        with pytest.raises(ValueError, match="no longer remembered"):
+            one.teach_later(59, "a")
+        _, ids = one.observe(more[:2], ids=True)
+        assert ids.tolist() == [120, 121]
+        one.teach_later(121, "a")
+
+
+class TestForget:
+    @given(profiles, seeds)
+    def test_the_others_are_answered_without_it(self, profile: str, seed: int) -> None:
+        learner, more = started(profile, seed)
+        learner.teach(more[:2], ["x", "y"])
+        learner.observe(more[2:20])
+        names = learner.classes
+        for name in (names[0], "x"):
+            learner.forget(name)
+        assert learner.classes == tuple(n for n in names if n not in (names[0], "x"))
+        assert_all_are_counted(learner)
+        now, n = learner._engine.now, learner.n_vertices
+        table = learner.vertices
+        labelled = [i for i in range(n) if table.label[i] is not None]
+        targets = np.eye(len(learner.classes))[
+            [learner.classes.index(table.label[i]) for i in labelled]
+        ]
+        w, v, g = now.system.w[:n, :n], now.system.v[:n], now.system.g[:n]
+        exact = quantized_row_form(w, v, labelled, targets, g)
+        assert np.abs(table.probabilities - exact).max() <= learner.certificate + 1e-9
+        learner.observe(more[20:40])
+        learner.teach(more[41], "x")
+        assert learner.classes[-1] == "x"
+
+    def test_an_unknown_label_is_named(self) -> None:
+        learner, _ = started("default", 0)
+        for call in (learner.forget, lambda label: learner.retract(label=label)):
+            with pytest.raises(ValueError, match=r"label='dog' was never taught. Choose one of"):
+                call("dog")
+
+
+class TestConflicts:
+    def test_two_labels_of_one_example_are_reported_and_both_kept(self) -> None:
+        learner = OnlineLearner()
+        learner.teach([1.0], "a")
+        with pytest.warns(LabelConflictWarning, match=r"label 'b'.*taught 'a'.*example_id=1"):
+            learner.teach([1.0], "b")
+        assert learner.vertices.label.tolist() == ["a", "b"]
+        learner.retract(1)
+        assert learner.vertices.label.tolist() == ["a"]
+
+    def test_the_same_label_twice_is_no_conflict(self) -> None:
+        learner = OnlineLearner()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            learner.teach([[1.0], [1.0]], ["a", "a"])
+            learner.teach([[1.5], [1.5 + 1e-12]], ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "give one of the two"),
+        ({"example_id": 1, "label": "a"}, "give one of the two"),
+        ({"example_id": 7}, "example_id=7 is not known as taught"),
+        ({"example_id": 10**6}, "is not known as taught"),
+        ({"example_id": "a"}, "is not an integer"),
+    ],
+)
+def test_a_bad_retraction_is_named_and_changes_nothing(
+    arguments: dict[str, Any], message: str
+) -> None:
+    learner, _ = started("default", 0)
+    before = learner.digest()
+    with pytest.raises(ValueError, match=message):
+        learner.retract(**arguments)
+    assert learner.digest() == before
