@@ -41,6 +41,7 @@ def similarity_of_mine(x: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
 LEARNERS: dict[str, Maker] = {
     "paper": lambda: OnlineLearner.paper(5),
     "default": lambda: OnlineLearner(5),
+    "fading": lambda: OnlineLearner(5, half_life=20),
     "own similarity": lambda: OnlineLearner(5, similarity=Pairwise(similarity_of_mine)),
 }
 every_learner = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())
@@ -615,13 +616,13 @@ class TestForgedFiles:
     def test_arrays_that_are_missing_cut_or_of_another_type(
         self, path: Path, name: str, how: Callable[[str], Forgery]
     ) -> None:
-        forged_file(path, how(name), started(LEARNERS["default"]))
+        forged_file(path, how(name), started(LEARNERS["fading"]))
         assert_not_a_model(path)
 
     @pytest.mark.parametrize("name", FLOAT_NAMES)
     @pytest.mark.parametrize("value", [math.nan, math.inf], ids=["NaN", "infinity"])
     def test_numbers_that_are_none(self, path: Path, name: str, value: float) -> None:
-        forged_file(path, set_to(name, value), started(LEARNERS["default"]))
+        forged_file(path, set_to(name, value), started(LEARNERS["fading"]))
         assert_not_a_model(path)
 
     def test_a_model_of_functions_asks_for_them(self, path: Path) -> None:

@@ -120,7 +120,7 @@ def test_constructor_stores_its_parameters_verbatim() -> None:
 def test_defaults_are_those_of_the_learner_but_for_k() -> None:
     X, y, _ = moons(20)
     learner = QuantizedHarmonicClassifier().fit(X, y).learner_
-    assert learner.settings == OnlineLearner(n_centroids=200).settings
+    assert learner.settings == OnlineLearner(n_centroids=200, remember=0).settings
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_defaults_are_those_of_the_learner_but_for_k() -> None:
 def test_fit_is_labels_first_and_then_the_stream(parameters: dict[str, Any]) -> None:
     X, y, _ = moons()
     model = small(**parameters).fit(X, y)
-    learner = OnlineLearner(**({"n_centroids": 40} | parameters))
+    learner = OnlineLearner(**({"n_centroids": 40} | parameters), remember=0)
     learner.teach(X[y != -1], y[y != -1].tolist())
     learner.observe(X[y == -1])
     assert model.learner_.digest() == learner.digest()
@@ -169,7 +169,7 @@ def test_fit_forgets() -> None:
 def test_partial_fit_teaches_and_observes_in_the_order_given() -> None:
     X, y, _ = moons(60, labels=6)
     model = small(n_centroids=10).partial_fit(X, y)
-    learner = OnlineLearner(n_centroids=10)
+    learner = OnlineLearner(n_centroids=10, remember=0)
     for x, label in zip(X, y.tolist(), strict=True):
         if label == -1:
             learner.observe(x)

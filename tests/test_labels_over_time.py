@@ -17,7 +17,6 @@ from labelwalk.arrays import Floats, Ints
 from labelwalk.kernels.memory import GONE, OUT
 from tests.naive.harmonic import quantized_row_form
 
-pytestmark = pytest.mark.filterwarnings("ignore::labelwalk.LabelConflictWarning")
 seeds = st.integers(0, 2**32 - 1)
 
 

@@ -60,6 +60,8 @@ LEARNERS: dict[str, Maker] = {
     "doubling, pure, doubtful": lambda: OnlineLearner(
         10, coarsening="doubling", sink=0.05, abstain_below=0.6
     ),
+    "fading": lambda: OnlineLearner(10, half_life=50),
+    "window": lambda: OnlineLearner(10, window=70, similarity=Gaussian("cover")),
     "own distance": lambda: OnlineLearner(10, similarity=Gaussian(distance=own_distance)),
     "own similarity": lambda: OnlineLearner(10, similarity=Pairwise(own_similarity)),
 }

@@ -27,7 +27,10 @@ def conflicts(now: State) -> list[tuple[int, int]]:
 
 def warn_of(now: State, classes: Sequence[Label]) -> None:
     """Warn of the youngest conflict, and say how to end it."""
-    older, younger = max(conflicts(now), key=lambda pair: pair[1])
+    pairs = conflicts(now)
+    if not pairs:  # it merged with others of its class
+        return
+    older, younger = max(pairs, key=lambda pair: pair[1])
     label, founder = now.vertices.label, now.vertices.founder
     warnings.warn(
         f"label {classes[label[younger]]!r} was taught to an example that had been taught "

@@ -45,6 +45,7 @@ def empty(capacity: int, n_features: int, *, moving: bool) -> Vertices:
         drawn=np.zeros(capacity, dtype=np.int64),
         examples=np.zeros(capacity, dtype=np.int64),
         taught=np.zeros(capacity, dtype=np.int64),
+        fresh=np.zeros(capacity),
         reach=np.zeros(capacity),
         label=np.zeros(capacity, dtype=np.int32),
         founder=np.zeros(capacity, dtype=np.int64),
@@ -129,7 +130,7 @@ def _keep(vertices: Vertices, here: Record, kept: Ints) -> None:
     for distances in (vertices.distance, vertices.apart):
         keep_pairs(distances, kept)
     columns = (vertices.bandwidth, vertices.drawn, vertices.examples, vertices.reach)
-    for column in (*columns, vertices.taught, vertices.label, vertices.founder):
+    for column in (*columns, vertices.taught, vertices.fresh, vertices.label, vertices.founder):
         column[:m] = column[kept]
     free = vertices.label[:m] == UNLABELLED
     here.n = m

@@ -8,7 +8,7 @@ from labelwalk import cover, memory, relaxation
 from labelwalk.arrays import Floats, Ints
 from labelwalk.kernels.cover import UNKNOWN, UNLABELLED, let_go
 from labelwalk.kernels.memory import GONE
-from labelwalk.kernels.progress import NO_RECORD, Rules
+from labelwalk.kernels.progress import NO_RECORD, SPOILED, Rules
 from labelwalk.kernels.system import rebuild
 from labelwalk.state import State
 
@@ -19,13 +19,18 @@ RESTORED = (
 )
 
 
-def leave(now: State, gone: Ints) -> None:
-    """Remove vertices outright, with all they stand for."""
+def remove(now: State, gone: Ints) -> None:
+    """Remove vertices with all they stand for; degrees and residuals are out of date then."""
     regrouping = cover.leave(now.vertices, now.here, gone)
-    relaxation.keep(now.system, regrouping.kept)
+    relaxation.keep(now.system, regrouping.kept, regrouping.heir)
     memory.follow(now.memory, regrouping.heir)
     if now.here.vertex >= 0:
         now.here.vertex = max(-1, regrouping.heir[now.here.vertex])
+
+
+def leave(now: State, gone: Ints) -> None:
+    """Remove vertices outright, with all they stand for."""
+    remove(now, gone)
     _weigh_up(now)
     relaxation.refresh(now.system, now.n)
 
@@ -43,7 +48,7 @@ def take_out(now: State, rules: Rules, i: int, x: Floats) -> None:
         here.mass -= 1
     if free or rules.label_weight == 0.0:
         most = rules.weight_cap * here.mu if rules.label_weight > 0.0 else np.inf
-        system.v[i] = min(float(vertices.examples[i]), most)
+        system.v[i] = min(float(vertices.fresh[i]), most)
         _weigh_up(now)
         rebuild(system, now.n)
 
@@ -87,26 +92,44 @@ def untell(now: State, rules: Rules, i: int, number: int) -> None:
 def record(now: State) -> None:
     """Write down what labels that are taught next may change, unless that is written already."""
     if now.here.n_pending == NO_RECORD:
+        n = now.n
         now.here.n_pending = 0
         now.before_progress[...] = now.progress
-        now.before.before_bandwidth[...] = now.vertices.bandwidth
+        now.before.before_bandwidth[:n] = now.vertices.bandwidth[:n]
         now.before.before_moments[...] = now.beside.moments
         now.before.before_bias[...] = now.system.bias
+
+
+def drop_record(now: State) -> None:
+    """Labels taught so far can no longer be taken back without a trace."""
+    if now.here.n_pending != NO_RECORD:
+        spoil(now)
+        now.here.n_pending = NO_RECORD
+
+
+def spoil(now: State) -> None:
+    """Drop the record, and let there be no other until something is observed."""
+    if now.here.n_pending >= 0:
+        now.here.n_pending = SPOILED
+        now.before_progress[...] = np.zeros(1, dtype=now.before_progress.dtype)
+        now.before.before_bandwidth[:] = 0.0
+        now.before.before_moments[:] = 0.0
+        now.before.before_bias[:] = 1.0
 
 
 def taken_back(now: State, number: int) -> bool:
     """Count a label as taken back; return whether all since the record are, and it is restored."""
     here = now.here
-    if here.n_pending == NO_RECORD or number < now.before_progress[0].n_seen:
-        here.n_pending = NO_RECORD
+    if here.n_pending < 0 or number < now.before_progress[0].n_seen:
+        drop_record(now)
         return False
     here.n_pending -= 1
     if here.n_pending > 0:
         return False
-    here.n_pending = NO_RECORD
     for name in RESTORED:
         now.progress[name] = now.before_progress[name]
-    now.vertices.bandwidth[:] = now.before.before_bandwidth
+    now.vertices.bandwidth[: now.n] = now.before.before_bandwidth[: now.n]
     now.beside.moments[:] = now.before.before_moments
     now.system.bias[:] = now.before.before_bias
+    drop_record(now)
     return True

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelwalk import bandwidth, cover, departure, memory, relaxation, state, tuning, union
+from labelwalk import (
+    bandwidth,
+    cover,
+    departure,
+    forgetting,
+    memory,
+    relaxation,
+    state,
+    tuning,
+    union,
+)
 from labelwalk.arrays import Floats, Ints
 from labelwalk.decision import blank_answers
 from labelwalk.graphs import Graph
@@ -15,7 +25,7 @@ from labelwalk.kernels.comparison import compare_with, draw, is_outlier
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.extension import compare_row, extend, extend_rows
 from labelwalk.kernels.memory import OUT
-from labelwalk.kernels.progress import COMPARED, NEVER, NO_RECORD, SOLVED, WAITING
+from labelwalk.kernels.progress import COMPARED, NEVER, NO_ROW, SOLVED, WAITING
 from labelwalk.kernels.system import System, rebuild
 from labelwalk.kernels.verdict import Answers
 from labelwalk.settings import Settings
@@ -48,16 +58,23 @@ class Engine:
     @classmethod
     def start(cls, settings: Settings, n_features: int) -> Engine:
         """Return an engine that has seen nothing."""
-        moving, remember = settings.moving, settings.remember
-        now = state.empty(FIRST_CAPACITY, n_features, 0, moving=moving, remember=remember)
+        now = state.empty(
+            FIRST_CAPACITY,
+            n_features,
+            0,
+            moving=settings.moving,
+            fading=settings.half_life is not None,
+            remember=settings.room,
+        )
         bandwidth.schedule(now.here, settings.similarity)
+        forgetting.schedule(now.here, settings)
         if tuning.is_due(settings):
             now.here.choose_at_seen = FIRST_CHOICE
         return cls(settings, now)
 
     def observe(self, rows: Floats, shares: Floats) -> Answers:
         """Learn rows without a label in order, and answer them."""
-        self.now.here.n_pending = NO_RECORD
+        departure.drop_record(self.now)
         return self.feed(rows, np.full(len(rows), UNLABELLED, dtype=np.int64), shares)
 
     def teach(self, rows: Floats, codes: Ints, shares: Floats) -> None:
@@ -68,8 +85,10 @@ class Engine:
             self.feed(rows, codes, shares)
         finally:
             here = self.now.here
-            if here.n_pending != NO_RECORD:
+            if here.n_pending >= 0:
                 here.n_pending += here.n_seen - before
+            if here.n_pending == 0:
+                departure.drop_record(self.now)
 
     def feed(self, rows: Floats, codes: Ints, shares: Floats) -> Answers:
         """Learn rows in order, taught ones (class code) or not (UNLABELLED); answer the latter.
@@ -117,7 +136,7 @@ class Engine:
                 self.feed(x[None], np.array([code]), shares)
             finally:
                 self.now.here.again = 0
-        self.now.here.n_pending = NO_RECORD
+        departure.drop_record(self.now)
 
     def taught(self, number: int) -> int:
         """Return the class an example was taught, or UNLABELLED."""
@@ -143,7 +162,7 @@ class Engine:
         with held_interrupts():
             departure.leave(now, np.flatnonzero(now.vertices.label[: now.n] == code))
             now.memory.seen_label[now.memory.seen_label == code] = UNLABELLED
-            now.here.n_pending = NO_RECORD
+            departure.drop_record(now)
             self._measure_cover()
 
     def forget_class(self, code: int) -> None:
@@ -180,7 +199,7 @@ class Engine:
         elif event == stream.TRIM:
             budget = self.settings.labels_per_class
             self._regroup(cover.trim_labels(now.vertices, now.here, code, budget))
-            now.here.n_pending = NO_RECORD
+            departure.spoil(now)
         elif event == stream.COARSEN:
             self._regroup(cover.coarsen(now.vertices, now.here, self.settings))
         elif event == stream.REBALANCE:
@@ -191,6 +210,8 @@ class Engine:
             now.here.balance_at_seen = now.here.n_seen + min(BALANCED_EVERY, now.here.n_seen)
         elif event == stream.CHOOSE:
             self._choose()
+        elif event == stream.FORGET:
+            self._forget()
         elif event == stream.SOLVE:
             relaxation.solve_exactly(now.system, now.n)
             now.here.stage = SOLVED
@@ -203,6 +224,23 @@ class Engine:
         if (here.width, here.evenness) != (chosen.width, chosen.evenness):
             here.width, here.evenness = chosen.width, chosen.evenness
             self._measure()
+
+    def _forget(self) -> None:
+        now, here = self.now, self.now.here
+        departure.spoil(now)
+        forgetting.next_time(here, self.settings)
+        if self.settings.window is not None:
+            forgetting.slide(now, self.settings, euclidean=not self.rules.own_distances)
+            self._weigh()
+        else:
+            forgetting.fade(now, self.settings)
+            self._draw()
+            self._weigh()
+            gone = forgetting.light(now)
+            if len(gone):
+                forgetting.fade_away(now, gone, self.rules.sink)
+        forgetting.come_down(here, self.settings)
+        relaxation.refresh(now.system, now.n)
 
     def _make_room(self, n_classes: int) -> None:
         now, capacity = self.now, self.now.capacity
@@ -226,7 +264,7 @@ class Engine:
         try:
             self._compare(x)
         except BaseException as reason:  # in a function of the user's: the row has never come
-            here.stage = WAITING
+            here.stage, here.id = WAITING, NO_ROW
             here.n_seen -= not here.again
             raise RowRefusedError(reason) from None
         here.stage = COMPARED
@@ -241,10 +279,12 @@ class Engine:
         now, vertices = self.now, self.now.vertices
         if not self.rules.own_similarities:
             draw(vertices.apart, vertices.bandwidth, now.n, self.rules.cut, now.system.w)
+            for mesh in now.system.mesh:
+                now.system.w[: now.n, : now.n] += mesh[: now.n, : now.n]
 
     def _regroup(self, regrouping: cover.Regrouping) -> None:
         here = self.now.here
-        relaxation.keep(self.now.system, regrouping.kept)
+        relaxation.keep(self.now.system, regrouping.kept, regrouping.heir)
         here.vertex = regrouping.heir[here.vertex]
         memory.follow(self.now.memory, regrouping.heir)
         bandwidth.measure_soon(here)
@@ -255,13 +295,15 @@ class Engine:
     def _weigh(self) -> None:
         now, here, n = self.now, self.now.here, self.now.n
         free, weights = ~now.system.clamped[:n], now.system.v[:n]
-        weights[:] = now.vertices.examples[:n]
+        weights[:] = now.vertices.fresh[:n]
         if self.rules.label_weight > 0:
             if here.n_unlabelled:
                 here.mu = capped_mean(weights[free], self.rules.weight_cap)
-            weights[free] = np.minimum(weights[free], max(1.0, self.rules.weight_cap * here.mu))
+            weights[free] = np.minimum(weights[free], self.rules.weight_cap * here.mu)
             weights[~free] = self.rules.label_weight * here.mu
             now.system.g[:n] = self.rules.sink * here.mu
+            for leak in now.system.leak:
+                now.system.g[:n] += leak[:n] * here.mu
         here.load = float(weights[free].sum())
 
     def extend(self, rows: Floats, n_classes: int) -> Answers:
@@ -318,9 +360,9 @@ class Engine:
         both = union.united(self.now, theirs, similarity)  # where a function of the user's may fail
         self.now, self._settled = both, None
         regrouping = cover.unite(both.vertices, both.here, self.settings, both.n_classes)
-        relaxation.keep(both.system, regrouping.kept)
+        relaxation.keep(both.system, regrouping.kept, regrouping.heir)
         both.here.remembered_from = both.here.n_seen
-        both.here.n_pending = NO_RECORD
+        departure.drop_record(both)
         if not isinstance(similarity, Pairwise):
             self._measure()
         self._draw()

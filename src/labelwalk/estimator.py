@@ -36,9 +36,8 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_centroids, similarity, sink, growth, coarsening, labelled, label_weight, labels_per_class, \
-tolerance
-        As in `OnlineLearner`.
+    n_centroids, similarity, sink, ..., tolerance
+        As in `OnlineLearner`. No examples are remembered one by one: they have no ids here.
     unlabeled : int, str or None
         What y holds where a row has no label. None means missing: None or NaN. Where -1 is a
         class of yours, or a label is a string, choose something else, such as None.
@@ -87,6 +86,8 @@ tolerance
         readout: Literal["example", "vertex"] = "example",
         unreached: Literal["nearest", "abstain"] = "nearest",
         quarantine: int | None = 5,
+        half_life: float | None = None,
+        window: int | None = None,
         calibrate: bool = True,
         prior: Literal["uniform"] | dict[Label, float] | None = None,
         tolerance: float = 1e-2,
@@ -105,6 +106,8 @@ tolerance
         self.readout = readout
         self.unreached = unreached
         self.quarantine = quarantine
+        self.half_life = half_life
+        self.window = window
         self.calibrate = calibrate
         self.prior = prior
         self.tolerance = tolerance

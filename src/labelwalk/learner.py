@@ -78,6 +78,13 @@ class OnlineLearner:
     remember : int
         How many of the last examples are kept as they came, so that they can be taught later, asked
         about, or taken back by their ids.
+    half_life : float or None
+        After so many examples an unlabelled one weighs half. A vertex that has become light leaves,
+        and edges between its neighbours take its place, so that the others' answers do not jump.
+        None: nothing fades. Labels do not fade.
+    window : int or None
+        Only the last so many examples count; older ones are taken out of their vertices. Labels
+        stay. None: all count.
     calibrate : bool
         Whether scores are raised to the power that foretells the labels taught best, each left out
         in turn. It changes confidence, never the label.
@@ -120,6 +127,8 @@ class OnlineLearner:
         unreached: Literal["nearest", "abstain"] = "nearest",
         quarantine: int | None = 5,
         remember: int = 1000,
+        half_life: float | None = None,
+        window: int | None = None,
         calibrate: bool = True,
         prior: Literal["uniform"] | dict[Label, float] | None = None,
         tolerance: float = 1e-2,
@@ -140,6 +149,8 @@ class OnlineLearner:
             unreached=unreached,
             quarantine=quarantine,
             remember=remember,
+            half_life=half_life,
+            window=window,
             calibrate=calibrate,
             prior=prior,
             tolerance=tolerance,
@@ -511,6 +522,11 @@ class OnlineLearner:
             raise ValueError(
                 f"other was made with {other.settings}, this learner with {self.settings}. "
                 "Only learners made with the same parameters can be merged."
+            )
+        if self.settings.window is not None:
+            raise ValueError(
+                f"window={self.settings.window}: of two streams nobody knows which examples are "
+                "the last. Merge learners without a window, or with a half_life."
             )
         if other.n_features is None:
             return

@@ -8,6 +8,7 @@ direct solution where relaxing would cost more.
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from labelwalk.arrays import Floats, Ints
 from labelwalk.factorisation import factorise_graph
@@ -19,10 +20,12 @@ from labelwalk.kernels.system import STEPS, WIDTH, System, rebuild
 from labelwalk.one_thread import one_blas_thread
 
 
-def empty(capacity: int, n_classes: int) -> System:
-    """Return a system without vertices."""
+def empty(capacity: int, n_classes: int, *, fading: bool) -> System:
+    """Return a system without vertices, which may fade away or not."""
     return System(
         w=np.zeros((capacity, capacity)),
+        mesh=np.zeros((int(fading), capacity, capacity)),
+        leak=np.zeros((int(fading), capacity)),
         v=np.zeros(capacity),
         g=np.zeros(capacity),
         d=np.zeros(capacity),
@@ -46,16 +49,29 @@ def empty(capacity: int, n_classes: int) -> System:
     )
 
 
-def keep(system: System, kept: Ints) -> None:
+def keep(system: System, kept: Ints, heir: Ints) -> None:
     """Drop all vertices but `kept`; similarities, weights, values and sinks move along.
 
+    What vertices that faded away have left to others goes to their heirs, where they have any.
     Degrees and residuals are out of date afterwards: `refresh`.
     """
     m = len(kept)
+    for mesh, leak in zip(system.mesh, system.leak, strict=True):
+        share = _inherited(system.v[: len(heir)], heir, m)
+        mesh[:m, :m] = share @ mesh[: len(heir), : len(heir)] @ share.T
+        np.fill_diagonal(mesh[:m, :m], 0.0)
+        leak[:m] = share @ leak[: len(heir)]
     keep_pairs(system.w, kept)
     system.f[:, :m] = system.f[:, kept]
     for column in (system.v, system.g, system.clamped):
         column[:m] = column[kept]
+
+
+def _inherited(v: Floats, heir: Ints, m: int) -> csr_array:
+    """Return the share each old vertex has in what a new one weighs."""
+    left = np.flatnonzero(heir >= 0)
+    total = np.bincount(heir[left], weights=v[left], minlength=m)
+    return csr_array((v[left] / total[heir[left]], (heir[left], left)), shape=(m, len(v)))
 
 
 def refresh(system: System, n: int) -> None:

@@ -37,6 +37,8 @@ class Settings:
     unreached: Literal["nearest", "abstain"]
     quarantine: int | None
     remember: int
+    half_life: float | None
+    window: int | None
     calibrate: bool
     prior: Literal["uniform"] | dict[Label, float] | None
     tolerance: float
@@ -66,6 +68,7 @@ class Settings:
         if self.quarantine is not None:
             check_whole("quarantine", self.quarantine, "5, or None to drop outliers")
         check_whole("remember", self.remember, "1000, or 0", least=0, most=MOST_REMEMBERED)
+        self._check_forgetting()
         if not isinstance(self.calibrate, bool):
             raise ValueError(f"calibrate={shown(self.calibrate)} is not True or False. Try True.")
         check_prior(self.prior)
@@ -73,6 +76,28 @@ class Settings:
             object.__setattr__(self, "prior", dict(self.prior))
         check_number("tolerance", self.tolerance, 0, 1, "0.01, or 0 to solve exactly at each step")
         check_number("abstain_below", self.abstain_below, 0, 1, "0 never to abstain for doubt")
+
+    def _check_forgetting(self) -> None:
+        if self.window is not None:
+            check_whole("window", self.window, "10_000, or None", most=MOST_REMEMBERED - 1)
+        if self.half_life is None:
+            return
+        check_number("half_life", self.half_life, 1, LARGEST, "1000 examples, or None")
+        if self.window is not None:
+            raise ValueError(
+                f"half_life={self.half_life} and window={self.window} exclude each other. "
+                "Give half_life for examples that fade, or window for those that leave at once."
+            )
+        if self.label_weight is None or isinstance(self.similarity, Pairwise):
+            raise ValueError(
+                f"half_life={self.half_life} needs a label_weight, and similarities that can be "
+                "drawn again, which a Pairwise cannot. Give window=... in its place."
+            )
+
+    @property
+    def room(self) -> int:
+        """How many examples are remembered: as many as asked for, and all of a window."""
+        return max(self.remember, 0 if self.window is None else self.window + 1)
 
     @property
     def measures_bandwidth(self) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.memory import GONE
-from labelwalk.kernels.progress import NEVER, NO_RECORD, WAITING
+from labelwalk.kernels.progress import NEVER, NO_RECORD, NO_ROW, SPOILED, WAITING
 from labelwalk.kernels.system import STEPS, System, rebuild, rounding
 from labelwalk.rows import LARGEST
 from labelwalk.settings import Settings
@@ -35,13 +35,14 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     numbers = [*scales, here.width, here.evenness, here.sharpness, *system.drift]
     finite = all(np.all(np.isfinite(array)) for array in arrays) and np.all(np.isfinite(numbers))
     yield "all numbers are finite", bool(finite)
-    yield "no row is half learned", here.stage == WAITING and -1 <= here.vertex < max(state.n, 1)
+    begun = here.stage != WAITING or here.id != NO_ROW or here.again != 0
+    yield "no row is half learned", not begun and -1 <= here.vertex < max(state.n, 1)
     yield "vertices have features", state.n_features > 0 or state.n == 0
     rule = getattr(settings.similarity, "bandwidth", None)
     rule = "cover" if isinstance(settings.similarity, SelfTuning) else rule
     by_scale, by_cover = here.measure_at_seen != NEVER, here.measure_at_founded != NEVER
-    begun = state.n_features > 0
-    scheduled = (by_scale, by_cover) == (begun and rule == "scale", begun and rule == "cover")
+    alive = state.n_features > 0
+    scheduled = (by_scale, by_cover) == (alive and rule == "scale", alive and rule == "cover")
     yield "a bandwidth is measured where it is not given", scheduled
 
     free = vertices.label == UNLABELLED
@@ -60,9 +61,10 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     k = settings.n_centroids
     yield "there are at most n_centroids", k is None or here.n_unlabelled <= k
 
+    yield from _laws_of_forgetting(state, settings)
     points = (vertices.points, vertices.means)
     yield "points can be compared", all(bool(np.all(np.abs(p) <= LARGEST)) for p in points)
-    yield "means are kept where they move", bool(len(vertices.means)) == (begun and settings.moving)
+    yield "means are kept where they move", bool(len(vertices.means)) == (alive and settings.moving)
     drawn = (vertices.drawn >= 1) & (vertices.drawn <= vertices.examples)
     yield "vertices were drawn", bool(np.all(drawn))
     biased = np.all(system.bias > 0) and (settings.prior is not None or np.all(system.bias == 1))
@@ -84,20 +86,40 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     yield "residuals are those of the values", _residuals_hold(system, state.n)
 
 
+def _laws_of_forgetting(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
+    here, vertices, system = state.here, state.vertices, state.system
+    forgetful = settings.window is not None or settings.half_life is not None
+    scheduled = (here.forget_at_seen != NEVER) == (forgetful and state.n_features > 0)
+    passed = 0 <= here.n_forgotten <= here.n_seen and here.leap >= 0 and np.isfinite(here.leap)
+    recent = settings.window is None or here.n_seen - here.n_forgotten <= settings.room + 1
+    yield "what is old is forgotten where that was asked for", bool(scheduled and passed and recent)
+    fading = settings.half_life is not None and state.n_features > 0
+    yield "vertices fade where that was asked for", len(system.leak) == fading
+    left = np.all(vertices.fresh > 0) and np.all(vertices.fresh <= 1.001 * vertices.examples)
+    whole = fading or np.all(vertices.fresh == vertices.examples)
+    yield "no example weighs more than one", bool(left and whole)
+    left_behind = np.all(system.mesh >= 0) and np.all(system.leak >= 0)
+    yield "what has faded is not negative", bool(left_behind)
+
+
 def _laws_of_memory(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     here, memory, before = state.here, state.memory, state.before_progress[0]
-    room = settings.remember if state.n_features else 0
+    room = settings.room if state.n_features else 0
     yield "as many examples are remembered as were asked for", len(memory.seen_rows) == room
     known = (memory.seen_vertex >= GONE) & (memory.seen_vertex < max(state.n, 1))
     classes = (memory.seen_label >= UNLABELLED) & (memory.seen_label < state.n_classes)
     yield "what is remembered is known", bool(np.all(known & classes))
     yield "nothing is remembered from the future", 0 <= here.remembered_from <= here.n_seen
     yield "founders were seen", bool(np.all(state.vertices.founder < max(here.n_seen, 1)))
+    floats = [before[name] for name in before.dtype.names if before.dtype[name].kind == "f"]
+    yield "what stood before is finite", bool(np.all(np.isfinite(floats)))
     chosen = before.width > 0 <= before.evenness <= 1 <= before.sharpness
     lengths = (before.sigma, before.typical, before.load, *state.before.before_bandwidth)
     fine = chosen and bool(np.all(np.array(lengths) >= 0)) and np.all(state.before.before_bias > 0)
-    recorded = here.n_pending == NO_RECORD or (0 < here.n_pending <= here.n_seen and fine)
-    yield "labels can be taken back", bool(recorded and np.all(np.isfinite(lengths)))
+    recorded = here.n_pending in (NO_RECORD, SPOILED) or (
+        0 < here.n_pending <= here.n_seen and fine
+    )
+    yield "labels can be taken back", bool(recorded)
 
 
 def _residuals_hold(system: System, n: int) -> bool:

@@ -15,7 +15,7 @@ from labelwalk.kernels.comparison import Comparison
 from labelwalk.kernels.cover import Vertices
 from labelwalk.kernels.links import relink
 from labelwalk.kernels.memory import Memory
-from labelwalk.kernels.progress import NEVER, NO_RECORD, PROGRESS
+from labelwalk.kernels.progress import NEVER, NO_RECORD, NO_ROW, PROGRESS
 from labelwalk.kernels.quarantine import ROOM, Quarantine
 from labelwalk.kernels.settle import Reading
 from labelwalk.kernels.system import System
@@ -87,17 +87,25 @@ class State:
 
 
 def empty(
-    capacity: int, n_features: int, n_classes: int, *, moving: bool = False, remember: int = 0
+    capacity: int,
+    n_features: int,
+    n_classes: int,
+    *,
+    moving: bool = False,
+    fading: bool = False,
+    remember: int = 0,
 ) -> State:
     """Return a state that has seen nothing.
 
-    Representatives are moving or stay the founders; it has room to remember so many examples.
+    Representatives are moving or stay the founders; vertices may fade away or not; it has room to
+    remember so many examples.
     """
     progress = np.zeros(1, dtype=PROGRESS)
     here = progress[0]
     here.mu = here.width = here.sharpness = 1.0
     here.measure_at_seen = here.measure_at_founded = here.choose_at_seen = NEVER
-    here.vertex = -1
+    here.forget_at_seen = NEVER
+    here.vertex, here.id = -1, NO_ROW
     here.n_pending = NO_RECORD
     beside = Comparison(
         distances=np.zeros(capacity),
@@ -107,7 +115,7 @@ def empty(
         moments=np.zeros((2, n_features)),
     )
     vertices = cover.empty(capacity, n_features, moving=moving)
-    system = relaxation.empty(capacity, n_classes)
+    system = relaxation.empty(capacity, n_classes, fading=fading)
     quarantine = Quarantine(
         held_points=np.zeros((n_features, ROOM)),
         held_count=np.zeros(ROOM, dtype=np.int64),
@@ -143,8 +151,8 @@ def reading_room(capacity: int, n_classes: int) -> Reading:
 
 def resized(state: State, capacity: int, n_classes: int) -> State:
     """Return the same state with room for other numbers of vertices and classes."""
-    moving = len(state.vertices.means) > 0
-    new = empty(capacity, state.n_features, n_classes, moving=moving)
+    moving, fading = len(state.vertices.means) > 0, len(state.system.leak) > 0
+    new = empty(capacity, state.n_features, n_classes, moving=moving, fading=fading)
     return State(
         _filled(new.vertices, state.vertices),
         _filled(new.system, state.system),
@@ -202,8 +210,10 @@ def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
     if not counted or square.shape != (n[0], n[0]) or moments.shape != (2, len(points)):
         raise ValueError("its arrays do not fit together")
     moving = len(arrays.get("means", nothing)) > 0
+    fading = len(arrays.get("leak", nothing)) > 0
     remember = len(arrays.get("seen_rows", nothing))
-    state = empty(int(n[0]), len(points), n_classes, moving=moving, remember=remember)
+    kinds = {"moving": moving, "fading": fading}
+    state = empty(int(n[0]), len(points), n_classes, **kinds, remember=remember)
     for part in _parts(state):
         for name, target in part._asdict().items():
             if name not in DERIVED:

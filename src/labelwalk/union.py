@@ -43,6 +43,7 @@ def united(ours: State, theirs: State, similarity: Similarity) -> State:
     for target, source in (
         (vertices.examples, theirs.vertices.examples),
         (vertices.taught, theirs.vertices.taught),
+        (vertices.fresh, theirs.vertices.fresh),
         (vertices.reach, theirs.vertices.reach),
         (vertices.bandwidth, theirs.vertices.bandwidth),
         (vertices.drawn, theirs.vertices.drawn),
@@ -51,6 +52,9 @@ def united(ours: State, theirs: State, similarity: Similarity) -> State:
         (system.clamped, theirs.system.clamped),
     ):
         target[new] = source[:m]
+    system.v[new] = theirs.system.v[:m]
+    system.mesh[:, new, new] = theirs.system.mesh[:, :m, :m]
+    system.leak[:, new] = theirs.system.leak[:, :m]
     vertices.founder[new] = UNKNOWN  # their examples have numbers of their own
     distances, similarities = _across(ours, theirs, similarity)
     apart = _between_means(ours, theirs) if len(vertices.means) else distances

@@ -25,6 +25,7 @@ class Vertices(NamedTuple):
     drawn: Ints  # examples each stood for when its similarities were last drawn
     examples: Ints  # how many each stands for,
     taught: Ints  # and how many of them came with its label
+    fresh: Floats  # the examples, each fading with its age
     reach: Floats  # bound on the distance to any of those
     label: SmallInts  # class, or UNLABELLED
     founder: Ints  # the number of the example each was founded on, or UNKNOWN
@@ -75,6 +76,7 @@ def found(
     vertices.distance[i, i] = 0.0
     vertices.apart[i, i] = 0.0
     vertices.examples[i] = 1
+    vertices.fresh[i] = 1.0
     vertices.drawn[i] = 1
     vertices.reach[i] = 0.0
     vertices.label[i] = label
@@ -89,7 +91,8 @@ def join(vertices: Vertices, gone: int, heir: int) -> None:
     vertices.reach[heir] = max(vertices.reach[heir], span)
     vertices.examples[heir] += vertices.examples[gone]
     vertices.taught[heir] += vertices.taught[gone]
-    share = vertices.examples[gone] / vertices.examples[heir]
+    vertices.fresh[heir] += vertices.fresh[gone]
+    share = vertices.fresh[gone] / vertices.fresh[heir]
     for p in range(vertices.means.shape[0]):
         vertices.means[p, heir] += share * (vertices.means[p, gone] - vertices.means[p, heir])
 
@@ -98,12 +101,13 @@ def join(vertices: Vertices, gone: int, heir: int) -> None:
 def move_mean(vertices: Vertices, i: int, x: Floats) -> None:
     """Let the last example of vertex i move its mean."""
     for p in range(vertices.means.shape[0]):
-        vertices.means[p, i] += (x[p] - vertices.means[p, i]) / vertices.examples[i]
+        vertices.means[p, i] += (x[p] - vertices.means[p, i]) / vertices.fresh[i]
 
 
 @compiled
 def let_go(vertices: Vertices, i: int, x: Floats) -> None:
     """Let vertex i, which stands for others too, stand for `x` no longer."""
+    vertices.fresh[i] -= vertices.fresh[i] / vertices.examples[i]
     vertices.examples[i] -= 1
     vertices.drawn[i] = min(vertices.drawn[i], vertices.examples[i])
     for p in range(vertices.means.shape[0]):
@@ -112,8 +116,12 @@ def let_go(vertices: Vertices, i: int, x: Floats) -> None:
 
 @compiled
 def has_moved(vertices: Vertices, i: int) -> bool:
-    """Say whether vertex i stands for half as many examples more as when it was drawn."""
-    return vertices.means.shape[0] > 0 and 2 * vertices.examples[i] >= 3 * vertices.drawn[i]
+    """Say whether half as many examples have come to vertex i as it stood for when drawn.
+
+    Where examples fade, as it stands for now: then old ones hold a mean back no longer.
+    """
+    more = vertices.examples[i] - vertices.drawn[i]
+    return vertices.means.shape[0] > 0 and 2 * more >= min(vertices.drawn[i], vertices.fresh[i])
 
 
 @compiled

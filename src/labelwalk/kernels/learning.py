@@ -50,9 +50,10 @@ def enter(
         system.f[STEPS + 1 + label, i] = 1.0
         weight = rules.label_weight * mean if rules.label_weight > 0.0 else 1.0
     else:
+        weight = min(1.0, rules.weight_cap * mean)
         here.n_unlabelled += 1
         here.mass += 1
-        here.load += 1.0
+        here.load += weight
     attach(system, i, weight, rules.sink * mean)
     here.n += 1
     here.n_founded += 1
@@ -68,6 +69,9 @@ def redraw(
     similar, bandwidths = beside.similarities, vertices.bandwidth
     gaussian_row(beside.distances, here.n, bandwidths[i], bandwidths, rules.cut, similar)
     similar[i] = 0.0
+    for mesh in system.mesh:
+        for j in range(here.n):
+            similar[j] += mesh[i, j]
     split = False
     for j in range(here.n):
         if change_edge(system, here.n, i, j, similar[j]):
@@ -84,12 +88,13 @@ def stand_for_another(
 ) -> None:
     """Let vertex i stand for one example more, its weight capped."""
     vertices.examples[i] += 1
+    vertices.fresh[i] += 1.0
     if vertices.label[i] == UNLABELLED:
         here.mass += 1
     if rules.label_weight == 0.0:
         reweigh(system, here.n, i, 1.0)
     elif vertices.label[i] == UNLABELLED:
-        weight = min(float(vertices.examples[i]), rules.weight_cap * here.mu)
+        weight = min(vertices.fresh[i], rules.weight_cap * here.mu)
         if weight > system.v[i]:
             here.load += weight - system.v[i]
             reweigh(system, here.n, i, weight - system.v[i])

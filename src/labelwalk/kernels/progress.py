@@ -10,7 +10,8 @@ import numpy as np
 WAITING, ARRIVED, COMPARED, LEARNED, SOLVED = range(5)
 
 NEVER = 2**62  # a count that no stream reaches
-NO_RECORD = -1
+NO_ROW = -1
+NO_RECORD, SPOILED = -1, -2  # of what stood before labels were taught
 
 FIELDS = [
     ("n", np.int64),  # vertices
@@ -21,7 +22,7 @@ FIELDS = [
     ("n_gone", np.int64),  # examples that were learned and no longer count
     ("n_conflicts", np.int64),  # labels taught where one of another class was
     ("remembered_from", np.int64),  # the first example that may be remembered
-    ("n_pending", np.int64),  # labels that can be taken back without a trace; NO_RECORD: none
+    ("n_pending", np.int64),  # labels that can be taken back without a trace, or NO_RECORD
     ("n_held", np.int64),  # groups in quarantine
     ("n_founded", np.int64),  # vertices ever founded
     ("load", np.float64),  # what unlabelled vertices weigh in all
@@ -36,8 +37,11 @@ FIELDS = [
     ("choose_at_seen", np.int64),  # these three are chosen again at this count
     ("typical", np.float64),  # typical distance from a vertex to one of its nearest
     ("balance_at_seen", np.int64),  # the prior is brought to bear again at this count
+    ("forget_at_seen", np.int64),  # what is old fades or leaves at this count
+    ("n_forgotten", np.int64),  # the first so many examples have left the window
+    ("leap", np.float64),  # proven bound on what that changed last time
     ("stage", np.int64),
-    ("id", np.int64),  # the number of the current row
+    ("id", np.int64),  # the number of the current row; NO_ROW in between
     ("again", np.int64),  # is it an earlier one, which is taught late?
     ("vertex", np.int64),  # where the current row went
 ]

@@ -14,14 +14,23 @@ from labelwalk.kernels.cover import UNLABELLED, Vertices
 from labelwalk.kernels.extension import compare_row, extended, nearest_label, reaches
 from labelwalk.kernels.learning import enter, learn
 from labelwalk.kernels.memory import OUT, Memory, remember
-from labelwalk.kernels.progress import ARRIVED, COMPARED, LEARNED, NEVER, SOLVED, WAITING, Rules
+from labelwalk.kernels.progress import (
+    ARRIVED,
+    COMPARED,
+    LEARNED,
+    NEVER,
+    NO_ROW,
+    SOLVED,
+    WAITING,
+    Rules,
+)
 from labelwalk.kernels.quarantine import Quarantine, hold
 from labelwalk.kernels.settle import UNPROVEN, Reading, error_of, settle
 from labelwalk.kernels.system import UNIT_ROUNDOFF, System
 from labelwalk.kernels.verdict import Answers, write_answer
 
 # What the caller has to do before the loop can go on.
-DONE, GROW, MEASURE, COMPARE, TRIM, COARSEN, REBALANCE, BALANCE, CHOOSE, SOLVE = range(10)
+DONE, GROW, MEASURE, COMPARE, TRIM, COARSEN, REBALANCE, BALANCE, CHOOSE, FORGET, SOLVE = range(11)
 
 MEAN_STEP = 1.05  # the mean weight follows in steps of five percent
 
@@ -39,6 +48,8 @@ def add_to_moments(moments: Floats, n_seen: int, x: Floats) -> None:
 @compiled
 def chores(vertices: Vertices, here: Record, rules: Rules, label: int) -> int:
     """Return what is due now that the row is learned, or DONE."""
+    if here.n_seen >= here.forget_at_seen:
+        return FORGET
     if here.n_founded >= here.measure_at_founded:
         return MEASURE
     if here.n_unlabelled > rules.n_centroids:
@@ -133,7 +144,7 @@ def feed(
                 if rules.support == 0 or not hold(quarantine, here, rules, x):
                     here.n_outliers += 1
                     remember(memory, here, x, label, OUT)
-                    here.stage = WAITING
+                    here.stage, here.id = WAITING, NO_ROW
                     continue
                 enter(vertices, system, here, rules, beside, x, UNLABELLED)
                 here.stage = LEARNED
@@ -153,5 +164,5 @@ def feed(
             if not answer(vertices, system, here, rules, beside, reading, answers, row):
                 return row, SOLVE
         remember(memory, here, x, label, here.vertex)
-        here.stage = WAITING
+        here.stage, here.id = WAITING, NO_ROW
     return rows.shape[0], DONE

@@ -1,0 +1,100 @@
+"""What is old fades with a half-life, or leaves a window; and R comes down again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from labelwalk import departure
+from labelwalk.arrays import Ints, Record
+from labelwalk.elimination import Elimination, eliminate, proven_error
+from labelwalk.graphs import Graph
+from labelwalk.kernels.cover import UNLABELLED
+from labelwalk.kernels.forgetting import leave_window, measure_reach
+from labelwalk.kernels.system import STEPS
+from labelwalk.settings import Settings
+from labelwalk.state import State
+
+FADINGS = 16  # in a half-life
+SLIDES = 64  # of a window, in its own length
+LIGHT = 0.25  # of an example: what a vertex must still weigh to stay
+STRONGEST = 16  # edges that a vertex leaves behind when it fades away
+DUST = 1e-6  # similarities left behind by others that are too small to keep
+SPARSE = 0.8  # of k: with fewer vertices, R comes down
+
+
+def schedule(here: Record, settings: Settings) -> None:
+    """Say from which count on there is something to forget."""
+    if settings.window is not None:
+        here.forget_at_seen = settings.window + 1
+    elif settings.half_life is not None:
+        here.forget_at_seen = _step(settings)
+
+
+def _step(settings: Settings) -> int:
+    """Return how many examples pass between one forgetting and the next."""
+    if settings.window is not None:
+        return max(1, settings.window // SLIDES)
+    assert settings.half_life is not None
+    return max(1, round(settings.half_life / FADINGS))
+
+
+def next_time(here: Record, settings: Settings) -> None:
+    """Say when to forget again."""
+    here.forget_at_seen = here.n_seen + _step(settings)
+
+
+def slide(now: State, settings: Settings, *, euclidean: bool) -> None:
+    """Let what has left the window go; vertices that stand for nothing any more go too."""
+    assert settings.window is not None
+    here = now.here
+    leave_window(
+        now.memory, now.vertices, here, int(here.n_seen) - settings.window + _step(settings) - 1
+    )
+    departure.remove(now, np.flatnonzero(now.vertices.examples[: now.n] == 0))
+    if euclidean:
+        measure_reach(now.memory, now.vertices, here)
+
+
+def fade(now: State, settings: Settings) -> None:
+    """Let all unlabelled examples, and what vertices have left behind, weigh less."""
+    assert settings.half_life is not None
+    n, left = now.n, 0.5 ** (_step(settings) / settings.half_life)
+    now.vertices.fresh[:n][now.vertices.label[:n] == UNLABELLED] *= left
+    mesh, leak = now.system.mesh[0, :n, :n], now.system.leak[0, :n]
+    mesh *= left
+    mesh[mesh < DUST] = 0.0
+    leak *= left
+
+
+def light(now: State) -> Ints:
+    """Return the vertices that have become too light to stay."""
+    free = now.vertices.label[: now.n] == UNLABELLED
+    return np.flatnonzero(free & (now.vertices.fresh[: now.n] < LIGHT))
+
+
+def fade_away(now: State, gone: Ints, sink: float) -> None:
+    """Remove light vertices; what walks went through them stays in edges between the others.
+
+    `here.leap` is how far any value may be from the solution on the graph that is left.
+    """
+    n, system, here = now.n, now.system, now.here
+    graph = Graph(system.w[:n, :n], system.v[:n], system.g[:n], system.clamped[:n])
+    drawn = graph.w - system.mesh[0, :n, :n]
+    after, kept = eliminate(graph, gone, STRONGEST)
+    drawn = drawn[np.ix_(kept, kept)]
+    mesh = np.maximum(after.w - drawn, 0.0)
+    mesh[mesh < DUST] = 0.0
+    leak = np.maximum(after.gamma / float(here.mu) - sink, 0.0)
+    left = after._replace(w=drawn + mesh, gamma=float(here.mu) * (sink + leak))
+    error = proven_error(Elimination(left, kept), system.f[STEPS + 1 :, :n].T)
+    here.leap = min(1.0, float(error.max(initial=0.0)))
+    departure.remove(now, gone)
+    m = now.n
+    system.mesh[0, :m, :m], system.leak[0, :m] = mesh, leak
+    system.w[:m, :m], system.g[:m] = left.w, left.gamma
+
+
+def come_down(here: Record, settings: Settings) -> None:
+    """Make room for finer vertices where many have left."""
+    if settings.n_centroids is not None and here.n_unlabelled < SPARSE * settings.n_centroids:
+        here.radius /= settings.growth
