@@ -36,8 +36,8 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_centroids, similarity, sink, growth, coarsening, labelled, label_weight, labels_per_class, \
-tolerance
+    n_centroids, similarity, scale, sink, growth, coarsening, labelled, label_weight, \
+labels_per_class, tolerance
         As in `OnlineLearner`.
     unlabeled : int, str or None
         What y holds where a row has no label. None means missing: None or NaN. Where -1 is a
@@ -76,6 +76,7 @@ tolerance
         n_centroids: int | None = 200,
         *,
         similarity: Similarity | None = None,
+        scale: Literal["none", "robust"] = "none",
         sink: float = 1e-4,
         growth: float = 1.5,
         coarsening: Literal["just-enough", "doubling"] = "just-enough",
@@ -94,6 +95,7 @@ tolerance
     ) -> None:
         self.n_centroids = n_centroids
         self.similarity = similarity
+        self.scale = scale
         self.sink = sink
         self.growth = growth
         self.coarsening = coarsening
@@ -329,5 +331,6 @@ def _nearest_labels(learner: OnlineLearner, rows: Floats) -> list[Label]:
     distance = learner.settings.similarity.distance or euclidean
     vertices = learner.vertices
     labelled = np.flatnonzero([label is not None for label in vertices.label])
-    points, labels = vertices.points[labelled], vertices.label[labelled]
-    return [labels[np.argmin(distance(x, points))] for x in rows]
+    labels = vertices.label[labelled]
+    points = learner.scaled(vertices.points[labelled])
+    return [labels[np.argmin(distance(x, points))] for x in learner.scaled(rows)]

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk import modelfile, state, union
-from labelwalk.arrays import Floats, Label
-from labelwalk.decision import decide, decide_one
+from labelwalk.arrays import Floats, Ints, Label
+from labelwalk.decision import decide, decide_one, joined
 from labelwalk.engine import Engine
+from labelwalk.interrupts import held_interrupts
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.verdict import Answers
 from labelwalk.prior import check_covers, shares
 from labelwalk.rows import as_labels, as_rows
+from labelwalk.scaling import Scale, check_same_scale
 from labelwalk.settings import Settings
 from labelwalk.similarity import Gaussian, SelfTuning, Similarity
-from labelwalk.soundness import check_sound
+from labelwalk.soundness import check_scale, check_sound
 from labelwalk.table import VertexTable, vertex_table
 
 
@@ -36,6 +39,12 @@ class OnlineLearner:
         k, the most unlabelled vertices that are kept. None keeps every distinct example.
     similarity : SelfTuning, Gaussian or Pairwise
         How alike two examples are. The default, `SelfTuning()`, measures its bandwidths itself.
+    scale : "none" or "robust"
+        Whether features are compared as they come, or each is centred by its median and divided
+        by its robust spread. Both are measured when 1, 2, 4, and so on up to 128 examples have
+        come, taught or observed; what has been learned is then learned anew in the new units, and
+        after 128 they stay for ever. `radius`, `bandwidth` and the reach of vertices are in scaled
+        units, and a distance or similarity of your own is given scaled rows.
     sink : float
         γ > 0: how readily a walk gives up, in units of similarity.
     growth : float
@@ -98,6 +107,7 @@ class OnlineLearner:
         n_centroids: int | None = 500,
         *,
         similarity: Similarity | None = None,
+        scale: Literal["none", "robust"] = "none",
         sink: float = 1e-4,
         growth: float = 1.5,
         coarsening: Literal["just-enough", "doubling"] = "just-enough",
@@ -117,6 +127,7 @@ class OnlineLearner:
         self.settings = Settings(
             n_centroids=n_centroids,
             similarity=SelfTuning() if similarity is None else similarity,
+            scale=scale,
             sink=sink,
             growth=growth,
             coarsening=coarsening,
@@ -135,6 +146,7 @@ class OnlineLearner:
         )
         self._classes: dict[Label, int] = {}
         self._engine = Engine(self.settings, state.empty(0, 0, 0))
+        self._scale = Scale(frozen=scale == "none")
 
     @classmethod
     def paper(
@@ -168,6 +180,7 @@ class OnlineLearner:
         return cls(
             n_centroids,
             similarity=Gaussian(bandwidth, threshold=0.0 if threshold is None else threshold),
+            scale="none",
             sink=sink,
             growth=growth,
             coarsening="doubling",
@@ -198,11 +211,10 @@ class OnlineLearner:
         for name in names:
             self._classes.setdefault(name, len(self._classes))
         codes = np.array([self._classes[name] for name in names], dtype=np.int64)
-        engine = self._started(rows)
         try:
-            engine.feed(rows, codes, self._shares())
+            self._feed(rows, codes)
         finally:
-            for name in self.classes[engine.now.n_classes :]:
+            for name in self.classes[self._engine.now.n_classes :]:
                 del self._classes[name]
 
     def observe(self, X: ArrayLike) -> Any:
@@ -218,8 +230,7 @@ class OnlineLearner:
         """
         rows, single = as_rows(X, self.n_features)
         codes = np.full(len(rows), UNLABELLED, dtype=np.int64)
-        answers = self._started(rows).feed(rows, codes, self._shares())
-        return self._verdicts(answers, single)
+        return self._verdicts(joined(self._feed(rows, codes)), single)
 
     def predict(self, X: ArrayLike) -> Any:
         """Answer examples without learning: the harmonic extension of the graph to each.
@@ -233,15 +244,52 @@ class OnlineLearner:
         verdicts : Verdicts, or Verdict where X is a single row
         """
         rows, single = as_rows(X, self.n_features)
-        return self._verdicts(self._engine.extend(rows, len(self._classes)), single)
+        answers = self._engine.extend(self._scale.scaled(rows), len(self._classes))
+        return self._verdicts(answers, single)
 
-    def _started(self, rows: np.ndarray[Any, Any]) -> Engine:
+    def scaled(self, X: ArrayLike) -> Floats:
+        """Return examples in the units that distances are measured in.
+
+        Parameters
+        ----------
+        X : array of shape (n, d) or (d,)
+
+        Returns
+        -------
+        rows : array of shape (n, d)
+        """
+        return self._scale.scaled(as_rows(X, self.n_features)[0])
+
+    def _feed(self, rows: Floats, codes: Ints) -> list[Answers]:
+        """Learn rows in order: one by one while the scale is being measured, then all at once."""
         if self.n_features is None:
             self._engine = Engine.start(self.settings, rows.shape[1])
-        return self._engine
+        answers, row = [], 0
+        while not self._scale.frozen and row < len(rows):
+            answers.append(self._warm_up(rows[row : row + 1], codes[row : row + 1]))
+            row += 1
+        if row < len(rows):
+            scaled = self._scale.scaled(rows[row:])
+            answers.append(self._engine.feed(scaled, codes[row:], self._shares()))
+        return answers
 
-    def _shares(self) -> Floats:
-        return shares(self.settings.prior, self.classes)
+    def _warm_up(self, row: Floats, code: Ints) -> Answers:
+        """Learn one row; where it changes the scale, begin again with all rows so far."""
+        scale, engine = self._scale.with_example(row, code), self._engine
+        shares = self._shares(1 + int(scale.labels.max()))
+        with held_interrupts():
+            if scale.just_measured:
+                engine = Engine.start(self.settings, row.shape[1])
+                row, code = scale.rows, scale.labels
+            answers = engine.feed(scale.scaled(row), code, shares)
+            # only now: where a function of the user's fails, the row has never come
+            self._engine, self._scale = engine, scale
+            if scale.complete:
+                scale.freeze()
+        return Answers._make(part[-1:] for part in answers)
+
+    def _shares(self, n_classes: int | None = None) -> Floats:
+        return shares(self.settings.prior, self.classes[:n_classes])
 
     def _verdicts(self, answers: Answers, single: bool) -> Any:
         to_verdict = decide_one if single else decide
@@ -274,7 +322,10 @@ class OnlineLearner:
 
     @property
     def radius(self) -> float:
-        """R: no two unlabelled vertices are closer, and a closer example joins its nearest."""
+        """R: no two unlabelled vertices are closer, and a closer example joins its nearest.
+
+        In scaled units where features are scaled, like every other distance.
+        """
         return float(self._engine.now.here.radius)
 
     @property
@@ -294,20 +345,22 @@ class OnlineLearner:
 
     @property
     def vertices(self) -> VertexTable:
-        """A copy of the vertices, oldest first."""
-        return vertex_table(self._engine.now, self.classes)
+        """A copy of the vertices, oldest first; points and means in the units they came in."""
+        table, original = vertex_table(self._engine.now, self.classes), self._scale.original
+        return replace(table, points=original(table.points), means=original(table.means))
 
     @property
     def nbytes(self) -> int:
         """Memory taken by the learner's arrays."""
-        return self._engine.now.nbytes
+        return self._engine.now.nbytes + self._scale.nbytes
 
     def merge(self, other: OnlineLearner) -> None:
         """Take in what another learner of the same settings has seen.
 
         The union of the vertices is brought within the budgets, closest pairs first. A learner
         that has seen nothing changes nothing. Outliers that wait in the other's quarantine are not
-        taken along.
+        taken along. Where features are scaled, both learners must have the same scale, as those
+        have that started from one file; it is then frozen.
         """
         if self.settings != other.settings:
             raise ValueError(
@@ -321,15 +374,18 @@ class OnlineLearner:
                 f"other has {other.n_features} features, this learner {self.n_features}. "
                 "Only learners of the same columns can be merged."
             )
+        if self.n_features is not None:
+            check_same_scale(self._scale, other._scale)
         classes = dict(self._classes)
         for name in other.classes:
             classes.setdefault(name, len(classes))
         codes = np.array([classes[name] for name in other.classes], dtype=np.int32)
         theirs = union.recoded(other._engine.now, codes, len(classes))
         if self.n_features is None:
-            self._engine = Engine(self.settings, theirs)
+            self._engine, self._scale = Engine(self.settings, theirs), replace(other._scale)
         else:
             self._engine.merge(theirs)
+            self._scale.freeze()
         self._classes = classes
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -347,7 +403,7 @@ class OnlineLearner:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        arrays = state.to_arrays(self._engine.now)
+        _, arrays = self._contents()
         return {"settings": self.settings, "classes": self.classes, "arrays": arrays}
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:
@@ -356,10 +412,11 @@ class OnlineLearner:
         self._classes = {name: code for code, name in enumerate(pickled["classes"])}
         now = state.from_arrays(pickled["arrays"], len(self._classes))
         self._engine = Engine(self.settings, now)
+        self._scale = Scale.from_arrays(pickled["arrays"])
 
     def _contents(self) -> tuple[dict[str, Any], dict[str, Any]]:
         header = {"settings": self.settings.describe(), "classes": list(self.classes)}
-        return header, state.to_arrays(self._engine.now)
+        return header, state.to_arrays(self._engine.now) | self._scale.to_arrays()
 
 
 def load(path: str | os.PathLike[str], *, similarity: Similarity | None = None) -> OnlineLearner:
@@ -390,6 +447,8 @@ def load(path: str | os.PathLike[str], *, similarity: Similarity | None = None) 
         classes = as_labels(header["classes"], len(set(header["classes"])))
         now = state.from_arrays(arrays, len(classes))
         check_sound(now, settings)
+        scale = Scale.from_arrays(arrays)
+        check_scale(scale, now, settings)
     except (KeyError, TypeError, ValueError) as error:
         raise modelfile.ModelFileError(
             f"{path} holds no learner that can be used: {error}"
@@ -397,4 +456,5 @@ def load(path: str | os.PathLike[str], *, similarity: Similarity | None = None) 
     learner = OnlineLearner(**settings.parameters())
     learner._classes = {name: code for code, name in enumerate(classes)}
     learner._engine = Engine(settings, now)
+    learner._scale = scale
     return learner
