@@ -257,6 +257,14 @@ class OnlineLearner:
         Returns
         -------
         rows : array of shape (n, d)
+
+        Examples
+        --------
+        >>> from labelwalk import OnlineLearner
+        >>> learner = OnlineLearner(scale="robust")
+        >>> learner.teach([[0.0, 1000.0], [2.0, 5000.0]], ["low", "high"])
+        >>> learner.scaled([2.0, 1000.0]).tolist(), learner.vertices.points[1].tolist()
+        ([[1.0, -1.0]], [2.0, 5000.0])
         """
         return self._scale.scaled(as_rows(X, self.n_features)[0])
 
