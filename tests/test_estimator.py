@@ -96,6 +96,7 @@ def test_constructor_stores_its_parameters_verbatim() -> None:
     parameters = {
         "n_centroids": "many",
         "similarity": similarity,
+        "scale": "large",
         "sink": -1,
         "growth": "fast",
         "coarsening": "none",
@@ -107,6 +108,8 @@ def test_constructor_stores_its_parameters_verbatim() -> None:
         "readout": 5,
         "unreached": "panic",
         "quarantine": "flu",
+        "half_life": "short",
+        "window": "open",
         "calibrate": "no",
         "prior": [],
         "tolerance": 2,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -49,7 +49,10 @@ def test_other_threads_hold_nothing() -> None:
     assert seen == [True]
 
 
-def test_an_interrupted_learner_has_learned_whole_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("scale", ["none", "robust"])
+def test_an_interrupted_learner_has_learned_whole_rows(
+    scale: Literal["none", "robust"], monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = np.random.default_rng(0).normal(size=(300, 3))
     attend, calls = Engine._attend, []
 
@@ -59,7 +62,7 @@ def test_an_interrupted_learner_has_learned_whole_rows(monkeypatch: pytest.Monke
             os.kill(os.getpid(), signal.SIGINT)
         attend(self, *event)
 
-    learner, straight = OnlineLearner(10), OnlineLearner(10)
+    learner, straight = (OnlineLearner(10, scale=scale) for _ in range(2))
     for each in (learner, straight):
         each.teach(rows[:2], ["a", "b"])
     with monkeypatch.context() as patch:

@@ -114,6 +114,11 @@ def blank_answers(n_rows: int, n_classes: int) -> Answers:
     )
 
 
+def joined(parts: Sequence[Answers]) -> Answers:
+    """Return the answers to several runs of rows as one."""
+    return parts[0] if len(parts) == 1 else Answers(*map(np.concatenate, zip(*parts, strict=True)))
+
+
 def decide(answers: Answers, classes: Sequence[Label], abstain_below: float) -> Verdicts:
     """Name the winners, and abstain where there is none or too little confidence."""
     confidence = answers.scores.max(axis=1, initial=0.0)

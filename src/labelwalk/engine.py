@@ -72,17 +72,18 @@ class Engine:
             now.here.choose_at_seen = FIRST_CHOICE
         return cls(settings, now)
 
-    def observe(self, rows: Floats, shares: Floats) -> Answers:
-        """Learn rows without a label in order, and answer them."""
-        departure.drop_record(self.now)
-        return self.feed(rows, np.full(len(rows), UNLABELLED, dtype=np.int64), shares)
+    def learn(self, rows: Floats, codes: Ints, shares: Floats) -> Answers:
+        """Learn rows in order, all with their classes or all without (UNLABELLED).
 
-    def teach(self, rows: Floats, codes: Ints, shares: Floats) -> None:
-        """Learn rows with their classes, such that they can be taken back."""
+        Labels are learned such that they can be taken back.
+        """
+        if codes[0] == UNLABELLED:
+            departure.drop_record(self.now)
+            return self.feed(rows, codes, shares)
         departure.record(self.now)
         before = int(self.now.here.n_seen)
         try:
-            self.feed(rows, codes, shares)
+            return self.feed(rows, codes, shares)
         finally:
             here = self.now.here
             if here.n_pending >= 0:

@@ -75,6 +75,7 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
         n_centroids: int | None = 200,
         *,
         similarity: Similarity | None = None,
+        scale: Literal["none", "robust"] = "none",
         sink: float = 1e-4,
         growth: float = 1.5,
         coarsening: Literal["just-enough", "doubling"] = "just-enough",
@@ -95,6 +96,7 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
     ) -> None:
         self.n_centroids = n_centroids
         self.similarity = similarity
+        self.scale = scale
         self.sink = sink
         self.growth = growth
         self.coarsening = coarsening
@@ -332,5 +334,6 @@ def _nearest_labels(learner: OnlineLearner, rows: Floats) -> list[Label]:
     distance = learner.settings.similarity.distance or euclidean
     vertices = learner.vertices
     labelled = np.flatnonzero([label is not None for label in vertices.label])
-    points, labels = vertices.points[labelled], vertices.label[labelled]
-    return [labels[np.argmin(distance(x, points))] for x in rows]
+    labels = vertices.label[labelled]
+    points = learner.scaled(vertices.points[labelled])
+    return [labels[np.argmin(distance(x, points))] for x in learner.scaled(rows)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 from labelwalk import modelfile, state, union
 from labelwalk.arrays import Floats, Ints, Label
 from labelwalk.conflicts import warn_of
-from labelwalk.decision import decide, decide_one
+from labelwalk.decision import decide, decide_one, joined
 from labelwalk.engine import Engine
 from labelwalk.interrupts import held_interrupts
 from labelwalk.kernels.cover import UNLABELLED
@@ -24,9 +25,10 @@ from labelwalk.prior import check_covers, shares
 from labelwalk.questions import Question, questions
 from labelwalk.reasons import Explanation, explain
 from labelwalk.rows import as_id, as_labels, as_rows
+from labelwalk.scaling import Scale, check_same_scale
 from labelwalk.settings import Settings
 from labelwalk.similarity import Gaussian, SelfTuning, Similarity
-from labelwalk.soundness import check_sound
+from labelwalk.soundness import check_scale, check_sound
 from labelwalk.table import VertexTable, vertex_table
 
 
@@ -43,6 +45,13 @@ class OnlineLearner:
         k, the most unlabelled vertices that are kept. None keeps every distinct example.
     similarity : SelfTuning, Gaussian or Pairwise
         How alike two examples are. The default, `SelfTuning()`, measures its bandwidths itself.
+    scale : "none" or "robust"
+        Whether features are compared as they come, or each is centred by its median and divided
+        by its robust spread. Both are measured when 1, 2, 4, and so on up to 128 examples have
+        come, taught or observed; what has been learned is then learned anew in the new units, and
+        after 128 they stay for ever; so they do once something is taught later, retracted or
+        forgotten. `radius`, `bandwidth` and the reach of vertices are in scaled
+        units, and a distance or similarity of your own is given scaled rows.
     sink : float
         γ > 0: how readily a walk gives up, in units of similarity.
     growth : float
@@ -115,6 +124,7 @@ class OnlineLearner:
         n_centroids: int | None = 500,
         *,
         similarity: Similarity | None = None,
+        scale: Literal["none", "robust"] = "none",
         sink: float = 1e-4,
         growth: float = 1.5,
         coarsening: Literal["just-enough", "doubling"] = "just-enough",
@@ -137,6 +147,7 @@ class OnlineLearner:
         self.settings = Settings(
             n_centroids=n_centroids,
             similarity=SelfTuning() if similarity is None else similarity,
+            scale=scale,
             sink=sink,
             growth=growth,
             coarsening=coarsening,
@@ -158,6 +169,7 @@ class OnlineLearner:
         )
         self._classes: dict[Label, int] = {}
         self._engine = Engine(self.settings, state.empty(0, 0, 0))
+        self._scale = Scale(frozen=scale == "none")
 
     @classmethod
     def paper(
@@ -230,7 +242,7 @@ class OnlineLearner:
         check_covers(self.settings.prior, names)
         first = self.n_seen
         with self._naming(names) as codes:
-            self._started(rows).teach(rows, codes, self._shares())
+            self._feed(rows, codes)
         return self._ids(first, single) if ids else None
 
     def teach_later(self, example_id: int, label: Label) -> None:
@@ -265,6 +277,7 @@ class OnlineLearner:
                 f"example_id={number} was taught {self.classes[known]!r} before, and now "
                 f"{names[0]!r}. Take the old label back first: retract(example_id={number})."
             )
+        self._scale.freeze()
         with self._naming(names) as codes:
             self._engine.teach_later(number, int(codes[0]), self._shares())
 
@@ -290,7 +303,9 @@ class OnlineLearner:
                 "retract(example_id=3) or retract(label='cat')."
             )
         if label is not None:
-            self._engine.retract_class(self._code(label))
+            code = self._code(label)
+            self._scale.freeze()
+            self._engine.retract_class(code)
         else:
             number = as_id(example_id)
             if self._engine.taught(number) == UNLABELLED:
@@ -298,6 +313,7 @@ class OnlineLearner:
                     f"example_id={number} is not known as taught: it never was, was taken back, "
                     "or merged with other labels of its class. Take back by retract(label=...)."
                 )
+            self._scale.freeze()
             self._engine.retract(number)
 
     def forget(self, label: Label) -> None:
@@ -310,6 +326,7 @@ class OnlineLearner:
         """
         code = self._code(label)
         with held_interrupts():
+            self._scale.freeze()
             self._engine.forget_class(code)
             names = [name for name in self.classes if name != label]
             self._classes = {name: code for code, name in enumerate(names)}
@@ -330,8 +347,8 @@ class OnlineLearner:
         """
         rows, single = as_rows(X, self.n_features)
         first = self.n_seen
-        answers = self._started(rows).observe(rows, self._shares())
-        verdicts = self._verdicts(answers, single)
+        codes = np.full(len(rows), UNLABELLED, dtype=np.int64)
+        verdicts = self._verdicts(joined(self._feed(rows, codes)), single)
         return (verdicts, self._ids(first, single)) if ids else verdicts
 
     def predict(self, X: ArrayLike) -> Any:
@@ -346,7 +363,29 @@ class OnlineLearner:
         verdicts : Verdicts, or Verdict where X is a single row
         """
         rows, single = as_rows(X, self.n_features)
-        return self._verdicts(self._engine.extend(rows, len(self._classes)), single)
+        answers = self._engine.extend(self._scale.scaled(rows), len(self._classes))
+        return self._verdicts(answers, single)
+
+    def scaled(self, X: ArrayLike) -> Floats:
+        """Return examples in the units that distances are measured in.
+
+        Parameters
+        ----------
+        X : array of shape (n, d) or (d,)
+
+        Returns
+        -------
+        rows : array of shape (n, d)
+
+        Examples
+        --------
+        >>> from labelwalk import OnlineLearner
+        >>> learner = OnlineLearner(scale="robust")
+        >>> learner.teach([[0.0, 1000.0], [2.0, 5000.0]], ["low", "high"])
+        >>> learner.scaled([2.0, 1000.0]).tolist(), learner.vertices.points[1].tolist()
+        ([[1.0, -1.0]], [2.0, 5000.0])
+        """
+        return self._scale.scaled(as_rows(X, self.n_features)[0])
 
     def ask(
         self, n: int = 1, *, by: Literal["error", "uncertainty", "variance"] = "error"
@@ -382,8 +421,9 @@ class OnlineLearner:
         check_choice("by", by, ("error", "uncertainty", "variance"))
         if self.n_vertices == 0:
             return []
-        engine = self._engine
-        return questions(engine.now, engine.graph(), engine.settled()[0], self.classes, n, by)
+        engine, original = self._engine, self._scale.original
+        asked = questions(engine.now, engine.graph(), engine.settled()[0], self.classes, n, by)
+        return [replace(question, example=original(question.example)) for question in asked]
 
     def explain(self, x: ArrayLike) -> Explanation:
         """Say why an example gets its answer; nothing is learned.
@@ -415,14 +455,41 @@ class OnlineLearner:
             raise ValueError(f"x has {len(rows)} rows. Give one example, as in explain(x[0]).")
         if self.n_vertices == 0:
             return Explanation([], 1.0, [])
-        engine = self._engine
-        similar = engine.similarities(rows[0])
-        return explain(engine.now, engine.graph(), similar, engine.sink, self.classes)
+        engine, original = self._engine, self._scale.original
+        similar = engine.similarities(self._scale.scaled(rows)[0])
+        said = explain(engine.now, engine.graph(), similar, engine.sink, self.classes)
+        met = [replace(end, point=original(end.point)) for end in said.met]
+        path = [replace(point, point=original(point.point)) for point in said.path]
+        return Explanation(met, said.sink, path)
 
-    def _started(self, rows: np.ndarray[Any, Any]) -> Engine:
+    def _feed(self, rows: Floats, codes: Ints) -> list[Answers]:
+        """Learn rows in order: one by one while the scale is being measured, then all at once."""
         if self.n_features is None:
             self._engine = Engine.start(self.settings, rows.shape[1])
-        return self._engine
+        answers, row = [], 0
+        while not self._scale.frozen and row < len(rows):
+            answers.append(self._warm_up(rows[row : row + 1], codes[row : row + 1]))
+            row += 1
+        if row < len(rows):
+            scaled = self._scale.scaled(rows[row:])
+            answers.append(self._engine.learn(scaled, codes[row:], self._shares()))
+        return answers
+
+    def _warm_up(self, row: Floats, code: Ints) -> Answers:
+        """Learn one row; where it changes the scale, begin again with all rows so far."""
+        scale, engine = self._scale.with_example(row, code), self._engine
+        shares = self._shares(1 + int(scale.labels.max()))
+        with held_interrupts():
+            if scale.just_measured:
+                engine = Engine.start(self.settings, row.shape[1])
+                answers = engine.feed(scale.scaled(scale.rows), scale.labels, shares)
+            else:
+                answers = engine.learn(scale.scaled(row), code, shares)
+            # only now: where a function of the user's fails, the row has never come
+            self._engine, self._scale = engine, scale
+            if scale.complete:
+                scale.freeze()
+        return Answers._make(part[-1:] for part in answers)
 
     @contextmanager
     def _naming(self, names: list[Label]) -> Iterator[Ints]:
@@ -449,8 +516,8 @@ class OnlineLearner:
             )
         return self._classes[label]
 
-    def _shares(self) -> Floats:
-        return shares(self.settings.prior, self.classes)
+    def _shares(self, n_classes: int | None = None) -> Floats:
+        return shares(self.settings.prior, self.classes[:n_classes])
 
     def _verdicts(self, answers: Answers, single: bool) -> Any:
         to_verdict = decide_one if single else decide
@@ -503,20 +570,22 @@ class OnlineLearner:
 
     @property
     def vertices(self) -> VertexTable:
-        """A copy of the vertices, oldest first."""
-        return vertex_table(self._engine.now, self.classes)
+        """A copy of the vertices, oldest first; points and means in the units they came in."""
+        table, original = vertex_table(self._engine.now, self.classes), self._scale.original
+        return replace(table, points=original(table.points), means=original(table.means))
 
     @property
     def nbytes(self) -> int:
         """Memory taken by the learner's arrays."""
-        return self._engine.now.nbytes
+        return self._engine.now.nbytes + self._scale.nbytes
 
     def merge(self, other: OnlineLearner) -> None:
         """Take in what another learner of the same settings has seen.
 
         The union of the vertices is brought within the budgets, closest pairs first. A learner
         that has seen nothing changes nothing. Outliers that wait in the other's quarantine are not
-        taken along.
+        taken along. Where features are scaled, both learners must have the same scale, as those
+        have that started from one file; it is then frozen.
         """
         if self.settings != other.settings:
             raise ValueError(
@@ -535,15 +604,18 @@ class OnlineLearner:
                 f"other has {other.n_features} features, this learner {self.n_features}. "
                 "Only learners of the same columns can be merged."
             )
+        if self.n_features is not None:
+            check_same_scale(self._scale, other._scale)
         classes = dict(self._classes)
         for name in other.classes:
             classes.setdefault(name, len(classes))
         codes = np.array([classes[name] for name in other.classes], dtype=np.int32)
         theirs = union.recoded(other._engine.now, codes, len(classes))
         if self.n_features is None:
-            self._engine = Engine(self.settings, theirs)
+            self._engine, self._scale = Engine(self.settings, theirs), replace(other._scale)
         else:
             self._engine.merge(theirs)
+            self._scale.freeze()
         self._classes = classes
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -561,7 +633,7 @@ class OnlineLearner:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        arrays = state.to_arrays(self._engine.now)
+        _, arrays = self._contents()
         return {"settings": self.settings, "classes": self.classes, "arrays": arrays}
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:
@@ -570,10 +642,11 @@ class OnlineLearner:
         self._classes = {name: code for code, name in enumerate(pickled["classes"])}
         now = state.from_arrays(pickled["arrays"], len(self._classes))
         self._engine = Engine(self.settings, now)
+        self._scale = Scale.from_arrays(pickled["arrays"])
 
     def _contents(self) -> tuple[dict[str, Any], dict[str, Any]]:
         header = {"settings": self.settings.describe(), "classes": list(self.classes)}
-        return header, state.to_arrays(self._engine.now)
+        return header, state.to_arrays(self._engine.now) | self._scale.to_arrays()
 
 
 def load(path: str | os.PathLike[str], *, similarity: Similarity | None = None) -> OnlineLearner:
@@ -604,6 +677,8 @@ def load(path: str | os.PathLike[str], *, similarity: Similarity | None = None) 
         classes = as_labels(header["classes"], len(set(header["classes"])))
         now = state.from_arrays(arrays, len(classes))
         check_sound(now, settings)
+        scale = Scale.from_arrays(arrays)
+        check_scale(scale, now, settings)
     except (KeyError, TypeError, ValueError) as error:
         raise modelfile.ModelFileError(
             f"{path} holds no learner that can be used: {error}"
@@ -611,4 +686,5 @@ def load(path: str | os.PathLike[str], *, similarity: Similarity | None = None) 
     learner = OnlineLearner(**settings.parameters())
     learner._classes = {name: code for code, name in enumerate(classes)}
     learner._engine = Engine(settings, now)
+    learner._scale = scale
     return learner

@@ -25,6 +25,7 @@ class Settings:
 
     n_centroids: int | None
     similarity: Similarity
+    scale: Literal["none", "robust"]
     sink: float
     growth: float
     coarsening: Literal["just-enough", "doubling"]
@@ -53,6 +54,7 @@ class Settings:
                 f"similarity={shown(self.similarity)} is not a SelfTuning, Gaussian or Pairwise. "
                 "Wrap a function of your own as Pairwise(similarity=function)."
             )
+        check_choice("scale", self.scale, ("none", "robust"))
         check_number("sink", self.sink, 1e-300, LARGEST, "a small one such as 1e-4")
         check_number("growth", self.growth, 1, LARGEST, "the paper's 1.5", above=True)
         check_choice("coarsening", self.coarsening, ("just-enough", "doubling"))

@@ -15,6 +15,7 @@ from labelwalk.kernels.memory import GONE
 from labelwalk.kernels.progress import NEVER, NO_RECORD, NO_ROW, SPOILED, WAITING
 from labelwalk.kernels.system import STEPS, System, rebuild, rounding
 from labelwalk.rows import LARGEST
+from labelwalk.scaling import WARM_UP, Scale
 from labelwalk.settings import Settings
 from labelwalk.similarity import SelfTuning
 from labelwalk.state import State
@@ -22,9 +23,40 @@ from labelwalk.state import State
 
 def check_sound(state: State, settings: Settings) -> None:
     """Raise a ValueError that names the first law the state breaks."""
-    for law, holds in _laws(state, settings):
+    _check(_laws(state, settings))
+
+
+def check_scale(scale: Scale, state: State, settings: Settings) -> None:
+    """Raise a ValueError that names the first law the scale breaks beside its state."""
+    _check(_laws_of_scale(scale, state, settings))
+
+
+def _check(laws: Iterator[tuple[str, bool]]) -> None:
+    for law, holds in laws:
         if not holds:
             raise ValueError(f"its numbers do not fit together: {law}")
+
+
+def _laws_of_scale(scale: Scale, state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
+    d, n = len(scale.centre), len(scale.rows)
+    yield "only features that are to be scaled are", settings.scale == "robust" or d == n == 0
+    yield (
+        "every feature has a centre and a spread",
+        d in (0, state.n_features) and (scale.spread.shape == (d,)),
+    )
+    bounded = np.all(np.abs(scale.centre) <= LARGEST) and np.all(scale.spread <= 2 * LARGEST)
+    yield "spreads are positive", bool(bounded and np.all(scale.spread > 0))
+    learned = 0 if scale.frozen else state.here.n_seen
+    waiting = settings.scale == "robust" and n < WARM_UP and (d > 0) == (state.here.n_seen > 0)
+    yield (
+        "the scale is frozen, or all examples are kept",
+        n == learned and (scale.frozen or waiting),
+    )
+    fitting = scale.labels.shape == (n,) and (n == 0 or scale.rows.shape == (n, d))
+    yield "kept examples have features and labels", fitting
+    yield "kept examples can be compared", bool(np.all(np.abs(scale.rows) <= LARGEST))
+    classes = (scale.labels >= UNLABELLED) & (scale.labels < state.n_classes)
+    yield "kept labels are known classes", bool(np.all(classes))
 
 
 def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:

@@ -24,7 +24,7 @@ class VertexTable:
         The representatives, which similarities are measured between: means of the examples, or
         the founders themselves.
     bandwidth : array of n floats
-        Of each representative's Gaussian.
+        Of each representative's Gaussian; like reach in scaled units, where features are scaled.
     count : array of n integers
         Examples each stands for.
     weight : array of n floats

@@ -1,0 +1,127 @@
+"""What a scale does to accuracy, and what one wild value does to a scale.
+
+Strictly online, four labels a class, default profile, features as they were recorded. "z-score" and
+"IQR" scale by the same first 128 examples that scale="robust" measures: by mean and standard
+deviation, or by median and interquartile range (mean absolute deviation where that is 0). The last
+two columns put 1e9 into one of the 128 examples, in turn: the share of cases in which the spread
+of a feature changes by more than 5 %. Shuffled data: the mean of five seeds.
+
+    python benchmarks/scaling.py [--data FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from _data import LabelledStream, split
+from numpy.typing import NDArray
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+
+from labelwalk import OnlineLearner
+from labelwalk.scaling import WARM_UP, measured
+
+SEEDS = 5
+WILD_VALUE = 1e9
+Array = NDArray[Any]
+Measure = Callable[[Array], tuple[Array, Array]]
+
+
+class Data(NamedTuple):
+    name: str
+    X: Array
+    y: Array
+    k: int
+    shuffled: bool
+
+    def streams(self) -> list[LabelledStream]:
+        if not self.shuffled:
+            return [split(self.X, self.y, np.arange(len(self.y)))]
+        orders = [np.random.default_rng(seed).permutation(len(self.y)) for seed in range(SEEDS)]
+        return [split(self.X, self.y, order[:5000]) for order in orders]
+
+
+def z_score(rows: Array) -> tuple[Array, Array]:
+    spread = rows.std(axis=0)
+    return rows.mean(axis=0), np.where(spread > 0, spread, 1.0)
+
+
+def interquartile(rows: Array) -> tuple[Array, Array]:
+    centre = np.median(rows, axis=0)
+    low, high = np.percentile(rows, [25, 75], axis=0)
+    spread = np.where(high > low, high - low, np.abs(rows - centre).mean(axis=0))
+    return centre, np.where(spread > 0, spread, 1.0)
+
+
+def accuracy(stream: LabelledStream, k: int, measure: Measure | None, **parameters: Any) -> float:
+    centre, spread = 0.0, 1.0
+    if measure is not None:
+        centre, spread = measure(np.r_[stream.taught, stream.rows][:WARM_UP])
+    learner = OnlineLearner(k, **parameters)
+    learner.teach((stream.taught - centre) / spread, stream.labels)
+    verdicts = learner.observe((stream.rows - centre) / spread)
+    return float((verdicts.label == stream.truth).mean())
+
+
+def moved(stream: LabelledStream, measure: Measure) -> float:
+    """The share of features and places in which a wild value moves the spread by over 5 %."""
+    rows = np.r_[stream.taught, stream.rows][:WARM_UP]
+    calm = measure(rows)[1]
+    changes = []
+    for i in range(len(rows)):
+        wild = rows.copy()
+        wild[i] = WILD_VALUE
+        changes.append(np.abs(measure(wild)[1] / calm - 1))
+    return float((np.array(changes) > 0.05).mean())
+
+
+def with_scikit_learn() -> list[Data]:
+    loaders = {"wine": load_wine, "breast cancer": load_breast_cancer, "iris": load_iris}
+    return [Data(name, *load(return_X_y=True), 200, True) for name, load in loaders.items()]
+
+
+def in_folder(folder: Path) -> list[Data]:
+    found = []
+    for name, k in (("outdoor_objects/outdoor", 500), ("keystroke/keystroke", 200)):
+        z = np.load(folder / f"{name}.npz")
+        short = name.partition("/")[2]
+        found += [
+            Data(f"{short}{', shuffled' * shuffled}", z["X"], z["y"], k, shuffled)
+            for shuffled in (False, True)
+        ]
+    z = np.load(folder / "letter/letter.npz")
+    found.append(Data("letter", z["X"], z["y"], 500, True))
+    z = np.load(folder / "optdigits/optdigits.npz")
+    X, y = np.r_[z["X_tra"], z["X_tes"]], np.r_[z["y_tra"], z["y_tes"]]
+    found.append(Data("optdigits", X, y, 500, True))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=os.environ.get("LABELWALK_DATA"))
+    folder = parser.parse_args().data
+    print("| data | raw | z-score | IQR | robust | moved: IQR | moved: robust |")
+    print("|---|---|---|---|---|---|---|")
+    for data in with_scikit_learn() + (in_folder(folder) if folder else []):
+        rows = [
+            (
+                accuracy(stream, data.k, None),
+                accuracy(stream, data.k, z_score),
+                accuracy(stream, data.k, interquartile),
+                accuracy(stream, data.k, None, scale="robust"),
+                moved(stream, interquartile),
+                moved(stream, measured),
+            )
+            for stream in data.streams()
+        ]
+        figures = " | ".join(f"{value:.3f}" for value in np.mean(rows, axis=0))
+        print(f"| {data.name} | {figures} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
