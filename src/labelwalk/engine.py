@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelwalk import bandwidth, cover, relaxation, state, tuning, union
+from labelwalk import bandwidth, cover, relaxation, signs, state, tuning, union
 from labelwalk.arrays import Floats, Ints
 from labelwalk.decision import blank_answers
 from labelwalk.interrupts import held_interrupts
@@ -82,7 +82,7 @@ class Engine:
     def _run(self, rows: Floats, codes: Ints, row: int, answers: Answers) -> tuple[int, int]:
         now = self.now
         places = (now.vertices, now.system, now.progress, self.rules, now.beside, now.reading)
-        return stream.feed(*places, now.quarantine, rows, codes, row, answers)
+        return stream.feed(*places, now.quarantine, now.watch, rows, codes, row, answers)
 
     def _finish(self, event: int, rows: Floats, codes: Ints, row: int, answers: Answers) -> int:
         """Take the current row, the last of `rows`, all the way; return the next one."""
@@ -115,6 +115,8 @@ class Engine:
         elif event == stream.SOLVE:
             relaxation.solve_exactly(now.system, now.n)
             now.here.stage = SOLVED
+        elif event == stream.JUDGE:
+            signs.judge(now, self.settings)
 
     def _choose(self) -> None:
         now, here = self.now, self.now.here
@@ -220,6 +222,7 @@ class Engine:
         self._weigh()
         relaxation.refresh(both.system, both.n)
         relaxation.solve_exactly(both.system, both.n)
+        signs.watch_anew(both)
 
 
 def capped_mean(counts: Floats, cap: float) -> float:

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from labelwalk.kernels.cover import UNLABELLED
+from labelwalk.kernels.drift import BLOCK
 from labelwalk.kernels.progress import NEVER, WAITING
 from labelwalk.kernels.system import STEPS, System, rebuild, rounding
 from labelwalk.rows import LARGEST
 from labelwalk.settings import Settings
+from labelwalk.signs import SIGNS
 from labelwalk.similarity import SelfTuning
 from labelwalk.state import State
 
@@ -28,9 +30,11 @@ def check_sound(state: State, settings: Settings) -> None:
 
 def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     here, vertices, system = state.here, state.vertices, state.system
-    arrays = (*vertices, *system, state.beside.moments, *state.quarantine)
+    watching = (*state.watch, *state.diary)
+    arrays = (*vertices, *system, state.beside.moments, *state.quarantine, *watching)
     scales = [here.radius, here.mu, here.sigma, here.typical, here.load]
     numbers = [*scales, here.width, here.evenness, here.sharpness, *system.drift]
+    numbers += [here.usual, here.unsteady, here.suspicion, here.alarm]
     finite = all(np.all(np.isfinite(array)) for array in arrays) and np.all(np.isfinite(numbers))
     yield "all numbers are finite", bool(finite)
     yield "no row is half learned", here.stage == WAITING and -1 <= here.vertex < max(state.n, 1)
@@ -54,6 +58,8 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     k = settings.n_centroids
     yield "there are at most n_centroids", k is None or here.n_unlabelled <= k
 
+    yield from _watching_laws(state)
+
     points = (vertices.points, vertices.means)
     yield "points can be compared", all(bool(np.all(np.abs(p) <= LARGEST)) for p in points)
     yield "means are kept where they move", bool(len(vertices.means)) == (begun and settings.moving)
@@ -76,6 +82,27 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     weighty = np.all(system.v > 0) and np.all(system.g > 0)
     yield "weights and sinks are positive", bool(weighty and here.mu > 0)
     yield "residuals are those of the values", _residuals_hold(system, state.n)
+
+
+def _watching_laws(state: State) -> Iterator[tuple[str, bool]]:
+    here, watch, diary = state.here, state.watch, state.diary
+    counts = (here.watched, here.blocks, here.n_events, here.alarm_at, here.first_taught)
+    yield "what is watched is counted", all(count >= 0 for count in counts)
+    seen = (here.watched, here.alarm_at, here.last_taught)
+    yield "what is watched was seen", all(count <= here.n_seen for count in seen)
+    ordered = here.first_taught <= here.last_taught
+    yield "the first label came before the last", bool(ordered)
+    yield "signs are judged in time", 0 < here.judge_at_seen - here.n_seen <= BLOCK
+    now = np.array([here.n_seen, here.n_founded, here.n_outliers])
+    began = (watch.marks[0] >= 0) & (watch.marks[0] <= watch.marks[1]) & (watch.marks[1] <= now)
+    yield "blocks began in the past", bool(np.all(began))
+    spreads = (watch.frame[1], watch.noise, watch.chance)
+    scales = all(np.all(array >= 0) for array in spreads)
+    scales &= here.blocks < 2 or bool(np.all(watch.chance > 0))
+    yield "deviations are not negative", scales and here.unsteady >= 0
+    yield "suspicion is not negative", here.suspicion >= 0 and here.alarm >= 0
+    known = (diary.event_sign >= 0) & (diary.event_sign < len(SIGNS))
+    yield "events are of known signs", bool(np.all(known))
 
 
 def _residuals_hold(system: System, n: int) -> bool:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwalk import cover, relaxation
+from labelwalk import cover, diary, relaxation
 from labelwalk.arrays import Record
+from labelwalk.diary import Diary
 from labelwalk.kernels.comparison import Comparison
 from labelwalk.kernels.cover import Vertices
+from labelwalk.kernels.drift import BLOCK, UNSTEADY, USUAL, Watch
 from labelwalk.kernels.links import relink
 from labelwalk.kernels.progress import NEVER, PROGRESS
 from labelwalk.kernels.quarantine import ROOM, Quarantine
 from labelwalk.kernels.settle import Reading
 from labelwalk.kernels.system import System
 
-Arrays = TypeVar("Arrays", Vertices, System, Comparison, Quarantine)
+Arrays = TypeVar("Arrays", Vertices, System, Comparison, Quarantine, Watch, Diary)
+Saved: TypeAlias = Vertices | System | Comparison | Quarantine | Watch | Diary
 
 # Recomputed from the rest when a state is read back, or of no meaning between calls.
 DERIVED = {
@@ -38,6 +41,8 @@ class State:
     beside: Comparison
     reading: Reading
     quarantine: Quarantine
+    watch: Watch
+    diary: Diary
     progress: Record
 
     @property
@@ -69,7 +74,8 @@ class State:
     def nbytes(self) -> int:
         """Memory taken by all arrays."""
         parts = (*self.vertices, *self.system, *self.beside, *self.reading, *self.quarantine)
-        return sum(int(array.nbytes) for array in (*parts, self.progress))
+        watching = (*self.watch, *self.diary)
+        return sum(int(array.nbytes) for array in (*parts, *watching, self.progress))
 
 
 def empty(capacity: int, n_features: int, n_classes: int, *, moving: bool = False) -> State:
@@ -79,6 +85,8 @@ def empty(capacity: int, n_features: int, n_classes: int, *, moving: bool = Fals
     here.mu = here.width = here.sharpness = 1.0
     here.measure_at_seen = here.measure_at_founded = here.choose_at_seen = NEVER
     here.vertex = -1
+    here.judge_at_seen = BLOCK
+    here.usual, here.unsteady = USUAL, UNSTEADY
     beside = Comparison(
         distances=np.zeros(capacity),
         apart_row=np.zeros(capacity),
@@ -95,7 +103,21 @@ def empty(capacity: int, n_features: int, n_classes: int, *, moving: bool = Fals
         held_room=np.zeros(ROOM),
     )
     reading = reading_room(capacity, n_classes)
-    return State(vertices, system, beside, reading, quarantine, progress)
+    watch = watching(n_features)
+    return State(vertices, system, beside, reading, quarantine, watch, diary.blank(), progress)
+
+
+def watching(n_features: int) -> Watch:
+    """Return a watch for drift that has seen nothing."""
+    return Watch(
+        frame=np.zeros((2, n_features)),
+        sums=np.zeros((3, n_features)),
+        level=np.zeros((2, n_features)),
+        noise=np.zeros((2, n_features)),
+        chance=np.zeros((2, n_features)),
+        latest=np.zeros((2, n_features)),
+        marks=np.zeros((2, 3), dtype=np.int64),
+    )
 
 
 def reading_room(capacity: int, n_classes: int) -> Reading:
@@ -117,6 +139,8 @@ def resized(state: State, capacity: int, n_classes: int) -> State:
         _filled(new.beside, state.beside),
         new.reading,
         _filled(new.quarantine, state.quarantine),
+        _filled(new.watch, state.watch),
+        _filled(new.diary, state.diary),
         state.progress,
     )
 
@@ -132,14 +156,18 @@ def _filled(new: Arrays, old: Arrays) -> Arrays:
 def to_arrays(state: State) -> dict[str, NDArray[Any]]:
     """Return the arrays that make the state, without spare room and without what is derived."""
     trimmed = resized(state, state.n, state.n_classes)
-    parts = (trimmed.vertices, trimmed.system, trimmed.beside, trimmed.quarantine)
     arrays = {
         name: array
-        for part in parts
+        for part in _saved(trimmed)
         for name, array in part._asdict().items()
         if name not in DERIVED
     }
     return arrays | {f"here.{name}": state.progress[name] for name in PROGRESS.names or ()}
+
+
+def _saved(state: State) -> tuple[Saved, ...]:
+    watching = (state.watch, state.diary)
+    return (state.vertices, state.system, state.beside, state.quarantine, *watching)
 
 
 def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
@@ -159,7 +187,7 @@ def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
         raise ValueError("its arrays do not fit together")
     moving = len(arrays.get("means", nothing)) > 0
     state = empty(int(n[0]), len(points), n_classes, moving=moving)
-    for part in (state.vertices, state.system, state.beside, state.quarantine):
+    for part in _saved(state):
         for name, target in part._asdict().items():
             if name not in DERIVED:
                 _copy(name, arrays, target)
