@@ -11,6 +11,7 @@ from labelwalk import (
     forgetting,
     memory,
     relaxation,
+    signs,
     state,
     tuning,
     union,
@@ -180,7 +181,8 @@ class Engine:
     def _run(self, rows: Floats, codes: Ints, row: int, answers: Answers) -> tuple[int, int]:
         now = self.now
         places = (now.vertices, now.system, now.progress, self.rules, now.beside, now.reading)
-        return stream.feed(*places, now.quarantine, now.memory, rows, codes, row, answers)
+        kept = (now.quarantine, now.memory, now.watch)
+        return stream.feed(*places, *kept, rows, codes, row, answers)
 
     def _finish(self, event: int, rows: Floats, codes: Ints, row: int, answers: Answers) -> int:
         """Take the current row, the last of `rows`, all the way; return the next one."""
@@ -216,6 +218,8 @@ class Engine:
         elif event == stream.SOLVE:
             relaxation.solve_exactly(now.system, now.n)
             now.here.stage = SOLVED
+        elif event == stream.JUDGE:
+            signs.judge(now, self.settings)
 
     def _choose(self) -> None:
         now, here = self.now, self.now.here
@@ -370,6 +374,7 @@ class Engine:
         self._weigh()
         relaxation.refresh(both.system, both.n)
         relaxation.solve_exactly(both.system, both.n)
+        signs.watch_anew(both)
 
 
 def capped_mean(counts: Floats, cap: float) -> float:

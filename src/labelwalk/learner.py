@@ -16,6 +16,7 @@ from labelwalk.arrays import Floats, Ints, Label
 from labelwalk.conflicts import warn_of
 from labelwalk.decision import decide, decide_one, joined
 from labelwalk.engine import Engine
+from labelwalk.health import Event, Health, events, examine
 from labelwalk.interrupts import held_interrupts
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.verdict import Answers
@@ -579,13 +580,42 @@ class OnlineLearner:
         """Memory taken by the learner's arrays."""
         return self._engine.now.nbytes + self._scale.nbytes
 
+    def health(self) -> Health:
+        """Measure the signs of the learner's health, and say what they mean; nothing changes.
+
+        Returns
+        -------
+        health : Health
+            One `Sign` each, by name; `print` shows them as a table.
+
+        Examples
+        --------
+        >>> from labelwalk import OnlineLearner
+        >>> learner = OnlineLearner(50)
+        >>> _ = learner.observe([[0.0], [1.0], [2.0]])
+        >>> sign = learner.health()["sink"]
+        >>> sign.value, sign.ok, sign.meaning
+        (1.0, False, 'No label has been taught: teach some.')
+        """
+        return examine(self._engine.now, self.settings)
+
+    @property
+    def events(self) -> list[Event]:
+        """The last 64 times a sign of health crossed its limit, oldest first.
+
+        Signs are judged every 256 examples, those over all vertices every 1024, and those that take
+        a direct solution (certificate and graph) whenever the stream has doubled.
+        """
+        return events(self._engine.now)
+
     def merge(self, other: OnlineLearner) -> None:
         """Take in what another learner of the same settings has seen.
 
         The union of the vertices is brought within the budgets, closest pairs first. A learner
         that has seen nothing changes nothing. Outliers that wait in the other's quarantine are not
-        taken along. Where features are scaled, both learners must have the same scale, as those
-        have that started from one file; it is then frozen.
+        taken along, nor are its events; the watch for drift begins again. Where features are
+        scaled, both learners must have the same scale, as those have that started from one file;
+        it is then frozen.
         """
         if self.settings != other.settings:
             raise ValueError(

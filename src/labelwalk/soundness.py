@@ -11,12 +11,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from labelwalk.kernels.cover import UNLABELLED
+from labelwalk.kernels.drift import BLOCK
 from labelwalk.kernels.memory import GONE
 from labelwalk.kernels.progress import NEVER, NO_RECORD, NO_ROW, SPOILED, WAITING
 from labelwalk.kernels.system import STEPS, System, rebuild, rounding
 from labelwalk.rows import LARGEST
 from labelwalk.scaling import WARM_UP, Scale
 from labelwalk.settings import Settings
+from labelwalk.signs import SIGNS
 from labelwalk.similarity import SelfTuning
 from labelwalk.state import State
 
@@ -62,9 +64,11 @@ def _laws_of_scale(scale: Scale, state: State, settings: Settings) -> Iterator[t
 def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     here, vertices, system = state.here, state.vertices, state.system
     kept = (*state.quarantine, *state.memory, *state.before)
-    arrays = (*vertices, *system, state.beside.moments, *kept)
+    watching = (*state.watch, *state.diary)
+    arrays = (*vertices, *system, state.beside.moments, *kept, *watching)
     scales = [here.radius, here.mu, here.sigma, here.typical, here.load]
     numbers = [*scales, here.width, here.evenness, here.sharpness, *system.drift]
+    numbers += [here.usual, here.unsteady, here.suspicion, here.alarm]
     finite = all(np.all(np.isfinite(array)) for array in arrays) and np.all(np.isfinite(numbers))
     yield "all numbers are finite", bool(finite)
     begun = here.stage != WAITING or here.id != NO_ROW or here.again != 0
@@ -94,6 +98,8 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     yield "there are at most n_centroids", k is None or here.n_unlabelled <= k
 
     yield from _laws_of_forgetting(state, settings)
+    yield from _watching_laws(state)
+
     points = (vertices.points, vertices.means)
     yield "points can be compared", all(bool(np.all(np.abs(p) <= LARGEST)) for p in points)
     yield "means are kept where they move", bool(len(vertices.means)) == (alive and settings.moving)
@@ -152,6 +158,27 @@ def _laws_of_memory(state: State, settings: Settings) -> Iterator[tuple[str, boo
         0 < here.n_pending <= here.n_seen and fine
     )
     yield "labels can be taken back", bool(recorded)
+
+
+def _watching_laws(state: State) -> Iterator[tuple[str, bool]]:
+    here, watch, diary = state.here, state.watch, state.diary
+    counts = (here.watched, here.blocks, here.n_events, here.alarm_at, here.first_taught)
+    yield "what is watched is counted", all(count >= 0 for count in counts)
+    seen = (here.watched, here.alarm_at, here.last_taught)
+    yield "what is watched was seen", all(count <= here.n_seen for count in seen)
+    ordered = here.first_taught <= here.last_taught
+    yield "the first label came before the last", bool(ordered)
+    yield "signs are judged in time", 0 < here.judge_at_seen - here.n_seen <= BLOCK
+    now = np.array([here.n_seen, here.n_founded, here.n_outliers])
+    began = (watch.marks[0] >= 0) & (watch.marks[0] <= watch.marks[1]) & (watch.marks[1] <= now)
+    yield "blocks began in the past", bool(np.all(began))
+    spreads = (watch.frame[1], watch.noise, watch.chance)
+    scales = all(np.all(array >= 0) for array in spreads)
+    scales &= here.blocks < 2 or bool(np.all(watch.chance > 0))
+    yield "deviations are not negative", scales and here.unsteady >= 0
+    yield "suspicion is not negative", here.suspicion >= 0 and here.alarm >= 0
+    known = (diary.event_sign >= 0) & (diary.event_sign < len(SIGNS))
+    yield "events are of known signs", bool(np.all(known))
 
 
 def _residuals_hold(system: System, n: int) -> bool:

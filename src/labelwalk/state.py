@@ -9,10 +9,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwalk import cover, memory, relaxation
+from labelwalk import cover, diary, memory, relaxation
 from labelwalk.arrays import Floats, Record
+from labelwalk.diary import Diary
 from labelwalk.kernels.comparison import Comparison
 from labelwalk.kernels.cover import Vertices
+from labelwalk.kernels.drift import BLOCK, UNSTEADY, USUAL, Watch
 from labelwalk.kernels.links import relink
 from labelwalk.kernels.memory import Memory
 from labelwalk.kernels.progress import NEVER, NO_RECORD, NO_ROW, PROGRESS
@@ -29,7 +31,7 @@ class Before(NamedTuple):
     before_bias: Floats
 
 
-Arrays = TypeVar("Arrays", Vertices, System, Comparison, Quarantine, Before)
+Arrays = TypeVar("Arrays", Vertices, System, Comparison, Quarantine, Before, Watch, Diary)
 
 # Recomputed from the rest when a state is read back, or of no meaning between calls.
 DERIVED = {
@@ -51,6 +53,8 @@ class State:
     memory: Memory
     before: Before
     before_progress: Record
+    watch: Watch
+    diary: Diary
     progress: Record
 
     @property
@@ -82,8 +86,9 @@ class State:
     def nbytes(self) -> int:
         """Memory taken by all arrays."""
         learned = (*self.vertices, *self.system, *self.quarantine, *self.memory, *self.before)
-        room = (*self.beside, *self.reading, self.progress, self.before_progress)
-        return sum(int(array.nbytes) for array in (*learned, *room))
+        watching = (*self.watch, *self.diary, self.progress, self.before_progress)
+        room = (*self.beside, *self.reading)
+        return sum(int(array.nbytes) for array in (*learned, *watching, *room))
 
 
 def empty(
@@ -107,6 +112,8 @@ def empty(
     here.forget_at_seen = NEVER
     here.vertex, here.id = -1, NO_ROW
     here.n_pending = NO_RECORD
+    here.judge_at_seen = BLOCK
+    here.usual, here.unsteady = USUAL, UNSTEADY
     beside = Comparison(
         distances=np.zeros(capacity),
         apart_row=np.zeros(capacity),
@@ -136,7 +143,22 @@ def empty(
         memory.empty(remember, n_features),
         before,
         np.zeros(1, dtype=PROGRESS),
+        watching(n_features),
+        diary.blank(),
         progress,
+    )
+
+
+def watching(n_features: int) -> Watch:
+    """Return a watch for drift that has seen nothing."""
+    return Watch(
+        frame=np.zeros((2, n_features)),
+        sums=np.zeros((3, n_features)),
+        level=np.zeros((2, n_features)),
+        noise=np.zeros((2, n_features)),
+        chance=np.zeros((2, n_features)),
+        latest=np.zeros((2, n_features)),
+        marks=np.zeros((2, 3), dtype=np.int64),
     )
 
 
@@ -162,6 +184,8 @@ def resized(state: State, capacity: int, n_classes: int) -> State:
         state.memory,
         _filled(new.before, state.before),
         state.before_progress,
+        _filled(new.watch, state.watch),
+        _filled(new.diary, state.diary),
         state.progress,
     )
 
@@ -191,7 +215,7 @@ def to_arrays(state: State) -> dict[str, NDArray[Any]]:
 
 def _parts(state: State) -> tuple[NamedTuple, ...]:
     learned = (state.vertices, state.system, state.beside, state.quarantine)
-    return (*learned, state.memory, state.before)
+    return (*learned, state.memory, state.before, state.watch, state.diary)
 
 
 def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:

@@ -72,6 +72,9 @@ def united(ours: State, theirs: State, similarity: Similarity) -> State:
     for name in (*counts, "load"):
         here[name] += there[name]
     here.radius = max(here.radius, there.radius)
+    here.last_taught = max(here.last_taught, there.last_taught)
+    taught = [first for first in (here.first_taught, there.first_taught) if first > 0]
+    here.first_taught = min(taught, default=0)
     return both
 
 

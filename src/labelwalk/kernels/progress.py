@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 # How far the current row has come. A row that is taught is finished once it is LEARNED.
-WAITING, ARRIVED, COMPARED, LEARNED, SOLVED = range(5)
+WAITING, ARRIVED, COMPARED, LEARNED, SOLVED, ENDED = range(6)
 
 NEVER = 2**62  # a count that no stream reaches
 NO_ROW = -1
@@ -40,6 +40,17 @@ FIELDS = [
     ("forget_at_seen", np.int64),  # what is old fades or leaves at this count
     ("n_forgotten", np.int64),  # the first so many examples have left the window
     ("leap", np.float64),  # proven bound on what that changed last time
+    ("first_taught", np.int64),  # count at the first label, and at the last; 0: none
+    ("last_taught", np.int64),
+    ("judge_at_seen", np.int64),  # the signs of health are judged again at this count
+    ("n_events", np.int64),  # how often one has crossed its limit
+    ("watched", np.int64),  # unlabelled examples in this block
+    ("blocks", np.int64),  # blocks since the watch for drift began, or began again
+    ("usual", np.float64),  # how far a block departs from those before,
+    ("unsteady", np.float64),  # and the variance of that
+    ("suspicion", np.float64),  # summed departures beyond the usual
+    ("alarm", np.float64),  # what they came to at an alarm that still holds; 0: none does
+    ("alarm_at", np.int64),  # when the last one was; 0: there was none
     ("stage", np.int64),
     ("id", np.int64),  # the number of the current row; NO_ROW in between
     ("again", np.int64),  # is it an earlier one, which is taught late?

@@ -11,12 +11,14 @@ from labelwalk.arrays import Floats, Ints, Record
 from labelwalk.kernels.comparison import Comparison, compare_with, is_outlier
 from labelwalk.kernels.compiled import compiled
 from labelwalk.kernels.cover import UNLABELLED, Vertices
+from labelwalk.kernels.drift import Watch, watch_row
 from labelwalk.kernels.extension import compare_row, extended, nearest_label, reaches
 from labelwalk.kernels.learning import enter, learn
 from labelwalk.kernels.memory import OUT, Memory, remember
 from labelwalk.kernels.progress import (
     ARRIVED,
     COMPARED,
+    ENDED,
     LEARNED,
     NEVER,
     NO_ROW,
@@ -30,7 +32,8 @@ from labelwalk.kernels.system import UNIT_ROUNDOFF, System
 from labelwalk.kernels.verdict import Answers, write_answer
 
 # What the caller has to do before the loop can go on.
-DONE, GROW, MEASURE, COMPARE, TRIM, COARSEN, REBALANCE, BALANCE, CHOOSE, FORGET, SOLVE = range(11)
+DONE, GROW, MEASURE, COMPARE, TRIM, COARSEN, REBALANCE, BALANCE, CHOOSE = range(9)
+FORGET, SOLVE, JUDGE = range(9, 12)
 
 MEAN_STEP = 1.05  # the mean weight follows in steps of five percent
 
@@ -43,6 +46,14 @@ def add_to_moments(moments: Floats, n_seen: int, x: Floats) -> None:
         gap = x[p] - means[p]
         means[p] += gap / n_seen
         squares[p] += gap * (x[p] - means[p])
+
+
+@compiled
+def note_taught(here: Record) -> None:
+    """Remember when labels came."""
+    if here.first_taught == 0:
+        here.first_taught = here.n_seen
+    here.last_taught = here.n_seen
 
 
 @compiled
@@ -112,6 +123,7 @@ def feed(
     reading: Reading,
     quarantine: Quarantine,
     memory: Memory,
+    watch: Watch,
     rows: Floats,
     labels: Ints,
     start: int,
@@ -139,30 +151,36 @@ def feed(
             compare_row(vertices, here, x, beside)
             here.stage = COMPARED
         if here.stage == COMPARED and asked:
+            watch_row(watch, here, x)
             if is_outlier(vertices.bandwidth, here, rules, beside):
                 answers.outlier[row] = True
                 if rules.support == 0 or not hold(quarantine, here, rules, x):
                     here.n_outliers += 1
-                    remember(memory, here, x, label, OUT)
-                    here.stage, here.id = WAITING, NO_ROW
-                    continue
-                enter(vertices, system, here, rules, beside, x, UNLABELLED)
-                here.stage = LEARNED
+                    here.vertex, here.stage = OUT, ENDED
+                else:
+                    enter(vertices, system, here, rules, beside, x, UNLABELLED)
+                    here.stage = LEARNED
         if rules.read_first and asked and here.stage in (COMPARED, SOLVED):
             compare_with(vertices.bandwidth, here, rules, beside)
             if not answer(vertices, system, here, rules, beside, reading, answers, row):
                 return row, SOLVE
             here.stage = COMPARED
         if here.stage == COMPARED:
+            if not asked:
+                note_taught(here)
             learn(vertices, system, here, rules, beside, x, label)
             here.stage = LEARNED
         if here.stage == LEARNED:
             event = chores(vertices, here, rules, label)
             if event != DONE:
                 return row, event
-        if asked and not rules.read_first and not answers.outlier[row]:
+        late = asked and not rules.read_first and here.stage != ENDED
+        if late and not answers.outlier[row]:
             if not answer(vertices, system, here, rules, beside, reading, answers, row):
                 return row, SOLVE
+        here.stage = ENDED
+        if here.n_seen >= here.judge_at_seen:
+            return row, JUDGE
         remember(memory, here, x, label, here.vertex)
         here.stage, here.id = WAITING, NO_ROW
     return rows.shape[0], DONE
