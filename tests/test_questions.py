@@ -58,6 +58,17 @@ def test_an_answer_ends_the_question() -> None:
         assert learner.predict(question.example).label == name
 
 
+def test_no_example_is_asked_about_twice() -> None:
+    learner, _ = started(3)
+    asked: list[int] = []
+    for _ in range(12):
+        question = learner.ask(by="variance")[0]
+        if question.example_id is not None:
+            asked.append(question.example_id)
+            learner.teach_later(question.example_id, "a")
+    assert len(asked) == len(set(asked)) > 5
+
+
 def test_where_the_examples_are_forgotten_the_representative_is_shown() -> None:
     learner, _ = started(2, remember=0)
     for question in learner.ask(3):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from labelwalk import cover, memory, relaxation
-from labelwalk.arrays import Floats, Ints
+from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.kernels.cover import UNKNOWN, UNLABELLED, let_go
 from labelwalk.kernels.memory import GONE
 from labelwalk.kernels.progress import NO_RECORD, SPOILED, Rules
@@ -60,33 +60,38 @@ def _weigh_up(now: State) -> None:
 
 def taught_vertex(now: State, number: int) -> int:
     """Return the labelled vertex that stands for an example that was taught, or -1."""
-    here, vertices = now.here, now.vertices
-    labelled = vertices.label[: now.n] != UNLABELLED
-    own = np.flatnonzero(labelled & (vertices.founder[: now.n] == number))
+    own = np.flatnonzero(_labelled(now) & (now.vertices.founder[: now.n] == number))
     if len(own):
         return int(own[0])
-    if memory.is_remembered(now.memory, here, number):
-        place = memory.place_of(now.memory, here, number)
-        if now.memory.seen_label[place] != UNLABELLED:
-            return int(now.memory.seen_vertex[place])
-    return -1
+    places = _taught_places(now, number)
+    return int(now.memory.seen_vertex[places[0]]) if len(places) else -1
+
+
+def _labelled(now: State) -> Bools:
+    return np.asarray(now.vertices.label[: now.n] != UNLABELLED)
+
+
+def _taught_places(now: State, number: int) -> Ints:
+    """Return where an example is remembered with a label: at once, or later."""
+    kept = now.memory
+    places = memory.numbers(kept, now.here) % max(len(kept.seen_vertex), 1)
+    taught = (kept.seen_first[places] == number) & (kept.seen_label[places] != UNLABELLED)
+    return np.asarray(places[taught])
 
 
 def untell(now: State, rules: Rules, i: int, number: int) -> None:
     """Let an example leave labelled vertex i; what the vertex took in goes with the last label."""
-    vertices = now.vertices
-    remembered = memory.is_remembered(now.memory, now.here, number)
-    place = memory.place_of(now.memory, now.here, number) if remembered else 0
+    vertices, kept, places = now.vertices, now.memory, _taught_places(now, number)
+    x = kept.seen_rows[places[0]] if len(places) else vertices.points[:, i]
+    known = vertices.founder[: now.n]
+    known[_labelled(now) & (known == number)] = UNKNOWN
+    kept.seen_label[places] = UNLABELLED
     if vertices.taught[i] == 1:
         leave(now, np.array([i]))
     else:
-        x = now.memory.seen_rows[place] if remembered else vertices.points[:, i]
         vertices.taught[i] -= 1
         take_out(now, rules, i, np.array(x))
-    known = vertices.founder[: now.n]
-    known[known == number] = UNKNOWN
-    if remembered:
-        now.memory.seen_vertex[place], now.memory.seen_label[place] = GONE, UNLABELLED
+        kept.seen_vertex[places] = GONE
 
 
 def record(now: State) -> None:

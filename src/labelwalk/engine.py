@@ -25,7 +25,6 @@ from labelwalk.kernels.balance import balance
 from labelwalk.kernels.comparison import compare_with, draw, is_outlier
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.extension import compare_row, extend, extend_rows
-from labelwalk.kernels.memory import OUT
 from labelwalk.kernels.progress import COMPARED, NEVER, NO_ROW, SOLVED, WAITING
 from labelwalk.kernels.system import System, rebuild
 from labelwalk.kernels.verdict import Answers
@@ -121,24 +120,12 @@ class Engine:
         return answers
 
     def teach_later(self, number: int, code: int, shares: Floats) -> None:
-        """Move an example that is remembered to a labelled vertex of its own."""
-        now, here = self.now, self.now.here
-        place = memory.place_of(now.memory, here, number)
-        x = now.memory.seen_rows[place].copy()
-        if self.rules.own_distances:
-            self._compare(x)  # where a function of the user's may fail
-        with held_interrupts():
-            i = int(now.memory.seen_vertex[place])
-            if i >= 0:
-                departure.take_out(now, self.rules, i, x)
-            here.n_outliers -= i == OUT
-            here.n_gone -= i != OUT
-            here.id, here.again = number, 1
-            try:
-                self.feed(x[None], np.array([code]), shares)
-            finally:
-                self.now.here.again = 0
-        departure.drop_record(self.now)
+        """Teach an example that is remembered, as if it came again with its label."""
+        now = self.now
+        place = memory.place_of(now.memory, now.here, number)
+        departure.drop_record(now)
+        now.here.id = number
+        self.feed(now.memory.seen_rows[[place]], np.array([code]), shares)
 
     def taught(self, number: int) -> int:
         """Return the class an example was taught, or UNLABELLED."""
@@ -270,7 +257,7 @@ class Engine:
             self._compare(x)
         except BaseException as reason:  # in a function of the user's: the row has never come
             here.stage, here.id = WAITING, NO_ROW
-            here.n_seen -= not here.again
+            here.n_seen -= 1
             raise RowRefusedError(reason) from None
         here.stage = COMPARED
 

@@ -249,7 +249,7 @@ class OnlineLearner:
     def teach_later(self, example_id: int, label: Label) -> None:
         """Label an example that was seen earlier.
 
-        It leaves the vertex that stood for it, and becomes a labelled one, as if taught now.
+        It is taught as if it came again now, with its label, and answers to its old id.
 
         Parameters
         ----------
@@ -399,7 +399,8 @@ class OnlineLearner:
             How many questions; no two ask the same thing.
         by : "error", "uncertainty" or "variance"
             What a label is to lower: the expected number of mistakes at all vertices; doubt at the
-            vertex itself; or the variance of all vertices (V-optimality), which needs no labels.
+            vertex itself; or the variance of all vertices (V-optimality), which needs no labels and
+            is used as long as there are none.
 
         Returns
         -------
@@ -423,7 +424,8 @@ class OnlineLearner:
         if self.n_vertices == 0:
             return []
         engine, original = self._engine, self._scale.original
-        asked = questions(engine.now, engine.graph(), engine.settled()[0], self.classes, n, by)
+        rule, settled = by if self.classes else "variance", engine.settled()[0]
+        asked = questions(engine.now, engine.graph(), settled, self.classes, n, rule)
         return [replace(question, example=original(question.example)) for question in asked]
 
     def explain(self, x: ArrayLike) -> Explanation:

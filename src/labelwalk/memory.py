@@ -16,6 +16,7 @@ def empty(room: int, n_features: int) -> Memory:
         seen_rows=np.zeros((room, n_features)),
         seen_vertex=np.full(room, OUT, dtype=np.int32),
         seen_label=np.full(room, UNLABELLED, dtype=np.int32),
+        seen_first=np.zeros(room, dtype=np.int64),
     )
 
 

@@ -24,7 +24,7 @@ class Question:
     ----------
     example_id : int or None
         The id of the remembered example nearest to the vertex's representative, of those it stands
-        for, to be answered with `teach_later`; None where none is remembered any more.
+        for and that have no label yet, to be answered with `teach_later`; None where there is none.
     example : array
         That example, or else the representative, to be answered with `teach`.
     vertex : int
@@ -75,7 +75,8 @@ def _nearest_example(now: State, i: int) -> tuple[int | None, Floats]:
     centre = np.array((vertices.means if len(vertices.means) else vertices.points)[:, i])
     numbers = memory.numbers(kept, now.here)
     places = numbers % max(len(kept.seen_vertex), 1)
-    own = (kept.seen_vertex[places] == i) & (kept.seen_label[places] == UNLABELLED)
+    told = kept.seen_first[places[kept.seen_label[places] != UNLABELLED]]
+    own = (kept.seen_vertex[places] == i) & ~np.isin(numbers, told)
     numbers, rows = numbers[own], kept.seen_rows[places[own]]
     if not len(numbers):
         return None, centre

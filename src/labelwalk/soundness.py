@@ -71,7 +71,7 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     numbers += [here.usual, here.unsteady, here.suspicion, here.alarm]
     finite = all(np.all(np.isfinite(array)) for array in arrays) and np.all(np.isfinite(numbers))
     yield "all numbers are finite", bool(finite)
-    begun = here.stage != WAITING or here.id != NO_ROW or here.again != 0
+    begun = here.stage != WAITING or here.id != NO_ROW
     yield "no row is half learned", not begun and -1 <= here.vertex < max(state.n, 1)
     yield "vertices have features", state.n_features > 0 or state.n == 0
     rule = getattr(settings.similarity, "bandwidth", None)
@@ -147,6 +147,7 @@ def _laws_of_memory(state: State, settings: Settings) -> Iterator[tuple[str, boo
     known = (memory.seen_vertex >= GONE) & (memory.seen_vertex < max(state.n, 1))
     classes = (memory.seen_label >= UNLABELLED) & (memory.seen_label < state.n_classes)
     yield "what is remembered is known", bool(np.all(known & classes))
+    yield "examples came before they were taught", bool(np.all(memory.seen_first <= here.n_seen))
     yield "nothing is remembered from the future", 0 <= here.remembered_from <= here.n_seen
     yield "founders were seen", bool(np.all(state.vertices.founder < max(here.n_seen, 1)))
     floats = [before[name] for name in before.dtype.names if before.dtype[name].kind == "f"]

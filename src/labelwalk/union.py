@@ -15,8 +15,8 @@ def recoded(state: State, codes: SmallInts, n_classes: int) -> State:
     """Return a copy in which class i is called codes[i], of n_classes."""
     copy = resized(state, state.capacity, n_classes)
     copy.progress = state.progress.copy()
-    rows, vertex, seen_label = state.memory
-    copy.memory = Memory(rows.copy(), vertex.copy(), seen_label.copy())
+    rows, vertex, seen_label, first = state.memory
+    copy.memory = Memory(rows.copy(), vertex.copy(), seen_label.copy(), first.copy())
     for label in (copy.vertices.label[: state.n], copy.memory.seen_label):
         label[label >= 0] = codes[label[label >= 0]]
     for target, source in ((copy.system.f, state.system.f), (copy.system.r, state.system.r)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from labelwalk.arrays import Floats, Record, SmallInts
+from labelwalk.arrays import Floats, Ints, Record, SmallInts
 from labelwalk.kernels.compiled import compiled
 
 OUT, GONE = -1, -2  # in place of a vertex: kept out as an outlier, or no longer counted
@@ -16,6 +16,7 @@ class Memory(NamedTuple):
     seen_rows: Floats  # (room, features)
     seen_vertex: SmallInts  # which vertex stands for it, or OUT, or GONE
     seen_label: SmallInts  # its class if it was taught, else UNLABELLED
+    seen_first: Ints  # its number; where it was taught late, that under which it came first
 
 
 @compiled
@@ -24,8 +25,9 @@ def remember(memory: Memory, here: Record, x: Floats, label: int, vertex: int) -
     room = memory.seen_vertex.shape[0]
     if room == 0:
         return
-    place = here.id % room
+    place = (here.n_seen - 1) % room
     for p in range(x.shape[0]):
         memory.seen_rows[place, p] = x[p]
     memory.seen_vertex[place] = vertex
     memory.seen_label[place] = label
+    memory.seen_first[place] = here.id

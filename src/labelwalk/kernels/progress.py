@@ -52,8 +52,7 @@ FIELDS = [
     ("alarm", np.float64),  # what they came to at an alarm that still holds; 0: none does
     ("alarm_at", np.int64),  # when the last one was; 0: there was none
     ("stage", np.int64),
-    ("id", np.int64),  # the number of the current row; NO_ROW in between
-    ("again", np.int64),  # is it an earlier one, which is taught late?
+    ("id", np.int64),  # the number of the current row, or that of an earlier one taught late
     ("vertex", np.int64),  # where the current row went
 ]
 

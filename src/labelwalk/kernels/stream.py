@@ -137,11 +137,11 @@ def feed(
         if here.stage == WAITING:
             if here.n == vertices.examples.shape[0]:
                 return row, GROW
-            if not here.again:
+            if here.id == NO_ROW:
                 here.id = here.n_seen
-                here.n_seen += 1
-                if here.measure_at_seen != NEVER:
-                    add_to_moments(beside.moments, here.n_seen, x)
+            here.n_seen += 1
+            if here.measure_at_seen != NEVER:
+                add_to_moments(beside.moments, here.n_seen, x)
             here.stage = ARRIVED
             if here.n_seen >= here.measure_at_seen:
                 return row, MEASURE

@@ -1,0 +1,84 @@
+"""Labels that are asked for against labels at random: how many give the same accuracy.
+
+The learner first sees 2000 examples without a label. Then it is told labels of some of them, either
+of examples drawn at random or of those it asks about (four questions at a time), and it names 2000
+later examples. Means of five seeds; faces are shuffled. The learner is the default one.
+
+    python benchmarks/asking.py --data FOLDER [--write docs/results/asking.md]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _data import Loader, faces, optdigits
+from _report import Line, parse, report
+
+from labelwalk import OnlineLearner
+
+SEEN, NAMED, TOGETHER, SEEDS = 2000, 2000, 4, 5
+STREAMS: dict[str, tuple[Loader, int, int]] = {
+    "optdigits": (optdigits, 500, 80),
+    "faces": (faces, 300, 32),
+}
+
+
+def shuffled(load: Loader, folder: Path, seed: int) -> tuple[Any, Any]:
+    stream = load(folder, seed)
+    X, y = np.r_[stream.taught, stream.rows], np.r_[stream.labels, stream.truth]
+    order = np.random.default_rng(seed).permutation(len(y))
+    return X[order], y[order]
+
+
+def accuracies(X: Any, y: Any, k: int, budgets: list[int], rule: str, seed: int) -> list[float]:
+    learner = OnlineLearner(k, remember=2 * SEEN)
+    learner.observe(X[:SEEN])
+    at_random = iter(np.random.default_rng(seed).permutation(SEEN).tolist())
+    told, reached = 0, []
+    for budget in budgets:
+        while told < budget:
+            few = min(TOGETHER, budget - told)
+            for number in _chosen(learner, few, rule, at_random):
+                learner.teach_later(number, int(y[number]))
+                told += 1
+        named = learner.predict(X[SEEN : SEEN + NAMED]).label
+        reached.append(float(np.mean(named == y[SEEN : SEEN + NAMED])))
+    return reached
+
+
+def _chosen(learner: OnlineLearner, n: int, rule: str, at_random: Iterator[int]) -> list[int]:
+    if rule == "random":
+        return [next(at_random) for _ in range(n)]
+    return [question.example_id for question in learner.ask(n, by=rule)]  # type: ignore[misc, arg-type]
+
+
+def lines(folder: Path) -> Iterator[Line]:
+    for name, (load, k, many) in STREAMS.items():
+        data = [shuffled(load, folder, seed) for seed in range(SEEDS)]
+        budgets = [many // 4, many // 2, many]
+        figures = {
+            rule: np.mean(
+                [accuracies(X, y, k, budgets, rule, s) for s, (X, y) in enumerate(data)], axis=0
+            )
+            for rule in ("random", "error", "uncertainty", "variance")
+        }
+        random = figures.pop("random")
+        told = ", ".join(f"{b}: {a:.3f}" for b, a in zip(budgets, random, strict=True))
+        yield Line(f"{name}, at random", told, "", True)
+        for rule, asked in figures.items():
+            told = ", ".join(f"{b}: {a:.3f}" for b, a in zip(budgets, asked, strict=True))
+            goal = f"{many // 2} labels: ≥ {random[-1]:.3f}" if rule == "error" else ""
+            yield Line(f"{name}, asked by {rule}", told, goal, not goal or asked[1] >= random[-1])
+
+
+def main() -> int:
+    arguments = parse(__doc__ or "", data=True)
+    return report("Asking", __doc__ or "", lines(arguments.data), arguments.write)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
