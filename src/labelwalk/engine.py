@@ -73,11 +73,11 @@ class Engine:
         return cls(settings, now)
 
     def learn(self, rows: Floats, codes: Ints, shares: Floats) -> Answers:
-        """Learn rows in order, all with their classes or all without (UNLABELLED).
+        """Learn rows in order, all with their classes or all without (UNLABELLED, BARRED).
 
         Labels are learned such that they can be taken back.
         """
-        if codes[0] == UNLABELLED:
+        if codes[0] < 0:
             departure.drop_record(self.now)
             return self.feed(rows, codes, shares)
         departure.record(self.now)

@@ -30,6 +30,7 @@ from labelwalk.scaling import Scale, check_same_scale
 from labelwalk.settings import Settings
 from labelwalk.similarity import Gaussian, SelfTuning, Similarity
 from labelwalk.soundness import check_scale, check_sound
+from labelwalk.sources import Sources, as_sources
 from labelwalk.table import VertexTable, vertex_table
 
 
@@ -85,6 +86,10 @@ class OnlineLearner:
     quarantine : int or None
         Outliers are kept out until so many have come close together: that one founds a vertex.
         None: all are kept out, as in the paper, and also where distances are your own.
+    source_share : float or None
+        The most that one source may have of what is learned, over about the last thousand examples,
+        where `observe` is told where examples come from; what exceeds it is answered and not
+        learned. None: sources are not told apart.
     remember : int
         How many of the last examples are kept as they came, so that they can be taught later, asked
         about, or taken back by their ids.
@@ -137,6 +142,7 @@ class OnlineLearner:
         readout: Literal["example", "vertex"] = "example",
         unreached: Literal["nearest", "abstain"] = "nearest",
         quarantine: int | None = 5,
+        source_share: float | None = None,
         remember: int = 1000,
         half_life: float | None = None,
         window: int | None = None,
@@ -160,6 +166,7 @@ class OnlineLearner:
             readout=readout,
             unreached=unreached,
             quarantine=quarantine,
+            source_share=source_share,
             remember=remember,
             half_life=half_life,
             window=window,
@@ -171,6 +178,7 @@ class OnlineLearner:
         self._classes: dict[Label, int] = {}
         self._engine = Engine(self.settings, state.empty(0, 0, 0))
         self._scale = Scale(frozen=scale == "none")
+        self._sources = Sources()
 
     @classmethod
     def paper(
@@ -332,12 +340,16 @@ class OnlineLearner:
             names = [name for name in self.classes if name != label]
             self._classes = {name: code for code, name in enumerate(names)}
 
-    def observe(self, X: ArrayLike, *, ids: bool = False) -> Any:
+    def observe(
+        self, X: ArrayLike, *, source: Label | Iterable[Label] | None = None, ids: bool = False
+    ) -> Any:
         """Learn unlabelled examples in order, and answer each as of its own step.
 
         Parameters
         ----------
         X : array of shape (n, d) or (d,)
+        source : a name, or n of them, optional
+            Where the examples come from, strings or integers; see `source_share`.
         ids : bool
             Whether to return the ids of the examples too, for `teach_later`.
 
@@ -347,9 +359,23 @@ class OnlineLearner:
         ids : array of n integers, or one where X is a single row; only if asked for
         """
         rows, single = as_rows(X, self.n_features)
-        first = self.n_seen
-        codes = np.full(len(rows), UNLABELLED, dtype=np.int64)
-        verdicts = self._verdicts(joined(self._feed(rows, codes)), single)
+        first, share = self.n_seen, self.settings.source_share
+        if source is None:
+            codes = np.full(len(rows), UNLABELLED, dtype=np.int64)
+            answers = self._feed(rows, codes)
+        elif share is None:
+            raise ValueError(
+                f"source={shown(source)} is given, but this learner was made with "
+                "source_share=None. Make it with a share, as in source_share=0.5."
+            )
+        else:
+            names = as_sources(source, len(rows))
+            try:
+                answers = self._feed(rows, self._sources.codes(names, share))
+            finally:
+                for name in names[: self.n_seen - first]:
+                    self._sources.admit(name, share)
+        verdicts = self._verdicts(joined(answers), single)
         return (verdicts, self._ids(first, single)) if ids else verdicts
 
     def predict(self, X: ArrayLike) -> Any:
@@ -665,8 +691,8 @@ class OnlineLearner:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        _, arrays = self._contents()
-        return {"settings": self.settings, "classes": self.classes, "arrays": arrays}
+        header, arrays = self._contents()
+        return header | {"settings": self.settings, "arrays": arrays}
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:
         # copied: arrays that joblib maps from a file cannot be written to
@@ -675,9 +701,14 @@ class OnlineLearner:
         now = state.from_arrays(pickled["arrays"], len(self._classes))
         self._engine = Engine(self.settings, now)
         self._scale = Scale.from_arrays(pickled["arrays"])
+        self._sources = Sources(dict(pickled["sources"]))
 
     def _contents(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        header = {"settings": self.settings.describe(), "classes": list(self.classes)}
+        header = {
+            "settings": self.settings.describe(),
+            "classes": list(self.classes),
+            "sources": [list(pair) for pair in self._sources.counts.items()],
+        }
         return header, state.to_arrays(self._engine.now) | self._scale.to_arrays()
 
 
@@ -711,6 +742,7 @@ def load(path: str | os.PathLike[str], *, similarity: Similarity | None = None) 
         check_sound(now, settings)
         scale = Scale.from_arrays(arrays)
         check_scale(scale, now, settings)
+        sources = Sources.from_pairs(header["sources"])
     except (KeyError, TypeError, ValueError) as error:
         raise modelfile.ModelFileError(
             f"{path} holds no learner that can be used: {error}"
@@ -719,4 +751,5 @@ def load(path: str | os.PathLike[str], *, similarity: Similarity | None = None) 
     learner._classes = {name: code for code, name in enumerate(classes)}
     learner._engine = Engine(settings, now)
     learner._scale = scale
+    learner._sources = sources
     return learner

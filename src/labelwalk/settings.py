@@ -37,6 +37,7 @@ class Settings:
     readout: Literal["example", "vertex"]
     unreached: Literal["nearest", "abstain"]
     quarantine: int | None
+    source_share: float | None
     remember: int
     half_life: float | None
     window: int | None
@@ -70,6 +71,13 @@ class Settings:
         if self.quarantine is not None:
             check_whole("quarantine", self.quarantine, "5, or None to drop outliers")
         check_whole("remember", self.remember, "1000, or 0", least=0, most=MOST_REMEMBERED)
+        if self.source_share is not None:
+            check_number("source_share", self.source_share, 0, 1, "0.5, or None", above=True)
+            if self.readout == "vertex":
+                raise ValueError(
+                    f"source_share={self.source_share} needs readout='example': what is not "
+                    "learned has no vertex to be read at."
+                )
         self._check_forgetting()
         if not isinstance(self.calibrate, bool):
             raise ValueError(f"calibrate={shown(self.calibrate)} is not True or False. Try True.")

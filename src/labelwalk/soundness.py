@@ -14,6 +14,7 @@ from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.drift import BLOCK
 from labelwalk.kernels.memory import GONE
 from labelwalk.kernels.progress import NEVER, NO_RECORD, NO_ROW, SPOILED, WAITING
+from labelwalk.kernels.stream import BARRED
 from labelwalk.kernels.system import STEPS, System, rebuild, rounding
 from labelwalk.rows import LARGEST
 from labelwalk.scaling import WARM_UP, Scale
@@ -57,7 +58,7 @@ def _laws_of_scale(scale: Scale, state: State, settings: Settings) -> Iterator[t
     fitting = scale.labels.shape == (n,) and (n == 0 or scale.rows.shape == (n, d))
     yield "kept examples have features and labels", fitting
     yield "kept examples can be compared", bool(np.all(np.abs(scale.rows) <= LARGEST))
-    classes = (scale.labels >= UNLABELLED) & (scale.labels < state.n_classes)
+    classes = (scale.labels >= BARRED) & (scale.labels < state.n_classes)
     yield "kept labels are known classes", bool(np.all(classes))
 
 
@@ -72,7 +73,7 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     finite = all(np.all(np.isfinite(array)) for array in arrays) and np.all(np.isfinite(numbers))
     yield "all numbers are finite", bool(finite)
     begun = here.stage != WAITING or here.id != NO_ROW
-    yield "no row is half learned", not begun and -1 <= here.vertex < max(state.n, 1)
+    yield "no row is half learned", not begun and GONE <= here.vertex < max(state.n, 1)
     yield "vertices have features", state.n_features > 0 or state.n == 0
     rule = getattr(settings.similarity, "bandwidth", None)
     rule = "cover" if isinstance(settings.similarity, SelfTuning) else rule

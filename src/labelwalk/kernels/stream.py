@@ -14,7 +14,7 @@ from labelwalk.kernels.cover import UNLABELLED, Vertices
 from labelwalk.kernels.drift import Watch, watch_row
 from labelwalk.kernels.extension import compare_row, extended, nearest_label, reaches
 from labelwalk.kernels.learning import enter, learn
-from labelwalk.kernels.memory import OUT, Memory, remember
+from labelwalk.kernels.memory import GONE, OUT, Memory, remember
 from labelwalk.kernels.progress import (
     ARRIVED,
     COMPARED,
@@ -35,6 +35,7 @@ from labelwalk.kernels.verdict import Answers, write_answer
 DONE, GROW, MEASURE, COMPARE, TRIM, COARSEN, REBALANCE, BALANCE, CHOOSE = range(9)
 FORGET, SOLVE, JUDGE = range(9, 12)
 
+BARRED = -2  # in place of a label: answer the row, and do not learn it
 MEAN_STEP = 1.05  # the mean weight follows in steps of five percent
 
 
@@ -133,7 +134,7 @@ def feed(
     here = progress[0]
     for row in range(start, rows.shape[0]):
         x, label = rows[row], labels[row]
-        asked = label == UNLABELLED
+        asked = label < 0
         if here.stage == WAITING:
             if here.n == vertices.examples.shape[0]:
                 return row, GROW
@@ -154,7 +155,7 @@ def feed(
             watch_row(watch, here, x)
             if is_outlier(vertices.bandwidth, here, rules, beside):
                 answers.outlier[row] = True
-                if rules.support == 0 or not hold(quarantine, here, rules, x):
+                if rules.support == 0 or label == BARRED or not hold(quarantine, here, rules, x):
                     here.n_outliers += 1
                     here.vertex, here.stage = OUT, ENDED
                 else:
@@ -165,6 +166,9 @@ def feed(
             if not answer(vertices, system, here, rules, beside, reading, answers, row):
                 return row, SOLVE
             here.stage = COMPARED
+        if here.stage == COMPARED and label == BARRED:
+            here.n_gone += 1
+            here.vertex, here.stage = GONE, ENDED
         if here.stage == COMPARED:
             if not asked:
                 note_taught(here)
@@ -181,6 +185,6 @@ def feed(
         here.stage = ENDED
         if here.n_seen >= here.judge_at_seen:
             return row, JUDGE
-        remember(memory, here, x, label, here.vertex)
+        remember(memory, here, x, max(label, UNLABELLED), here.vertex)
         here.stage, here.id = WAITING, NO_ROW
     return rows.shape[0], DONE

@@ -1,0 +1,91 @@
+"""No source may have more than its share of what is learned, so that none drowns the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from labelwalk.arrays import Ints, Label
+from labelwalk.kernels.cover import UNLABELLED
+from labelwalk.kernels.stream import BARRED
+from labelwalk.parameters import is_number
+from labelwalk.rows import as_labels
+
+MEMORY = 1000  # examples over which shares are counted, the older the less
+FIRST = 20  # examples of a source that are learned whatever its share
+SILENT = 0.5  # of an example: a source with less is forgotten, and has no share to keep
+MOST = 10_000  # sources, of which the quietest is forgotten
+
+
+class Sources:
+    """How much of the recent stream was learned from each source.
+
+    Examples
+    --------
+    >>> sources = Sources()
+    >>> learned = [sources.admit(name, share=0.5) for name in ["a"] * 90 + ["b"] * 10]
+    >>> sum(learned[:90]), sum(learned[90:])
+    (90, 10)
+    >>> any(sources.admit("a", share=0.5) for _ in range(100))
+    False
+    """
+
+    def __init__(self, counts: dict[Label, float] | None = None) -> None:
+        self.counts = dict(counts or {})
+
+    @classmethod
+    def from_pairs(cls, pairs: list[list[Any]]) -> Sources:
+        """Return what a file says of the sources.
+
+        Raises
+        ------
+        ValueError
+            A name is none, or a count is not a positive number.
+        """
+        names = as_labels([name for name, _ in pairs], len(pairs))
+        counts = [count for _, count in pairs]
+        if not all(is_number(count) and 0.0 < count <= MEMORY + 1 for count in counts):
+            raise ValueError("it counts sources by what are no numbers")
+        return cls(dict(zip(names, counts, strict=True)))
+
+    def admit(self, source: Label, share: float) -> bool:
+        """Count an example of a source; return whether it is to be learned.
+
+        Where there are so few sources that all would exceed their share, each may have as much as
+        any other; so one source alone has no share to keep.
+        """
+        for name, count in list(self.counts.items()):
+            self.counts[name] = count * (1.0 - 1.0 / MEMORY)
+            if self.counts[name] < SILENT:
+                del self.counts[name]
+        own, total = self.counts.get(source, 0.0), sum(self.counts.values())
+        fair = max(share, 1.0 / max(1, len(self.counts)))
+        if own >= FIRST and own > fair * total + 1.0:
+            return False
+        self.counts[source] = own + 1.0
+        if len(self.counts) > MOST:
+            del self.counts[min(self.counts, key=lambda name: self.counts[name])]
+        return True
+
+    def codes(self, names: list[Label], share: float) -> Ints:
+        """Return for each example UNLABELLED, or BARRED where it is answered and not learned."""
+        trial = Sources(self.counts)
+        admitted = [trial.admit(name, share) for name in names]
+        return np.where(admitted, UNLABELLED, BARRED).astype(np.int64)
+
+
+def as_sources(source: Label | Iterable[Label], n: int) -> list[Label]:
+    """Return the source of each of n examples, from as many names or from one.
+
+    Raises
+    ------
+    ValueError
+        There are not n of them, or one is neither a string nor an integer.
+    """
+    one = isinstance(source, str | int | np.integer)
+    try:
+        return as_labels([source] * n if one else source, n)  # type: ignore[list-item]
+    except ValueError as error:
+        raise ValueError(str(error).replace("labels", "source")) from None
