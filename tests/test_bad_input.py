@@ -561,7 +561,7 @@ FORGED_ARRAYS: dict[str, Forgery] = {
     "a stage that does not exist": set_to("here.stage", 99),
     "a row half learned": set_to("here.stage", 3),
     "the current row at no vertex": set_to("here.vertex", 10**6),
-    "the current row below all vertices": set_to("here.vertex", -2),
+    "the current row below all vertices": set_to("here.vertex", -3),
     "a vertex that stands for nothing": set_to("examples", 0),
     "a vertex that stands for less than nothing": set_to("examples", -5),
     "a weight of zero": set_to("v", 0.0),

@@ -12,6 +12,8 @@ from labelwalk.explanation import ends, strongest_path
 from labelwalk.graphs import Graph
 from labelwalk.state import State
 
+SHOWN = 0.0005  # what is less likely is not printed
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waypoint:
@@ -61,7 +63,8 @@ class Explanation:
     path: list[Waypoint]
 
     def __str__(self) -> str:
-        lines = [f"{end.probability:7.1%}  {end.label}: {_known_as(end)}" for end in self.met]
+        likely = [end for end in self.met if end.probability >= SHOWN]
+        lines = [f"{end.probability:7.1%}  {end.label}: {_known_as(end)}" for end in likely]
         lines.append(f"{self.sink:7.1%}  no label")
         if self.path:
             way = " -> ".join(_known_as(point) for point in self.path)
