@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Protocol
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from labelwalk import Gaussian, OnlineLearner
@@ -21,6 +22,9 @@ growths = st.sampled_from([1.1, 1.5, 2.0, 4.0])
 coarsenings: st.SearchStrategy[Coarsening] = st.sampled_from(["just-enough", "doubling"])
 policies: st.SearchStrategy[Labelled] = st.sampled_from(["pure", "absorb"])
 
+
+# For laws whose streams take long to learn: a quarter of the examples of the profile.
+costly = settings(max_examples=max(5, settings().max_examples // 4))
 
 PAPER = OnlineLearner.paper().settings.parameters()
 NOT_IN_PLAIN = ("weight_cap", "representative", "readout", "unreached", "quarantine", "calibrate")

@@ -16,6 +16,7 @@ from labelwalk import Gaussian, OnlineLearner, Pairwise, SelfTuning, forgetting,
 from labelwalk.arrays import Floats
 from labelwalk.kernels.memory import OUT
 from tests.naive.harmonic import quantized_row_form
+from tests.streams import costly
 
 seeds = st.integers(0, 2**32 - 1)
 forgetful = st.sampled_from([{"window": 1}, {"window": 20}, {"window": 90}, {"half_life": 16}])
@@ -45,6 +46,7 @@ def cover(learner: OnlineLearner) -> list[list[Any]]:
 
 
 class TestWindow:
+    @costly
     @given(seeds, st.sampled_from([3, 15, None]), st.integers(1, 150), st.integers(1, 60))
     def test_vertices_stand_for_examples_of_the_window_alone(
         self, seed: int, k: int | None, window: int, extra: int
@@ -73,6 +75,7 @@ class TestWindow:
             assert np.linalg.norm(rows - table.points[i], axis=1).max() <= table.reach[i] + 1e-12
         assert_all_are_counted(learner)
 
+    @costly
     @given(seeds)
     def test_a_window_that_holds_everything_changes_nothing(self, seed: int) -> None:
         assert cover(started(seed, window=500)) == cover(started(seed))
@@ -107,6 +110,7 @@ class TestWindow:
 
 
 class TestHalfLife:
+    @costly
     @given(seeds, st.sampled_from([8, 40, 100.5, 1000]))
     def test_an_example_weighs_half_after_its_half_life(self, seed: int, half_life: float) -> None:
         learner = started(seed, half_life=half_life)
@@ -127,6 +131,7 @@ class TestHalfLife:
     def test_without_end_nothing_fades(self) -> None:
         assert cover(started(0, half_life=1e9)) == cover(started(0))
 
+    @costly
     @given(seeds, st.sampled_from([0.0, 1e-4, 1e-2]))
     def test_no_answer_jumps_further_than_is_reported(self, seed: int, sink: float) -> None:
         learner = started(seed, 40, half_life=100, sink=max(sink, 1e-6))
@@ -178,6 +183,7 @@ def assert_symmetric(learner: OnlineLearner) -> None:
         assert not np.diagonal(square).any()
 
 
+@costly
 @given(seeds, forgetful, st.sampled_from([4, 15]), st.lists(st.integers(1, 199), max_size=4))
 def test_any_chunks_and_any_saving_give_the_same_learner(
     seed: int, settings: dict[str, Any], k: int, cuts: list[int]
@@ -194,6 +200,7 @@ def test_any_chunks_and_any_saving_give_the_same_learner(
     assert_symmetric(whole)
 
 
+@costly
 @given(seeds, forgetful)
 def test_answers_keep_their_bounds(seed: int, settings: dict[str, Any]) -> None:
     learner = started(seed, 15, **settings)
@@ -203,6 +210,7 @@ def test_answers_keep_their_bounds(seed: int, settings: dict[str, Any]) -> None:
     assert learner.observe(clouds(seed + 5)).bound.max() <= learner.settings.tolerance
 
 
+@costly
 @given(seeds, forgetful)
 def test_with_a_distance_of_ones_own(seed: int, settings: dict[str, Any]) -> None:
     def taxi(x: Floats, rows: Floats) -> Floats:

@@ -119,7 +119,7 @@ class TestSigns:
         learner.teach([[0.0], [0.0], [0.0], [1.0], [1.0]], ["a", "b", "c", "a", "a"])
         sign = learner.health()["conflicts"]
         assert (sign.value, sign.ok) == (3.0, False)
-        assert "3 pairs" in sign.meaning
+        assert "(3 times)" in sign.meaning
 
     def test_labels_that_swallow_the_stream_are_named(self) -> None:
         rows, names = blobs(0, 300)

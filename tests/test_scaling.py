@@ -29,6 +29,7 @@ from labelwalk import (
 from labelwalk.arrays import Floats, Ints
 from labelwalk.scaling import FARTHEST, WARM_UP, Scale, measured
 from tests.naive import scaling as naive
+from tests.streams import costly
 
 NAMES = ("a", 7, "c")
 Row = tuple[Floats, str | int | None]
@@ -179,6 +180,7 @@ class TestMeasuring:
 
 
 class TestWarmUp:
+    @costly
     @given(learners, streams, st.data())
     def test_any_cuts_give_the_same_bytes(
         self, make: Callable[[], OnlineLearner], stream: list[Row], data: st.DataObject
@@ -197,6 +199,7 @@ class TestWarmUp:
         assert fed(one, stream) == fed(other, stream, set(range(300)))
         assert one.digest() == other.digest()
 
+    @costly
     @given(learners, streams, st.data())
     def test_a_learner_loaded_at_any_cut_goes_on_identically(
         self, make: Callable[[], OnlineLearner], stream: list[Row], data: st.DataObject
@@ -305,6 +308,7 @@ class TestWarmUp:
 
 
 class TestFailingFunctions:
+    @costly
     @given(st.integers(0, 2**32 - 1), st.integers(1, 3000), st.booleans())
     def test_rows_before_stay_learned_and_nothing_else(
         self, seed: int, doomed: int, taught: bool
@@ -363,6 +367,7 @@ def accuracy(rows: Floats, truth: Ints, **parameters: Any) -> float:
 
 
 class TestUse:
+    @costly
     @given(st.integers(0, 2**32 - 1), st.integers(-30, 30), st.integers(-8, 8))
     def test_powers_of_two_and_shifts_of_a_feature_change_no_label(
         self, seed: int, power: int, shift: int
@@ -544,7 +549,7 @@ FORGERIES: dict[str, Forgery] = {
     "a row that is no number": last("scale.rows", math.nan),
     "a row beyond 1e150": last("scale.rows", 1e200),
     "a label beyond the classes": last("scale.labels", 3),
-    "a label below none": last("scale.labels", -2),
+    "a label below none": last("scale.labels", -3),
     "frozen with rows": last("scale.frozen", True),
     "features that are not scaled": lambda header, saved: header["settings"].update(scale="none"),
     "a row too few": lambda header, saved: saved.update({"scale.rows": saved["scale.rows"][:-1]}),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelwalk.arrays import Floats, Ints
+from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.factorisation import factorise_graph
 from labelwalk.graphs import Graph
 from labelwalk.one_thread import one_blas_thread
@@ -109,7 +109,9 @@ def variance_reduction(graph: Graph, counts: Floats) -> Floats:
     return _spread(_variance_saved(_visits(graph), graph.v[free], counts[free]), graph)
 
 
-def choose(graph: Graph, f: Floats, counts: Floats, n: int, by: str) -> Ints:
+def choose(
+    graph: Graph, f: Floats, counts: Floats, n: int, by: str, among: Bools | None = None
+) -> Ints:
     """Choose vertices to ask about together, so that no two ask the same thing.
 
     The best vertex is taken, then the best of the others once that one counts as labelled, and so
@@ -127,11 +129,13 @@ def choose(graph: Graph, f: Floats, counts: Floats, n: int, by: str) -> Ints:
     by : {"uncertainty", "error", "variance"}
         `uncertainty`, each times the part of its variance the vertices taken before leave open;
         `expected_error_reduction`; or `variance_reduction`.
+    among : (n_vertices,) array of bool, optional
+        Which vertices can be asked about; all if not given.
 
     Returns
     -------
     vertices : (m,) array of int
-        Unlabelled vertices, best first; all of them where there are fewer than n. Of equally good
+        Unlabelled vertices, best first; all there are where these are fewer than n. Of equally good
         ones the heavier comes first, then the older.
 
     Raises
@@ -155,8 +159,10 @@ def choose(graph: Graph, f: Floats, counts: Floats, n: int, by: str) -> Ints:
     labelled, chosen = graph.labelled.copy(), []
     free, N = np.flatnonzero(~labelled), _visits(graph)
     whole = solved = np.diagonal(N)  # before any answer, and when N was last solved for
-    for _ in range(min(n, len(free))):
-        i = _best(_scores(by, N, whole, graph.v[free], f[free], counts[free]), graph.v[free])
+    asked = np.ones(len(labelled), dtype=np.bool_) if among is None else among
+    for _ in range(min(n, int(asked[free].sum()))):
+        scores = _scores(by, N, whole, graph.v[free], f[free], counts[free])
+        i = _best(np.where(asked[free], scores, -1.0), graph.v[free])
         chosen.append(free[i])
         labelled[free[i]] = True
         N = _answered(N, i)
@@ -211,7 +217,7 @@ def _answered(N: Floats, i: int) -> Floats:
 
 
 def _best(scores: Floats, v: Floats) -> int:
-    tied = np.flatnonzero(scores >= scores.max() * (1.0 - TIE))
+    tied = np.flatnonzero(scores >= scores.max() - TIE * abs(scores.max()))
     return int(tied[np.argmax(v[tied])])
 
 

@@ -37,5 +37,5 @@ def warn_of(now: State, classes: Sequence[Label]) -> None:
         f"{classes[label[older]]!r}. Both count. Take the wrong one back, as in "
         f"retract(example_id={founder[younger]}) or retract(example_id={founder[older]}).",
         LabelConflictWarning,
-        stacklevel=4,
+        stacklevel=5,
     )

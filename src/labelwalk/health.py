@@ -40,17 +40,17 @@ SENTENCES: dict[str, tuple[str, str]] = {
     "sink": (
         "{value:.1%} of what the vertices are asked is answered by nobody.",
         "{value:.1%} of what the vertices are asked is answered by nobody: teach labels where "
-        "there are none, or lower the sink.",
+        "there are none, lower the sink, or, where it forgets, forget more slowly.",
     ),
     "certificate": (
-        "Every vertex can be settled to within {value:.2g} of the exact solution.",
-        "Vertices can only be proven to within {value:.2g} of the exact solution: the sink is too "
-        "small for double precision, raise it.",
+        "Every probability can be proven to within {value:.2g} of the exact solution.",
+        "Probabilities can only be proven to within {value:.2g} of the exact solution: the sink is "
+        "too small for double precision, raise it.",
     ),
     "classes": (
-        "The examples are shared out among as many as {value:.3g} equal classes.",
-        "Nearly all goes to few classes, as if there were {value:.3g} equal ones: if the stream is "
-        "not like that, give a prior, or teach the other classes more labels.",
+        "The answers are spread over the classes as over {value:.3g} equal ones.",
+        "Nearly all answers are of few classes, as if there were {value:.3g} equal ones: if the "
+        "stream is not like that, give a prior, or teach the other classes more labels.",
     ),
     "absorbed": (
         "Labelled vertices stand for {value:.1%} of all examples.",
@@ -58,17 +58,18 @@ SENTENCES: dict[str, tuple[str, str]] = {
         'nearest label: use labelled="pure", or raise n_centroids.',
     ),
     "graph": (
-        "The graph names {value:+.1%} more of the left-out labels than the nearest label does.",
-        "The graph does not help here: of the left-out labels it names {value:+.1%} more than the "
-        "nearest label does. Use the nearest label, or another similarity or bandwidth.",
+        "The graph is ahead of the nearest label by {value:+.1%} of the left-out labels.",
+        "The graph does not help here: it is ahead of the nearest label by {value:+.1%} of the "
+        'left-out labels. Try scale="robust", another bandwidth or more labels; or use the nearest '
+        "label.",
     ),
     "conflicts": (
         "No two labels contradict each other.",
-        "{value:.0f} pairs of labels say different things of the very same example: find the "
-        "wrong ones.",
+        "Labels contradict each other ({value:.0f} times): the very same example was taught two. "
+        "Retract the wrong ones.",
     ),
     "drift": (
-        "Blocks of examples are like those before.",
+        "No change of the stream has been noticed (that takes 2500 examples to begin with).",
         "The stream has changed: its features are not distributed as before. Look at the recent "
         "verdicts, and teach labels from now.",
     ),
@@ -78,6 +79,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "half_life lets fewer go at a time.",
     ),
 }
+NOTHING_FADES = "Nothing fades: there is no half_life."
 NO_LABELS = "No label has been taught: teach some."
 TOO_EARLY = (
     "There are too few labels, or too few examples yet, to tell whether the graph helps: {n} "
@@ -126,12 +128,15 @@ class Event:
     name : str
         Of the sign.
     value : float
+    ok : bool
+        Whether it is well again.
     meaning : str
     """
 
     at: int
     name: str
     value: float
+    ok: bool
     meaning: str
 
 
@@ -188,8 +193,10 @@ def examine(now: State, settings: Settings) -> Health:
         said = _said(name, measured)
         if name == "graph":
             said = _said_of(found, said)
-        elif name in ("sink", "classes") and now.n_classes == 0:
+        elif name in ("sink", "classes") and not now.system.clamped[: now.n].any():
             said = NO_LABELS
+        elif name == "fading" and settings.half_life is None:
+            said = NOTHING_FADES
         signs.append(Sign(name, measured.value, measured.limit, measured.ok, said))
     return Health(tuple(signs))
 
@@ -202,7 +209,8 @@ def events(now: State) -> list[Event]:
         name, value = names[pages.event_sign[place]], float(pages.event_value[place])
         measured = Measured(value, float(pages.event_limit[place]), bool(pages.event_ok[place]))
         said = _said(name, measured)
-        happened.append(Event(int(pages.event_at[place]), name, value, said))
+        at = int(pages.event_at[place])
+        happened.append(Event(at, name, value, measured.ok, said))
     return happened
 
 

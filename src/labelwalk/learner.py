@@ -573,6 +573,14 @@ class OnlineLearner:
         return int(self._engine.now.here.n_outliers)
 
     @property
+    def n_gone(self) -> int:
+        """Examples that count no longer: faded away, past the window, taken back, or never learned.
+
+        With these, what vertices count and the outliers sum to `n_seen`.
+        """
+        return int(self._engine.now.here.n_gone)
+
+    @property
     def n_vertices(self) -> int:
         """Vertices of the graph, labelled ones included."""
         return self._engine.now.n

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from labelwalk import asking, memory
-from labelwalk.arrays import Floats, Label
+from labelwalk.arrays import Floats, Ints, Label
 from labelwalk.graphs import Graph
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.system import STEPS, System
@@ -48,37 +48,46 @@ class Question:
 def questions(
     now: State, graph: Graph, settled: System, classes: Sequence[Label], n: int, by: str
 ) -> list[Question]:
-    """Return at most n questions, the best first, none asking what another one asks."""
+    """Return at most n questions, the best first, none asking what another one asks.
+
+    Vertices with an example to show come first; the others are asked about where there is none.
+    """
     f = np.ascontiguousarray(settled.f[STEPS + 1 :, : now.n].T)
     counts = now.vertices.examples[: now.n].astype(np.float64)
-    chosen = asking.choose(graph, f, counts, n, by)
-    return [_question(now, f[i], settled.bias[1:], classes, int(i)) for i in chosen]
+    numbers, holders = _untold(now)
+    shown = np.isin(np.arange(now.n), holders)
+    chosen = asking.choose(graph, f, counts, n, by, shown if shown.any() else None)
+    bias = settled.bias[1:]
+    return [_question(now, f[i], bias, classes, int(i), numbers[holders == i]) for i in chosen]
 
 
-def _question(now: State, f: Floats, bias: Floats, classes: Sequence[Label], i: int) -> Question:
+def _question(
+    now: State, f: Floats, bias: Floats, classes: Sequence[Label], i: int, examples: Ints
+) -> Question:
     scores = f * bias
     best = int(np.argmax(scores)) if len(scores) and scores.max() > 0.0 else None
-    number, example = _nearest_example(now, i)
+    vertices = now.vertices
+    number = None
+    example = np.array((vertices.means if len(vertices.means) else vertices.points)[:, i])
+    if len(examples):
+        rows = now.memory.seen_rows[examples % len(now.memory.seen_rows)]
+        nearest = int(np.argmin(euclidean(example, rows)))
+        number, example = int(examples[nearest]), np.array(rows[nearest])
     return Question(
         example_id=number,
         example=example,
         vertex=i,
-        count=int(now.vertices.examples[i]),
+        count=int(vertices.examples[i]),
         guess=None if best is None else classes[best],
         confidence=0.0 if best is None else float(f[best]),
     )
 
 
-def _nearest_example(now: State, i: int) -> tuple[int | None, Floats]:
-    """Return the example of vertex i nearest to its representative, and its number if known."""
-    vertices, kept = now.vertices, now.memory
-    centre = np.array((vertices.means if len(vertices.means) else vertices.points)[:, i])
+def _untold(now: State) -> tuple[Ints, Ints]:
+    """Return the remembered examples that no label was told of, and the vertex of each."""
+    kept = now.memory
     numbers = memory.numbers(kept, now.here)
     places = numbers % max(len(kept.seen_vertex), 1)
     told = kept.seen_first[places[kept.seen_label[places] != UNLABELLED]]
-    own = (kept.seen_vertex[places] == i) & ~np.isin(numbers, told)
-    numbers, rows = numbers[own], kept.seen_rows[places[own]]
-    if not len(numbers):
-        return None, centre
-    nearest = int(np.argmin(euclidean(centre, rows)))
-    return int(numbers[nearest]), np.array(rows[nearest])
+    free = (kept.seen_vertex[places] >= 0) & ~np.isin(numbers, told)
+    return numbers[free], kept.seen_vertex[places[free]].astype(np.int64)

@@ -104,9 +104,15 @@ def _as_label(label: object) -> Label:
     if isinstance(label, str | int | np.integer) and not isinstance(label, bool | np.timedelta64):
         return str(label) if isinstance(label, str) else int(label)
     raise ValueError(
-        f"labels holds {shown(label)}, which is neither a string nor an integer. "
-        "Convert it, as in str(label)."
+        f"labels holds {shown(label)}, which is neither a string nor an integer. {_repair(label)}"
     )
+
+
+def _repair(label: object) -> str:
+    if label is None or label != label:  # NaN
+        return "Drop those rows here, and observe them without a label."
+    whole = isinstance(label, float | np.floating) and float(label).is_integer()
+    return f"Convert it, as in {'int' if whole else 'str'}(label)."
 
 
 def as_id(example_id: object) -> int:
@@ -119,7 +125,7 @@ def as_id(example_id: object) -> int:
     """
     if isinstance(example_id, int | np.integer) and not isinstance(example_id, bool):
         return int(example_id)
-    raise ValueError(
-        f"example_id={shown(example_id)} is not an integer. Give one that "
-        "observe(X, ids=True) returned."
-    )
+    repair = "Give one that observe(X, ids=True) returned."
+    if example_id is None:
+        repair = "Where a question has none, teach its example: teach(question.example, label)."
+    raise ValueError(f"example_id={shown(example_id)} is not an integer. {repair}")

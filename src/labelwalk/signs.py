@@ -84,7 +84,7 @@ def new_vertices(now: State, settings: Settings) -> Measured:
     seen, founded, _ = _recently(now)
     share = at_most(founded / max(1, seen), MOST_NEW)
     young = here.radius == 0.0 or here.n_seen < GROWN_UP * now.n
-    return share._replace(ok=True) if young else share
+    return share._replace(limit=None, ok=True) if young else share
 
 
 def sink(now: State, settings: Settings) -> Measured:
@@ -122,7 +122,7 @@ def absorbed(now: State, settings: Settings) -> Measured:
     free, examples, _ = _free(now)
     share = at_most(examples[~free].sum() / max(1, examples.sum()), MOST_ABSORBED)
     young = now.here.n_seen < GROWN_UP * np.count_nonzero(~free)
-    return share._replace(ok=True) if young else share
+    return share._replace(limit=None, ok=True) if young else share
 
 
 def graph(now: State, settings: Settings) -> Measured:

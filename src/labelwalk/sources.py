@@ -10,7 +10,7 @@ import numpy as np
 from labelwalk.arrays import Ints, Label
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.stream import BARRED
-from labelwalk.parameters import is_number
+from labelwalk.parameters import is_number, shown
 from labelwalk.rows import as_labels
 
 MEMORY = 1000  # examples over which shares are counted, the older the less
@@ -87,5 +87,8 @@ def as_sources(source: Label | Iterable[Label], n: int) -> list[Label]:
     one = isinstance(source, str | int | np.integer)
     try:
         return as_labels([source] * n if one else source, n)  # type: ignore[list-item]
-    except ValueError as error:
-        raise ValueError(str(error).replace("labels", "source")) from None
+    except ValueError:
+        raise ValueError(
+            f"source={shown(source)} does not name the source of {n} examples. Give one string or "
+            "integer for all of them, or one for each."
+        ) from None
