@@ -23,7 +23,10 @@ forgetful = st.sampled_from([{"window": 1}, {"window": 20}, {"window": 90}, {"ha
 
 
 def clouds(seed: int, n: int = 200) -> Floats:
+    """Rows from three clouds, or, for every third seed, of a small grid, with many twins."""
     rng = np.random.default_rng(seed)
+    if seed % 3 == 0:
+        return rng.integers(-3, 4, size=(n, 2)) / 2.0
     return 4.0 * rng.normal(size=(3, 2))[rng.integers(0, 3, n)] + rng.normal(size=(n, 2))
 
 
@@ -80,6 +83,31 @@ class TestWindow:
     def test_a_window_that_holds_everything_changes_nothing(self, seed: int) -> None:
         assert cover(started(seed, window=500)) == cover(started(seed))
 
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            {"similarity": Gaussian(1.0, threshold=1e-3), "quarantine": None, "remember": 0},
+            {"source_share": 0.3, "remember": 0},
+        ],
+        ids=["outliers", "barred"],
+    )
+    def test_rows_that_are_not_learned_let_time_pass_too(
+        self, settings: dict[str, Any], tmp_path: Path
+    ) -> None:
+        rng = np.random.default_rng(0)
+        learner = OnlineLearner(50, window=30, **settings)
+        source: dict[str, Any] = {"source": "quiet"} if "source_share" in settings else {}
+        learner.observe(rng.normal(size=(30, 2)), **source)
+        far = 0.0 if source else 1e3
+        loud: dict[str, Any] = {"source": "loud"} if source else {}
+        learner.observe(far + rng.normal(size=(200, 2)), **loud)
+        learner.save(tmp_path / "a.labelwalk")
+        load(tmp_path / "a.labelwalk")
+        assert learner.vertices.count.sum() <= 30
+        learner.observe(rng.normal(size=(61, 2)), **source)
+        assert learner.vertices.count.sum() <= 30
+        assert_all_are_counted(learner)
+
     def test_labels_stay(self) -> None:
         learner = started(0, window=10)
         assert learner.vertices.label.tolist().count("left") == 1
@@ -127,6 +155,22 @@ class TestHalfLife:
         np.testing.assert_allclose(own[free], fresh[free], rtol=1e-9)
         assert (own[~free] == 1.0).all()
         assert_all_are_counted(learner)
+
+    def test_outliers_let_time_pass_too(self) -> None:
+        similarity = Gaussian(1.0, threshold=1e-3)
+        learner = OnlineLearner(50, half_life=100, similarity=similarity, quarantine=None)
+        learner.observe(np.random.default_rng(0).normal(size=(100, 2)))
+        before = learner._engine.now.here.load
+        learner.observe(np.full((100, 2), 1e3))
+        assert learner._engine.now.here.load <= 0.55 * before
+
+    @costly
+    @given(seeds)
+    def test_weights_add_up(self, seed: int) -> None:
+        learner = started(seed, half_life=40)
+        free = learner.vertices.label == None  # noqa: E711
+        load = learner._engine.now.here.load
+        assert learner.vertices.weight[free].sum() == pytest.approx(load, rel=1e-9)
 
     def test_without_end_nothing_fades(self) -> None:
         assert cover(started(0, half_life=1e9)) == cover(started(0))

@@ -159,6 +159,28 @@ class TestRetract:
         learner.retract(number)
         assert "odd" not in learner.vertices.label
 
+    def test_the_scale_of_the_features_is_taken_back_too(self) -> None:
+        rows, _ = cubes(0, 400)
+        similarity = Gaussian("scale")
+        learner = OnlineLearner(50, similarity=similarity, labels_per_class=1000)
+        never = OnlineLearner(50, similarity=similarity, labels_per_class=1000)
+        for each in (learner, never):
+            each.observe(rows[:100])
+        for number in learner.teach(rows[100:], ["a"] * 300, ids=True):
+            learner.retract(number)
+        for each in (learner, never):
+            each.observe(rows[:150])
+        assert learner.bandwidth == pytest.approx(never.bandwidth, rel=0.1)
+
+    def test_at_the_place_of_a_founder_whose_mean_has_moved(self) -> None:
+        learner = OnlineLearner(2, labelled="absorb", coarsening="doubling")
+        learner.teach([0.0], "a")
+        learner.observe([[5.0], [9.0], [9.5], [0.1]])
+        before = learner.vertices
+        learner.retract(learner.teach([0.0], "a", ids=True))
+        np.testing.assert_allclose(learner.vertices.means, before.means, rtol=1e-12)
+        np.testing.assert_array_equal(learner.vertices.count, before.count)
+
     def test_everything(self) -> None:
         learner = OnlineLearner()
         ids = learner.teach([[0.0], [1.0]], ["a", "b"], ids=True)
@@ -267,10 +289,16 @@ class TestTeachLater:
         learner = OnlineLearner(similarity=SelfTuning(distance=distance))
         rows, _ = cubes(0, 30)
         learner.observe(rows)
+        learner.teach(rows[3], "b")
         before, broken = learner.digest(), True
-        with pytest.raises(RuntimeError, match="sensor"):
-            learner.teach_later(3, "a")
-        assert learner.digest() == before
+        for call in (
+            lambda: learner.teach_later(3, "a"),
+            lambda: learner.observe(rows),
+            lambda: learner.teach(rows, ["c"] * 30),
+        ):
+            with pytest.raises(RuntimeError, match="sensor"):
+                call()
+            assert learner.digest() == before
 
 
 class TestMemory:
@@ -310,6 +338,27 @@ class TestMemory:
         assert ids.tolist() == [120, 121]
         one.teach_later(121, "a")
 
+    def test_merging_leaves_no_pointers_behind(self, tmp_path: Path) -> None:
+        rng = np.random.default_rng(0)
+        fine, coarse = OnlineLearner(10), OnlineLearner(10)
+        fine.observe(0.001 * rng.normal(size=(10, 2)))
+        coarse.observe(rng.normal(size=(200, 2)))
+        fine.merge(coarse)
+        fine.save(tmp_path / "a.labelwalk")
+        back = load(tmp_path / "a.labelwalk")
+        number = back.teach([0.0, 0.0], "a", ids=True)
+        back.retract(number)
+        assert_all_are_counted(back)
+
+    def test_an_empty_learner_shares_nothing_with_the_one_it_took_in(self) -> None:
+        one, other = OnlineLearner(10), OnlineLearner(10)
+        one.teach([[0.0, 0.0], [1.0, 1.0]], ["a", "b"])
+        other.merge(one)
+        before = one.digest()
+        other.observe([0.5, 0.5])
+        other.retract(0)
+        assert one.digest() == before
+
 
 class TestForget:
     @given(profiles, seeds)
@@ -340,6 +389,9 @@ class TestForget:
         for call in (learner.forget, lambda label: learner.retract(label=label)):
             with pytest.raises(ValueError, match=r"label='dog' was never taught. Choose one of"):
                 call("dog")
+            for wrong in ([1], True, 1.0):
+                with pytest.raises(ValueError, match="label"):
+                    call(wrong)  # type: ignore[arg-type]
 
 
 class TestConflicts:
@@ -351,6 +403,17 @@ class TestConflicts:
         assert learner.vertices.label.tolist() == ["a", "b"]
         learner.retract(1)
         assert learner.vertices.label.tolist() == ["a"]
+
+    def test_the_labels_just_taught_are_named(self) -> None:
+        learner = OnlineLearner()
+        with pytest.warns(LabelConflictWarning):
+            learner.teach([[0.0], [0.0], [5.0], [5.0]], ["a", "b", "c", "d"])
+        with pytest.warns(LabelConflictWarning) as caught:
+            learner.teach([0.0], "a")
+        assert [str(one.message)[:60] for one in caught] == [
+            "label 'b' was taught to an example that had been taught 'a'."
+        ]
+        assert caught[0].filename == __file__
 
     def test_the_same_label_twice_is_no_conflict(self) -> None:
         learner = OnlineLearner()

@@ -82,6 +82,11 @@ def test_without_labels_it_asks_too() -> None:
     learner.observe([[0.0], [1.0], [7.0]])
     question = learner.ask(by="variance")[0]
     assert (question.guess, question.confidence) == (None, 0.0)
+    taught, _ = started(4)
+    for name in "abc":
+        taught.retract(label=name)
+    by_default, by_variance = taught.ask(5), taught.ask(5, by="variance")
+    assert [one.vertex for one in by_default] == [one.vertex for one in by_variance]
 
 
 @pytest.mark.parametrize(

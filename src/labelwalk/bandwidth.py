@@ -51,7 +51,7 @@ def measure(
 
 def _measure_one(here: Record, similarity: Gaussian, vertices: Vertices, moments: Floats) -> None:
     if similarity.bandwidth == "scale":
-        here.sigma = from_features(moments, here.n_seen)
+        here.sigma = from_features(moments, here.n_moments)
         here.measure_at_seen = 2 * here.n_seen if here.sigma > 0 else here.n_seen + 1
     elif similarity.bandwidth == "cover":
         sigma = COVER_FRACTION * typical(local_distances(vertices, here.n, COVER_NEIGHBOUR))

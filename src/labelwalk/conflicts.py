@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from labelwalk.arrays import Label
-from labelwalk.kernels.cover import UNLABELLED
+from labelwalk.kernels.cover import UNKNOWN, UNLABELLED
 from labelwalk.state import State
 
 
@@ -25,17 +25,18 @@ def conflicts(now: State) -> list[tuple[int, int]]:
     return [(int(i), int(j)) for i, j in pairs]
 
 
-def warn_of(now: State, classes: Sequence[Label]) -> None:
-    """Warn of the youngest conflict, and say how to end it."""
-    pairs = conflicts(now)
-    if not pairs:  # it merged with others of its class
-        return
-    older, younger = max(pairs, key=lambda pair: pair[1])
+def warn_of(now: State, classes: Sequence[Label], taught: set[int]) -> None:
+    """Warn of every conflict of the classes just taught, and say how to end it."""
     label, founder = now.vertices.label, now.vertices.founder
-    warnings.warn(
-        f"label {classes[label[younger]]!r} was taught to an example that had been taught "
-        f"{classes[label[older]]!r}. Both count. Take the wrong one back, as in "
-        f"retract(example_id={founder[younger]}) or retract(example_id={founder[older]}).",
-        LabelConflictWarning,
-        stacklevel=5,
-    )
+    for older, younger in conflicts(now):
+        if not {int(label[older]), int(label[younger])} & taught:
+            continue
+        numbers = [int(founder[i]) for i in (younger, older) if founder[i] != UNKNOWN]
+        calls = " or ".join(f"retract(example_id={number})" for number in numbers)
+        warnings.warn(
+            f"label {classes[label[younger]]!r} was taught to an example that had been taught "
+            f"{classes[label[older]]!r}. Both count. Take the wrong one back, as in "
+            f"{calls or 'retract(label=...)'}.",
+            LabelConflictWarning,
+            stacklevel=5,
+        )

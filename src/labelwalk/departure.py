@@ -14,7 +14,7 @@ from labelwalk.state import State
 
 # What labels may change beside the vertices they found.
 RESTORED = (
-    *("n_founded", "load", "measure_at_seen", "measure_at_founded", "choose_at_seen"),
+    *("n_founded", "n_moments", "load", "measure_at_seen", "measure_at_founded", "choose_at_seen"),
     *("sigma", "width", "evenness", "sharpness", "typical", "balance_at_seen"),
 )
 
@@ -25,13 +25,13 @@ def remove(now: State, gone: Ints) -> None:
     relaxation.keep(now.system, regrouping.kept, regrouping.heir)
     memory.follow(now.memory, regrouping.heir)
     if now.here.vertex >= 0:
-        now.here.vertex = max(-1, regrouping.heir[now.here.vertex])
+        now.here.vertex = regrouping.heir[now.here.vertex]
+    _weigh_up(now)
 
 
 def leave(now: State, gone: Ints) -> None:
     """Remove vertices outright, with all they stand for."""
     remove(now, gone)
-    _weigh_up(now)
     relaxation.refresh(now.system, now.n)
 
 

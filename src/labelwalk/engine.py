@@ -77,18 +77,16 @@ class Engine:
 
         Labels are learned such that they can be taken back.
         """
-        if codes[0] < 0:
-            departure.drop_record(self.now)
-            return self.feed(rows, codes, shares)
-        departure.record(self.now)
-        before = int(self.now.here.n_seen)
+        before, taught = int(self.now.here.n_seen), codes[0] >= 0
+        if taught:
+            departure.record(self.now)
         try:
             return self.feed(rows, codes, shares)
         finally:
             here = self.now.here
-            if here.n_pending >= 0:
+            if taught and here.n_pending >= 0:
                 here.n_pending += here.n_seen - before
-            if here.n_pending == 0:
+            if here.n_pending == 0 or (not taught and here.n_seen > before):
                 departure.drop_record(self.now)
 
     def feed(self, rows: Floats, codes: Ints, shares: Floats) -> Answers:
@@ -108,24 +106,30 @@ class Engine:
         self._settled = None
         answers = blank_answers(len(rows), n_classes)
         row = 0
-        while row < len(rows):
-            row, event = self._run(rows[: row + BLOCK], codes, row, answers)
-            if event != stream.DONE:
-                try:
+        try:
+            while row < len(rows):
+                row, event = self._run(rows[: row + BLOCK], codes, row, answers)
+                if event != stream.DONE:
                     with held_interrupts():
                         row = self._finish(event, rows[: row + 1], codes, row, answers)
-                except RowRefusedError as refused:
-                    self._make_room(max(n_known, 1 + int(codes[:row].max(initial=-1))))
-                    raise refused.reason from None
+        except BaseException as error:
+            self._make_room(max(n_known, 1 + int(codes[:row].max(initial=-1))))
+            if isinstance(error, RowRefusedError):
+                raise error.reason from None
+            raise
         return answers
 
     def teach_later(self, number: int, code: int, shares: Floats) -> None:
         """Teach an example that is remembered, as if it came again with its label."""
         now = self.now
         place = memory.place_of(now.memory, now.here, number)
-        departure.drop_record(now)
         now.here.id = number
-        self.feed(now.memory.seen_rows[[place]], np.array([code]), shares)
+        try:
+            self.feed(now.memory.seen_rows[[place]], np.array([code]), shares)
+        finally:
+            if self.now.here.stage == WAITING:
+                self.now.here.id = NO_ROW
+        departure.drop_record(self.now)
 
     def taught(self, number: int) -> int:
         """Return the class an example was taught, or UNLABELLED."""
@@ -353,7 +357,7 @@ class Engine:
         self.now, self._settled = both, None
         regrouping = cover.unite(both.vertices, both.here, self.settings, both.n_classes)
         relaxation.keep(both.system, regrouping.kept, regrouping.heir)
-        both.here.remembered_from = both.here.n_seen
+        memory.forget(both.memory, both.here)
         departure.drop_record(both)
         if not isinstance(similarity, Pairwise):
             self._measure()

@@ -286,18 +286,19 @@ class OnlineLearner:
                 f"example_id={number} was taught {self.classes[known]!r} before, and now "
                 f"{names[0]!r}. Take the old label back first: retract(example_id={number})."
             )
-        self._scale.freeze()
         with self._naming(names) as codes:
             self._engine.teach_later(number, int(codes[0]), self._shares())
+        self._scale.freeze()
 
     def retract(self, example_id: int | None = None, *, label: Label | None = None) -> None:
         """Take back what was taught: one example, or all of a class.
 
         The labelled vertices go, and the others are answered without them. Where nothing was
         observed in between, the cover and its weights are byte for byte as if it had never been
-        taught. Else what other examples were taken for in the meantime stays; the vertices that
-        stand for them are the same wherever the label did not decide who was an outlier. Under
-        labelled="absorb" the examples a labelled vertex took in go with it.
+        taught, unless that was while a robust scale was still measured. Else what other examples
+        were taken for in the meantime stays; the vertices that stand for them are the same wherever
+        the label did not decide who was an outlier. Under labelled="absorb" the examples a labelled
+        vertex took in go with it.
 
         Parameters
         ----------
@@ -450,7 +451,8 @@ class OnlineLearner:
         if self.n_vertices == 0:
             return []
         engine, original = self._engine, self._scale.original
-        rule, settled = by if self.classes else "variance", engine.settled()[0]
+        labelled = engine.graph().labelled.any()
+        rule, settled = by if labelled else "variance", engine.settled()[0]
         asked = questions(engine.now, engine.graph(), settled, self.classes, n, rule)
         return [replace(question, example=original(question.example)) for question in asked]
 
@@ -533,17 +535,18 @@ class OnlineLearner:
             for name in self.classes[now.n_classes :]:
                 del self._classes[name]
         if now.here.n_conflicts > conflicts_before:
-            warn_of(now, self.classes)
+            warn_of(now, self.classes, {self._classes[name] for name in names})
 
     def _ids(self, first: int, single: bool) -> Any:
         return first if single else np.arange(first, self.n_seen)
 
     def _code(self, label: Label) -> int:
-        if label not in self._classes:
+        name = as_labels(label, 1)[0]
+        if name not in self._classes:
             raise ValueError(
                 f"label={shown(label)} was never taught. Choose one of {list(self.classes)}."
             )
-        return self._classes[label]
+        return self._classes[name]
 
     def _shares(self, n_classes: int | None = None) -> Floats:
         return shares(self.settings.prior, self.classes[:n_classes])
@@ -651,7 +654,8 @@ class OnlineLearner:
         that has seen nothing changes nothing. Outliers that wait in the other's quarantine are not
         taken along, nor are its events; the watch for drift begins again. Where features are
         scaled, both learners must have the same scale, as those have that started from one file;
-        it is then frozen.
+        it is then frozen. Ids of the other's examples, and what it counted of its sources, are
+        lost; and nothing that came before can be taught later.
         """
         if self.settings != other.settings:
             raise ValueError(
@@ -677,12 +681,13 @@ class OnlineLearner:
             classes.setdefault(name, len(classes))
         codes = np.array([classes[name] for name in other.classes], dtype=np.int32)
         theirs = union.recoded(other._engine.now, codes, len(classes))
-        if self.n_features is None:
-            self._engine, self._scale = Engine(self.settings, theirs), replace(other._scale)
-        else:
-            self._engine.merge(theirs)
-            self._scale.freeze()
-        self._classes = classes
+        with held_interrupts():
+            if self.n_features is None:
+                self._engine, self._scale = Engine(self.settings, theirs), replace(other._scale)
+            else:
+                self._engine.merge(theirs)
+                self._scale.freeze()
+            self._classes = classes
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all of the learner to a file, at once or not at all."""

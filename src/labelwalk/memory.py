@@ -6,7 +6,7 @@ import numpy as np
 
 from labelwalk.arrays import Ints, Record
 from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.kernels.memory import OUT, Memory
+from labelwalk.kernels.memory import GONE, OUT, Memory
 from labelwalk.parameters import shown
 
 
@@ -55,6 +55,14 @@ def place_of(memory: Memory, here: Record, number: int) -> int:
 def numbers(memory: Memory, here: Record) -> Ints:
     """Return the numbers of all examples that are remembered, oldest first."""
     return np.arange(oldest(memory, here), int(here.n_seen), dtype=np.int64)
+
+
+def forget(memory: Memory, here: Record) -> None:
+    """Remember nothing that came before."""
+    here.remembered_from = here.n_seen
+    here.vertex = OUT
+    memory.seen_vertex[:] = GONE
+    memory.seen_label[:] = UNLABELLED
 
 
 def follow(memory: Memory, heir: Ints) -> None:

@@ -109,7 +109,7 @@ def _as_label(label: object) -> Label:
 
 
 def _repair(label: object) -> str:
-    if label is None or label != label:  # NaN
+    if label is None or (isinstance(label, float | np.floating) and np.isnan(label)):
         return "Drop those rows here, and observe them without a label."
     whole = isinstance(label, float | np.floating) and float(label).is_integer()
     return f"Convert it, as in {'int' if whole else 'str'}(label)."

@@ -16,7 +16,6 @@ from labelwalk.rows import as_labels
 MEMORY = 1000  # examples over which shares are counted, the older the less
 FIRST = 20  # examples of a source that are learned whatever its share
 SILENT = 0.5  # of an example: a source with less is forgotten, and has no share to keep
-MOST = 10_000  # sources, of which the quietest is forgotten
 
 
 class Sources:
@@ -65,8 +64,6 @@ class Sources:
         if own >= FIRST and own > fair * total + 1.0:
             return False
         self.counts[source] = own + 1.0
-        if len(self.counts) > MOST:
-            del self.counts[min(self.counts, key=lambda name: self.counts[name])]
         return True
 
     def codes(self, names: list[Label], share: float) -> Ints:

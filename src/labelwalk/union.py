@@ -14,7 +14,7 @@ from labelwalk.state import State, resized
 def recoded(state: State, codes: SmallInts, n_classes: int) -> State:
     """Return a copy in which class i is called codes[i], of n_classes."""
     copy = resized(state, state.capacity, n_classes)
-    copy.progress = state.progress.copy()
+    copy.progress, copy.before_progress = state.progress.copy(), state.before_progress.copy()
     rows, vertex, seen_label, first = state.memory
     copy.memory = Memory(rows.copy(), vertex.copy(), seen_label.copy(), first.copy())
     for label in (copy.vertices.label[: state.n], copy.memory.seen_label):
@@ -69,7 +69,7 @@ def united(ours: State, theirs: State, similarity: Similarity) -> State:
     both.beside.moments[:] = _pooled(ours, theirs)
     here, there = both.here, theirs.here
     counts = ("n", "n_unlabelled", "mass", "n_seen", "n_outliers", "n_gone", "n_founded")
-    for name in (*counts, "load"):
+    for name in (*counts, "n_moments", "load"):
         here[name] += there[name]
     here.radius = max(here.radius, there.radius)
     here.last_taught = max(here.last_taught, there.last_taught)
@@ -97,7 +97,7 @@ def _between_means(ours: State, theirs: State) -> Floats:
 
 
 def _pooled(ours: State, theirs: State) -> Floats:
-    n, m = int(ours.here.n_seen), int(theirs.here.n_seen)
+    n, m = int(ours.here.n_moments), int(theirs.here.n_moments)
     (mean, squares), (their_mean, their_squares) = ours.beside.moments, theirs.beside.moments
     gap = their_mean - mean
     share = m / max(1, n + m)

@@ -98,10 +98,14 @@ def join(vertices: Vertices, gone: int, heir: int) -> None:
 
 
 @compiled
-def move_mean(vertices: Vertices, i: int, x: Floats) -> None:
-    """Let the last example of vertex i move its mean."""
+def move_mean(vertices: Vertices, i: int, x: Floats) -> bool:
+    """Let the last example of vertex i move its mean; return whether it lay elsewhere."""
+    moved = False
     for p in range(vertices.means.shape[0]):
-        vertices.means[p, i] += (x[p] - vertices.means[p, i]) / vertices.fresh[i]
+        gap = x[p] - vertices.means[p, i]
+        vertices.means[p, i] += gap / vertices.fresh[i]
+        moved = moved or gap != 0.0
+    return moved
 
 
 @compiled

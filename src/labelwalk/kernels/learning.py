@@ -114,10 +114,8 @@ def support(
     """Let vertex i take the row in."""
     stand_for_another(vertices, system, here, rules, i)
     vertices.reach[i] = max(vertices.reach[i], distance)
-    if distance > 0.0:
-        move_mean(vertices, i, x)
-        if has_moved(vertices, i):
-            redraw(vertices, system, here, rules, beside, i)
+    if move_mean(vertices, i, x) and has_moved(vertices, i):
+        redraw(vertices, system, here, rules, beside, i)
     here.vertex = i
 
 

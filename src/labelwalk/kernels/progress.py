@@ -19,11 +19,12 @@ FIELDS = [
     ("mass", np.int64),  # examples they stand for
     ("n_seen", np.int64),  # examples, outliers included
     ("n_outliers", np.int64),
-    ("n_gone", np.int64),  # examples that were learned and no longer count
+    ("n_gone", np.int64),  # examples that no longer count, or were answered and not learned
     ("n_conflicts", np.int64),  # labels taught where one of another class was
     ("remembered_from", np.int64),  # the first example that may be remembered
     ("n_pending", np.int64),  # labels that can be taken back without a trace, or NO_RECORD
     ("n_held", np.int64),  # groups in quarantine
+    ("n_moments", np.int64),  # examples in the running moments
     ("n_founded", np.int64),  # vertices ever founded
     ("load", np.float64),  # what unlabelled vertices weigh in all
     ("measure_at_seen", np.int64),  # the bandwidth is measured again at these counts

@@ -40,12 +40,12 @@ MEAN_STEP = 1.05  # the mean weight follows in steps of five percent
 
 
 @compiled
-def add_to_moments(moments: Floats, n_seen: int, x: Floats) -> None:
+def add_to_moments(moments: Floats, n: int, x: Floats) -> None:
     """Let the row move the running means and summed squared deviations (Welford)."""
     means, squares = moments[0], moments[1]
     for p in range(x.shape[0]):
         gap = x[p] - means[p]
-        means[p] += gap / n_seen
+        means[p] += gap / n
         squares[p] += gap * (x[p] - means[p])
 
 
@@ -60,8 +60,6 @@ def note_taught(here: Record) -> None:
 @compiled
 def chores(vertices: Vertices, here: Record, rules: Rules, label: int) -> int:
     """Return what is due now that the row is learned, or DONE."""
-    if here.n_seen >= here.forget_at_seen:
-        return FORGET
     if here.n_founded >= here.measure_at_founded:
         return MEASURE
     if here.n_unlabelled > rules.n_centroids:
@@ -142,7 +140,8 @@ def feed(
                 here.id = here.n_seen
             here.n_seen += 1
             if here.measure_at_seen != NEVER:
-                add_to_moments(beside.moments, here.n_seen, x)
+                here.n_moments += 1
+                add_to_moments(beside.moments, here.n_moments, x)
             here.stage = ARRIVED
             if here.n_seen >= here.measure_at_seen:
                 return row, MEASURE
@@ -183,6 +182,8 @@ def feed(
             if not answer(vertices, system, here, rules, beside, reading, answers, row):
                 return row, SOLVE
         here.stage = ENDED
+        if here.n_seen >= here.forget_at_seen:
+            return row, FORGET
         if here.n_seen >= here.judge_at_seen:
             return row, JUDGE
         remember(memory, here, x, max(label, UNLABELLED), here.vertex)
