@@ -28,6 +28,8 @@ SHORT = 0.1  # steps are relaxed where they fall this far short of their equatio
 LONG = 0.5  # or exceed it by this much
 EASE = 0.9  # of the error allowed is aimed at,
 OUTSIDE = 0.85  # and so much of that for the vertices outside a corner, where there is one
+STRIDE = 1.4  # times as far as its equation asks a value moves, where walks are
+LONG_WALK = 30.0  # steps long or longer
 CLOSE = 0.01  # a close call is settled to this fraction of the tolerance
 UNPROVEN = -1.0
 
@@ -226,13 +228,6 @@ def relax(system: System, n: int, level: float, bend: float, stride: float, budg
 
 
 @compiled
-def stride_for(steps: float) -> float:
-    """Return how far to move a value: half the over-relaxation best for such walks (Young 1954)."""
-    stay = 1.0 - 1.0 / max(1.0, steps)
-    return 0.5 + 1.0 / (1.0 + np.sqrt(1.0 - stay * stay))
-
-
-@compiled
 def is_off(lack: float, total: float) -> bool:
     """Say whether the steps of a vertex fall far short of their equation, or far exceed it."""
     return lack > SHORT * total or lack < -LONG * total
@@ -273,7 +268,8 @@ def settle(
         if level <= 0.0 or work > DIRECT * n**3:
             return UNPROVEN
         work += n * values.shape[0]
-        work += relax(system, n, level, bend, stride_for(steps - late), DIRECT * n**3)
+        stride = STRIDE if steps - late >= LONG_WALK else 1.0
+        work += relax(system, n, level, bend, stride, DIRECT * n**3)
         if late > 0.0:
             level = (allowed - outside) / late - rounding(system)
             work += solve_corner(system, n, bend, level)
