@@ -1,4 +1,4 @@
-"""The learner's step against Figure 1 in NumPy, a Cholesky each step, and one bare distance pass.
+"""The learner's step against the same in NumPy, a Cholesky each step, and one bare distance pass.
 
 Data: an endless 10-class stream of digits, 64 features, 4 labels a class, tolerance 1e-2, one
 thread, everything warm. All times of a line come from one run on one machine: read the ratios.
@@ -19,7 +19,14 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
 
 import numpy as np  # noqa: E402
-from _references import Graph, seconds_bare_pass, seconds_cholesky, seconds_naive  # noqa: E402
+from _references import (  # noqa: E402
+    Graph,
+    Profile,
+    seconds_bare_pass,
+    seconds_cholesky,
+    seconds_naive,
+    seconds_profile,
+)
 from _stream import DigitStream  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
@@ -44,15 +51,20 @@ AT_LEAST = {
     ("dense", "over_nearest_label"): {200: 0.03, 500: 0.03, 1000: 0.03},
     ("dense", "exact_over_nearest_label"): {200: 0.03, 500: 0.03, 1000: 0.03},
     ("sparse", "times_naive"): {200: 100, 500: 250, 1000: 500},
+    ("defaults", "times_naive"): {200: 100, 500: 250, 1000: 500},
 }
 AT_MOST = {
     ("dense", "times_bare_pass"): {200: 30, 500: 30, 1000: 30},
+    ("defaults", "times_bare_pass"): {200: 20, 500: 20, 1000: 20},
+    ("defaults", "gap_to_naive"): {200: 0.01, 500: 0.01, 1000: 0.01},
     ("dense", "single_over_block"): {500: 3},
     ("dense", "mebibytes"): {500: 8},
     ("growth", "last_over_second"): {500: 1.1},
     ("memory", "growth"): {500: 0.02},
     ("start", "cached_seconds"): {500: 3},
 }
+
+PARTS = ["defaults", "speed", "growth", "memory", "start"]
 
 console = Console(width=118)
 
@@ -136,34 +148,38 @@ def speed(k: int, n: int, threshold: float) -> dict[str, float]:
     }
 
 
+LINES = {
+    "observe on a block, µs": ("microseconds", "{:.1f}"),
+    "the same step in NumPy, ms": ("naive_ms", "{:.2f}"),
+    "… times faster than it": ("times_naive", "{:.0f} ×"),
+    "… answers differ by at most": ("gap_to_naive", "{:.4f}"),
+    "cached + Cholesky, ms": ("cholesky_ms", "{:.2f}"),
+    "… times faster than it ": ("times_cholesky", "{:.0f} ×"),
+    "one bare distance pass, µs": ("bare_microseconds", "{:.1f}"),
+    "… times slower than it": ("times_bare_pass", "{:.1f} ×"),
+    "row by row, mean µs": ("single_mean", "{:.1f}"),
+    "… over the block call": ("single_over_block", "{:.2f} ×"),
+    "row by row, p50 µs": ("single_p50", "{:.1f}"),
+    "row by row, p99 µs": ("single_p99", "{:.1f}"),
+    "accuracy": ("accuracy", "{:.3f}"),
+    "1-NN on the same labels": ("nearest_label", "{:.3f}"),
+    f"exact solution, first {EXACT_ROWS}": ("exact_accuracy", "{:.3f}"),
+    "… over 1-NN on those": ("exact_over_nearest_label", "{:+.3f}"),
+    "largest proven bound": ("largest_bound", "{:.4f}"),
+    "answers proven certain": ("certain", "{:.3f}"),
+    "neighbours a vertex": ("neighbours", "{:.0f}"),
+    "learner's arrays, MiB": ("mebibytes", "{:.2f}"),
+}
+
+
 def print_speed(results: list[dict[str, float]], title: str) -> None:
     table = Table(title=title)
     table.add_column("per example")
     for result in results:
         table.add_column(f"k={result['k']}", justify="right")
-    lines = {
-        "observe on a block, µs": ("microseconds", "{:.1f}"),
-        "Figure 1 in NumPy, ms": ("naive_ms", "{:.2f}"),
-        "… times faster than it": ("times_naive", "{:.0f} ×"),
-        "cached + Cholesky, ms": ("cholesky_ms", "{:.2f}"),
-        "… times faster than it ": ("times_cholesky", "{:.0f} ×"),
-        "one bare distance pass, µs": ("bare_microseconds", "{:.1f}"),
-        "… times slower than it": ("times_bare_pass", "{:.1f} ×"),
-        "row by row, mean µs": ("single_mean", "{:.1f}"),
-        "… over the block call": ("single_over_block", "{:.2f} ×"),
-        "row by row, p50 µs": ("single_p50", "{:.1f}"),
-        "row by row, p99 µs": ("single_p99", "{:.1f}"),
-        "accuracy": ("accuracy", "{:.3f}"),
-        "1-NN on the same labels": ("nearest_label", "{:.3f}"),
-        f"exact solution, first {EXACT_ROWS}": ("exact_accuracy", "{:.3f}"),
-        "… over 1-NN on those": ("exact_over_nearest_label", "{:+.3f}"),
-        "largest proven bound": ("largest_bound", "{:.4f}"),
-        "answers proven certain": ("certain", "{:.3f}"),
-        "neighbours a vertex": ("neighbours", "{:.0f}"),
-        "learner's arrays, MiB": ("mebibytes", "{:.2f}"),
-    }
-    for name, (key, form) in lines.items():
-        table.add_row(name, *(form.format(result[key]) for result in results))
+    for name, (key, form) in LINES.items():
+        if key in results[0]:
+            table.add_row(name, *(form.format(result[key]) for result in results))
     console.print(table)
 
 
@@ -220,13 +236,30 @@ def defaults(k: int, n: int) -> dict[str, float]:
     start = time.perf_counter()
     verdicts = learner.observe(rows)
     block = (time.perf_counter() - start) / n
+    few = stream.draw(REFERENCE_STEPS[k] + 1)[0]
+    gap = gap_to_naive(learner, few)
+    naive = seconds_profile(Profile(learner), few)
     bare = seconds_bare_pass(k, rows[:5_000])
     return {
         "k": k,
         "microseconds": 1e6 * block,
+        "naive_ms": 1e3 * naive,
+        "times_naive": naive / block,
+        "gap_to_naive": gap,
+        "bare_microseconds": 1e6 * bare,
         "times_bare_pass": block / bare,
         "accuracy": float(np.mean(verdicts.label == truth)),
+        "largest_bound": float(verdicts.bound.max()),
+        "neighbours": neighbours(learner),
+        "mebibytes": learner.nbytes / 2**20,
     }
+
+
+def gap_to_naive(learner: OnlineLearner, rows: np.ndarray) -> float:
+    """How far the learner's answers are from those of its NumPy twin, both standing still."""
+    twin, foreseen = Profile(learner), learner.predict(rows)
+    known = np.flatnonzero(~foreseen.outlier)
+    return max(float(np.abs(twin.answer(rows[i]) - foreseen.probabilities[i]).max()) for i in known)
 
 
 FIRST_ANSWER = """
@@ -275,8 +308,9 @@ def judge(figures: dict[str, object]) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", default=["speed", "growth", "memory", "start"],
-                        help="speed, growth, memory, start (default: all)")  # fmt: skip
+    parser.add_argument(
+        "parts", nargs="*", default=PARTS, help=", ".join(PARTS) + " (default: all)"
+    )
     parser.add_argument("--quick", action="store_true", help="a tenth of the examples")
     parser.add_argument("--k", type=int, nargs="+", default=[200, 500, 1000])
     parser.add_argument("--json", help="also write all figures to this file")
@@ -286,18 +320,15 @@ def main() -> None:
     if "start" in options.parts:
         figures["start"] = first = first_answer()
         console.print(f"first answer in a new process: {first['cached_seconds']:.2f} s")
+    if "defaults" in options.parts:
+        figures["defaults"] = [defaults(k, 20_000 // scale) for k in options.k]
+        print_speed(figures["defaults"], "every parameter at its default")
     if "speed" in options.parts:
         figures["dense"] = [speed(k, 20_000 // scale, 0.0) for k in options.k]
         print_speed(figures["dense"], f"Gaussian on all pairs, {20_000 // scale} examples")
         thresholds = {k: threshold_for(k, WANTED_NEIGHBOURS) for k in options.k}
         figures["sparse"] = [speed(k, 20_000 // scale, thresholds[k]) for k in options.k]
         print_speed(figures["sparse"], "the same learner, ε-threshold")
-        figures["defaults"] = [defaults(k, 20_000 // scale) for k in options.k]
-        for line in figures["defaults"]:
-            console.print(
-                f"all defaults, k={line['k']}: {line['microseconds']:.1f} µs, "
-                f"{line['times_bare_pass']:.1f} × the bare pass, accuracy {line['accuracy']:.3f}"
-            )
     if "growth" in options.parts:
         figures["growth"] = long = growth(200_000 // scale)
         quarters = ", ".join(f"{q:.1f}" for q in long["quarters_microseconds"])

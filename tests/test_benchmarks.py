@@ -15,7 +15,8 @@ CORE = Path(__file__).parent.parent / "benchmarks" / "core.py"
 @pytest.mark.slow
 def test_the_core_benchmark_reports_every_figure(tmp_path: Path) -> None:
     written = tmp_path / "figures.json"
-    command = [sys.executable, str(CORE), "speed", "--quick", "--k", "200", "--json", str(written)]
+    command = [sys.executable, str(CORE), "speed", "defaults", "--quick"]
+    command += ["--k", "200", "--json", str(written)]
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)
     assert outcome.returncode in (0, 1), outcome.stderr
     figures = json.loads(written.read_text())
@@ -24,4 +25,6 @@ def test_the_core_benchmark_reports_every_figure(tmp_path: Path) -> None:
         assert figure["k"] == 200
         assert figure["largest_bound"] <= 0.01
         assert figure["exact_over_nearest_label"] >= 0.03
+    (figure,) = figures["defaults"]
+    assert figure["gap_to_naive"] <= 0.01
     assert "times_naive" in outcome.stdout

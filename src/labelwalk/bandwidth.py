@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from labelwalk.arrays import Floats, Record
-from labelwalk.kernels.comparison import own_bandwidths
+from labelwalk.kernels import comparison
 from labelwalk.kernels.cover import Vertices
 from labelwalk.kernels.progress import NEVER, Rules
 from labelwalk.similarity import (
@@ -63,7 +63,7 @@ def _measure_each(here: Record, rules: Rules, vertices: Vertices) -> None:
     local = local_distances(vertices, here.n, rules.neighbour)
     here.typical = typical(local)
     here.sigma = here.width * here.typical
-    own_bandwidths(local, here, rules, vertices.bandwidth)
+    comparison.own_bandwidths(local, here, rules, vertices.bandwidth)
 
 
 def from_features(moments: Floats, n_seen: int) -> float:
@@ -77,12 +77,9 @@ def local_distances(vertices: Vertices, n: int, neighbour: int) -> Floats:
 
     Where there are fewer, the farthest stands in; 0 where there is none.
     """
-    last = min(neighbour, n) - 1
-    apart = vertices.apart[:n, :n]
-    others = np.where(apart > 0, apart, np.inf)
-    nearest = np.partition(others, last, axis=1)[:, : last + 1] if last >= 0 else others
-    farthest: Floats = np.where(np.isfinite(nearest), nearest, 0.0).max(axis=1, initial=0.0)
-    return farthest
+    local = np.empty(n)
+    comparison.local_distances(vertices.apart, n, neighbour, local)
+    return local
 
 
 def typical(local: Floats) -> float:

@@ -43,6 +43,7 @@ def empty(capacity: int, n_classes: int, *, fading: bool) -> System:
         drift=np.array([0.0, 1.0]),
         peak=np.zeros(capacity),
         scratch=np.zeros(capacity),
+        limit=np.zeros(capacity),
         queue=np.zeros(capacity + 1, dtype=np.int32),
         queued=np.zeros(capacity, dtype=np.bool_),
         touched=np.zeros(capacity, dtype=np.bool_),

@@ -36,7 +36,7 @@ Arrays = TypeVar("Arrays", Vertices, System, Comparison, Quarantine, Before, Wat
 # Recomputed from the rest when a state is read back, or of no meaning between calls.
 DERIVED = {
     *("component", "lit", "neighbours", "similar", "n_neighbours", "largest", "stirred"),
-    *("scratch", "queue", "queued", "touched"),
+    *("scratch", "limit", "queue", "queued", "touched"),
     *("distances", "apart_row", "similarities", "mean", "held_room"),
 }
 

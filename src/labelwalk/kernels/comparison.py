@@ -126,6 +126,13 @@ def local_distance(distances: Floats, n: int, neighbour: int) -> float:
 
 
 @compiled
+def local_distances(apart: Floats, n: int, neighbour: int, out: Floats) -> None:
+    """Write the local distance of each of the first `n` vertices."""
+    for i in range(n):
+        out[i] = local_distance(apart[i], n, neighbour)
+
+
+@compiled
 def own_bandwidth(local: float, here: Record, rules: Rules) -> float:
     """Turn a local distance into a bandwidth."""
     if rules.neighbour == 0:

@@ -52,12 +52,10 @@ def attach(system: System, i: int, weight: float, sink: float) -> None:
 
 @compiled
 def change_edge(system: System, n: int, i: int, j: int, similar: float) -> bool:
-    """Set w_ij, in everybody's degree and residuals; return whether an edge has gone."""
+    """Let w_ij change, in everybody's degree and residuals; return whether an edge has gone."""
     w, v, g, d, f, r = system.w, system.v, system.g, system.d, system.f, system.r
     before = w[i, j]
     change = similar - before
-    if change == 0.0:
-        return False
     w[i, j] = similar
     w[j, i] = similar
     for a, b in ((i, j), (j, i)):

@@ -73,8 +73,9 @@ def redraw(
         for j in range(here.n):
             similar[j] += mesh[i, j]
     split = False
-    for j in range(here.n):
-        if change_edge(system, here.n, i, j, similar[j]):
+    before = system.w[i]
+    for j in range(here.n):  # most similarities are zero and stay so; a call costs more than a look
+        if similar[j] != before[j] and change_edge(system, here.n, i, j, similar[j]):
             split = split or not share_a_neighbour(system, i, j)
     if split:
         find_components(system, here.n)

@@ -1,13 +1,15 @@
 """Relax until an answer is proven: the certificate, and the loop that earns it.
 
-For any f, with relative residuals rho_jc = r_jc / (d_j + g_j), the exact solution f* satisfies
+For any f, with relative residuals rho_jc = r_jc / (d_j + g_j), and any number of steps b, the exact
+solution f* satisfies
 
-    |f_i - f*_i|  <=  max_j |rho_j| * t_i / (1 - max_j tau_j),
+    |f_i - f*_i|  <=  (near * min(t_i, b) + far * max(t_i - b, 0)) / (1 - max_j tau_j),
 
-where tau_j is the relative residual of the steps t, and both maxima run over the component of i.
-An answer that is an average over vertices is off by at most the same average of their errors.
-For M f* = b with an M-matrix M and M t >= (1 - tau) (d + g), so t times that quotient dominates
-M^-1 |r| entry by entry. What rounding may have added to the residuals is counted and added.
+where near is the largest |rho_j|, far the largest with t_j > b, and tau_j the relative residual of
+the steps t; all maxima run over the component of i. So residuals must be smallest where walks are
+long, and need not be elsewhere. An answer that is an average over vertices is off by at most the
+same average of their errors. docs/decisions/0002 has the proof. What rounding may have added to the
+residuals is counted and added.
 """
 
 from __future__ import annotations
@@ -18,11 +20,16 @@ import numpy as np
 
 from labelwalk.arrays import Floats, SmallInts
 from labelwalk.kernels.compiled import compiled
+from labelwalk.kernels.corner import bend_for, solve_corner
 from labelwalk.kernels.system import DENSE, STEPS, UNIT_ROUNDOFF, System, push, rounding
 from labelwalk.kernels.verdict import NOBODY, best_class, excess_each, harmless_error
 
 SHORT = 0.1  # steps are relaxed where they fall this far short of their equation,
-LONG = 0.05  # or exceed it by this fraction of themselves
+LONG = 0.5  # or exceed it by this much
+EASE = 0.9  # of the error allowed is aimed at,
+OUTSIDE = 0.85  # and so much of that for the vertices outside a corner, where there is one
+STRIDE = 1.4  # times as far as its equation asks a value moves, where walks are
+LONG_WALK = 30.0  # steps long or longer
 CLOSE = 0.01  # a close call is settled to this fraction of the tolerance
 UNPROVEN = -1.0
 
@@ -38,6 +45,16 @@ class Reading(NamedTuple):
     vertex: SmallInts
     share: Floats
     values: Floats  # (classes) the average as it stands
+
+
+class Survey(NamedTuple):
+    """What the proof of an answer needs to know of the components it is read from."""
+
+    bend: float  # steps past which a corner begins
+    near: float  # largest relative residual of the classes,
+    far: float  # and the largest past the bend
+    short: float  # largest shortfall of the steps
+    most_steps: float
 
 
 @compiled
@@ -57,6 +74,17 @@ def read(system: System, reading: Reading, many: int) -> float:
 
 
 @compiled
+def steps_beyond(system: System, reading: Reading, many: int, bend: float) -> float:
+    """Return the part of a reading's steps that vertices have to go past `bend`."""
+    late = 0.0
+    for a in range(many):
+        i = reading.vertex[a]
+        if system.lit[system.component[i]] and not system.clamped[i]:
+            late += reading.share[a] * max(0.0, system.f[STEPS, i] - bend)
+    return late
+
+
+@compiled
 def touch(system: System, n: int, reading: Reading, many: int) -> bool:
     """Mark the components where a reading's error comes from; return whether there is any."""
     for i in range(n):
@@ -71,10 +99,10 @@ def touch(system: System, n: int, reading: Reading, many: int) -> bool:
 
 
 @compiled
-def survey(system: System, n: int) -> tuple[float, float, float]:
-    """Largest relative residual of classes and of steps where touched; largest steps."""
+def survey(system: System, n: int, bend: float) -> Survey:
+    """Look at all that is touched."""
     r, largest, total = system.r, system.largest, system.scratch
-    worst, short, most_steps = 0.0, 0.0, 0.0
+    near, far, short, most_steps = 0.0, 0.0, 0.0, 0.0
     for j in range(n):
         total[j] = system.d[j] + system.g[j]
         if system.stirred[j]:
@@ -85,18 +113,25 @@ def survey(system: System, n: int) -> tuple[float, float, float]:
             largest[j] = highest / total[j]
     for j in range(n):
         if system.touched[system.component[j]] and not system.clamped[j]:
-            worst = max(worst, largest[j])
+            steps = system.f[STEPS, j]
+            near = max(near, largest[j])
+            far = max(far, largest[j] if steps > bend else 0.0)
             short = max(short, r[STEPS, j] / total[j])
-            most_steps = max(most_steps, system.f[STEPS, j])
-    return worst, short, most_steps
+            most_steps = max(most_steps, steps)
+    return Survey(bend, near, far, short, most_steps)
 
 
 @compiled
-def error_per_step(system: System, worst: float, short: float, most_steps: float) -> float:
-    """Return what steps are multiplied with to bound an error (infinite: unproven)."""
+def error_after(system: System, seen: Survey, early: float, late: float) -> float:
+    """Return what an answer that takes so many steps, before and after the bend, may be off by.
+
+    It may exceed 1, and be infinite: unproven.
+    """
     drift = rounding(system)
-    proven = 1.0 - short - drift * (1.0 + most_steps)
-    return (worst + drift) / proven if proven > 0.0 else np.inf
+    proven = 1.0 - seen.short - drift * (1.0 + seen.most_steps)
+    if proven <= 0.0:
+        return np.inf
+    return ((seen.near + drift) * early + (seen.far + drift) * late) / proven
 
 
 @compiled
@@ -105,25 +140,30 @@ def error_of(system: System, n: int, reading: Reading, many: int) -> float:
     steps = read(system, reading, many)
     if not touch(system, n, reading, many):
         return 0.0
-    worst, short, most_steps = survey(system, n)
-    return min(1.0, error_per_step(system, worst, short, most_steps) * steps)
+    bend = bend_for(system, n, steps)
+    late = steps_beyond(system, reading, many, bend)
+    return min(1.0, error_after(system, survey(system, n, bend), steps - late, late))
 
 
 @compiled
-def relax(system: System, n: int, level: float, budget: float) -> float:
+def relax(system: System, n: int, level: float, bend: float, stride: float, budget: float) -> float:
     """Relax what is touched and exceeds `level`, and what that makes exceed it; count the work.
 
-    First come, first served. Steps are relaxed more seldom: only their size matters. Along a dense
-    row nobody is queued: the next survey finds them. The inner loop is where a learner spends its
-    time; a function in its place, to which arrays must be handed, takes four times as long.
+    A value moves `stride` times as far as its own equation asks: its neighbours will ask for more.
+    First come, first served. Steps are relaxed more seldom, since only their size matters, and past
+    the bend nothing else is. Along a dense row nobody is queued: the next survey finds them. The
+    inner loop is where a learner spends its time; a function in its place, to which arrays must be
+    handed, takes four times as long.
     """
-    w, f, r, v, total = system.w, system.f, system.r, system.v, system.scratch
+    w, f, r, v = system.w, system.f, system.r, system.v
+    total, limit = system.scratch, system.limit
     neighbours, similar, n_neighbours = system.neighbours, system.similar, system.n_neighbours
     queue, queued, stirred = system.queue, system.queued, system.stirred
     head, tail, relaxed, work, size = 0, 0, 0, 0.0, system.queue.shape[0]
     for j in range(n):
         queued[j] = system.clamped[j] or not system.touched[system.component[j]]
-        high = system.largest[j] > level or is_off(f[STEPS, j], r[STEPS, j], total[j])
+        limit[j] = level * total[j] if f[STEPS, j] <= bend else np.inf
+        high = system.largest[j] * total[j] > limit[j] or is_off(r[STEPS, j], total[j])
         if high and not queued[j]:
             queued[j] = True
             queue[tail] = j
@@ -136,19 +176,34 @@ def relax(system: System, n: int, level: float, budget: float) -> float:
         queued[i] = False
         stirred[i] = True
         length, before = n_neighbours[i], relaxed
-        if is_off(f[STEPS, i], r[STEPS, i], total[i]):
+        if is_off(r[STEPS, i], total[i]):
             move = r[STEPS, i] / total[i]
             f[STEPS, i] += move
             r[STEPS, i] = 0.0
             push(w[i], neighbours[i], similar[i], length, n, v[i] * move, r[STEPS])
             relaxed += 1
+            for a in range(length):
+                j = neighbours[i, a]
+                if not queued[j] and is_off(r[STEPS, j], total[j]):
+                    queued[j] = True
+                    queue[tail] = j
+                    tail += 1
+                    if tail == size:
+                        tail = 0
         for column in range(STEPS + 1, f.shape[0]):
             residual = r[column]
-            if abs(residual[i]) <= level * total[i]:
+            if abs(residual[i]) <= limit[i]:
                 continue
-            move = residual[i] / total[i]
-            f[column, i] = min(1.0, max(0.0, f[column, i] + move))  # only rounding is cut
-            residual[i] = 0.0
+            was = f[column, i]
+            f[column, i] = min(1.0, max(0.0, was + stride * residual[i] / total[i]))
+            move = f[column, i] - was
+            residual[i] -= total[i] * move
+            high = (abs(residual[i]) > limit[i]) & (not queued[i])
+            queued[i] |= high
+            queue[tail] = i
+            tail += high
+            if tail == size:
+                tail = 0
             flow = v[i] * move
             relaxed += 1
             if length == DENSE:
@@ -161,7 +216,7 @@ def relax(system: System, n: int, level: float, budget: float) -> float:
                 changed = residual[j] + similar[i, a] * flow
                 residual[j] = changed
                 stirred[j] = True
-                high = (abs(changed) > level * total[j]) & (not queued[j])
+                high = (abs(changed) > limit[j]) & (not queued[j])
                 queued[j] |= high
                 queue[tail] = j
                 tail += high
@@ -173,9 +228,9 @@ def relax(system: System, n: int, level: float, budget: float) -> float:
 
 
 @compiled
-def is_off(steps: float, lack: float, total: float) -> bool:
+def is_off(lack: float, total: float) -> bool:
     """Say whether the steps of a vertex fall far short of their equation, or far exceed it."""
-    return lack > SHORT * total or lack < -LONG * steps * total
+    return lack > SHORT * total or lack < -LONG * total
 
 
 @compiled
@@ -194,8 +249,10 @@ def settle(
         return 0.0
     values, work = reading.values, 0.0
     while True:
-        worst, short, most_steps = survey(system, n)
-        error = error_per_step(system, worst, short, most_steps) * steps
+        bend = bend_for(system, n, steps)
+        late = steps_beyond(system, reading, many, bend)
+        seen = survey(system, n, bend)
+        error = error_after(system, seen, steps - late, late)
         cut = excess_each(values)
         winner = best_class(values, system.bias, guess)
         harmless = harmless_error(values, system.bias, guess, winner)
@@ -205,11 +262,17 @@ def settle(
         if error + cut <= goal:
             return error
         share = error / (error + cut) if error < np.inf else 1.0
-        level = 0.9 * (1.0 - min(short, SHORT)) * share * goal / steps
-        level -= rounding(system)
+        allowed = EASE * share * (1.0 - min(seen.short, SHORT)) * goal
+        outside = allowed if late == 0.0 else OUTSIDE * allowed
+        level = outside / (steps - late) - rounding(system)
         if level <= 0.0 or work > DIRECT * n**3:
             return UNPROVEN
-        work += n * values.shape[0] + relax(system, n, level, DIRECT * n**3)
+        work += n * values.shape[0]
+        stride = STRIDE if steps - late >= LONG_WALK else 1.0
+        work += relax(system, n, level, bend, stride, DIRECT * n**3)
+        if late > 0.0:
+            level = (allowed - outside) / late - rounding(system)
+            work += solve_corner(system, n, bend, level)
         steps = read(system, reading, many)
 
 
@@ -222,12 +285,14 @@ def certify(system: System, n: int, errors: Floats) -> None:
     for seed in range(n):
         if system.component[seed] == seed and system.lit[seed]:
             system.touched[seed] = True
-            worst, short, most_steps = survey(system, n)
+            bend = bend_for(system, n, survey(system, n, np.inf).most_steps)
+            seen = survey(system, n, bend)
             system.touched[seed] = False
-            per_step = error_per_step(system, worst, short, most_steps)
             for i in range(n):
                 if system.component[i] == seed and not system.clamped[i]:
-                    errors[i] = min(1.0, per_step * system.f[STEPS, i])
+                    late = max(0.0, system.f[STEPS, i] - bend)
+                    error = error_after(system, seen, system.f[STEPS, i] - late, late)
+                    errors[i] = min(1.0, error)
 
 
 @compiled

@@ -45,6 +45,7 @@ class System(NamedTuple):
     drift: Floats  # (2,) rounding gathered in r, relative to the largest d + g a vertex has had
     peak: Floats  # that largest one, where d + g has fallen since the rebuilding; else 0
     scratch: Floats  # (capacity) of no meaning between calls, like the rest
+    limit: Floats  # (capacity) the largest residual of a class that is left alone
     queue: SmallInts  # vertices to relax
     queued: Bools
     touched: Bools  # by component number: is the answer read from there?

@@ -1,0 +1,108 @@
+"""Vertices that walks are slow to leave: solved at once, and the bound that knows of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labelwalk import relaxation, state
+from labelwalk.arrays import Floats
+from labelwalk.kernels.corner import bend_for, eliminate, n_beyond, solve_corner
+from labelwalk.kernels.settle import error_of, settle
+from labelwalk.kernels.system import STEPS, System
+from labelwalk.kernels.verdict import NOBODY
+from tests.naive.harmonic import quantized_row_form
+
+seeds = st.integers(0, 2**32 - 1)
+ways_out = st.sampled_from([1e-3, 1e-5, 1e-7])
+
+
+def slow_corner(seed: int, way_out: float, n: int = 40, m: int = 3) -> System:
+    """Return a system whose last m vertices are joined to each other, and barely to the others."""
+    rng = np.random.default_rng(seed)
+    w = rng.random((n, n)) * (rng.random((n, n)) < 0.3)
+    w[-m:, :-m] *= way_out
+    w[-m:, -m:] = 1.0
+    w = np.tril(w, -1) + np.tril(w, -1).T
+    w[0, 1:-m] = w[1:-m, 0] = 0.5
+    w[0, -1] = w[-1, 0] = way_out
+    system = relaxation.empty(n, 2, fading=False)
+    system.w[:] = w
+    system.v[:] = rng.choice([1.0, 2.0, 5.0], n)
+    system.g[:] = way_out**2
+    system.clamped[:2] = True
+    system.f[1:, :2] = np.eye(2)
+    system.f[1:, 2:] = rng.random((2, n - 2))
+    system.f[STEPS, 2:] = 1.0
+    relaxation.refresh(system, n)
+    return system
+
+
+def exact(system: System) -> Floats:
+    f: Floats = quantized_row_form(system.w, system.v, [0, 1], np.eye(2), float(system.g[0]))
+    return f
+
+
+@given(seeds, ways_out)
+def test_an_elimination_solves_its_system(seed: int, way_out: float) -> None:
+    rng = np.random.default_rng(seed)
+    flow, escape, b = rng.random((6, 6)), way_out * rng.random(6), rng.normal(size=(6, 2))
+    np.fill_diagonal(flow, 0.0)
+    matrix = np.diag(flow.sum(axis=1) + escape) - flow
+    expected = np.linalg.solve(matrix, b)
+    solution = b.copy()
+    eliminate(flow.copy(), escape.copy(), solution)
+    np.testing.assert_allclose(solution, expected, rtol=1e-7)
+
+
+@given(seeds, ways_out)
+def test_a_corner_is_found_and_its_equations_hold_once_it_is_solved(
+    seed: int, way_out: float
+) -> None:
+    system = slow_corner(seed, way_out)
+    n = len(system.v)
+    relaxation.solve_exactly(system, n)
+    system.f[1:, 2:] = np.random.default_rng(seed).random((2, n - 2))
+    relaxation.refresh(system, n)
+    system.touched[:] = True
+    bend = bend_for(system, n, float(system.f[STEPS, n - 1]))
+    assert 1 <= n_beyond(system, n, bend) <= n // 10
+    inside, before = system.f[STEPS] > bend, system.f.copy()
+    solve_corner(system, n, bend, 0.0)
+    total = system.d + system.g
+    assert np.abs(system.r[1:, inside] / total[inside]).max() <= 1e-12
+    assert (system.f[:, ~inside] == before[:, ~inside]).all()
+    stored = system.r.copy()
+    relaxation.refresh(system, n)
+    np.testing.assert_allclose(system.r[1:, 2:], stored[1:, 2:], atol=1e-12)
+    most_steps = system.f[STEPS].max()
+    np.testing.assert_allclose(system.r[STEPS, 2:], stored[STEPS, 2:], atol=1e-13 * most_steps)
+
+
+@given(seeds, ways_out, st.sampled_from([1e-2, 1e-3]))
+def test_an_answer_from_a_corner_is_within_its_bound(
+    seed: int, way_out: float, tolerance: float
+) -> None:
+    system = slow_corner(seed, way_out)
+    n, reading = len(system.v), state.reading_room(len(system.v), 2)
+    reading.share[0] = 1.0
+    solution = exact(system).T
+    for vertex in (n - 1, 5):
+        reading.vertex[0] = vertex
+        as_it_stands = error_of(system, n, reading, 1)
+        assert np.abs(reading.values - solution[:, vertex]).max() <= as_it_stands + 1e-9
+        error = settle(system, n, reading, 1, NOBODY, tolerance)
+        if error < 0:
+            relaxation.solve_exactly(system, n)
+            error = error_of(system, n, reading, 1)
+        assert error <= tolerance
+        assert np.abs(system.f[1:, vertex] - solution[:, vertex]).max() <= error + 1e-9
+
+
+def test_where_all_walks_are_alike_there_is_no_corner() -> None:
+    system = slow_corner(0, 1.0)
+    n = len(system.v)
+    relaxation.solve_exactly(system, n)
+    system.touched[:] = True
+    assert bend_for(system, n, float(np.median(system.f[STEPS]))) == np.inf
