@@ -73,6 +73,7 @@ def journey(seed: int, **settings: Any) -> dict[str, float]:
 def lines() -> Iterator[Line]:
     for name, settings in (
         ("nothing is forgotten", {}),
+        ("half_life=500", {"half_life": 500}),
         ("half_life=1000", {"half_life": 1000}),
         ("window=2000", {"window": 2000}),
     ):
