@@ -72,7 +72,7 @@ console = Console(width=118)
 # What the references do not do either is as in the paper; weights are balanced.
 PAPER = OnlineLearner.paper().settings.parameters()
 LEFT_OUT = ("weight_cap", "representative", "readout", "unreached", "quarantine", "calibrate")
-PLAIN = {name: PAPER[name] for name in LEFT_OUT}
+PLAIN = {name: PAPER[name] for name in (*LEFT_OUT, "remember")}
 
 
 def started(k: int, stream: DigitStream, threshold: float = 0.0) -> OnlineLearner:

@@ -36,7 +36,7 @@ def test_it_asks_about_the_vertices_that_help_most(seed: int, by: Any, n: int) -
     assert learner.digest() == before
     table, engine = learner.vertices, learner._engine
     f = np.ascontiguousarray(engine.settled()[0].f[1:, : learner.n_vertices].T)
-    best = choose(engine.graph(), f, table.count.astype(float), n, by)
+    best = choose(engine.now.graph, f, table.count.astype(float), n, by)
     assert [question.vertex for question in asked] == best.tolist()
     for question in asked:
         assert table.label[question.vertex] is None
@@ -123,7 +123,7 @@ def test_labels_met_add_up_to_the_prediction(seed: int, settings: dict[str, Any]
 @given(seeds)
 def test_the_path_goes_along_edges_to_the_label_met_most(seed: int) -> None:
     learner, rows = started(seed)
-    w = learner._engine.graph().w
+    w = learner._engine.now.graph.w
     for x in rows[::9]:
         explanation = learner.explain(x)
         if not explanation.met:

@@ -18,7 +18,6 @@ from labelwalk import (
 )
 from labelwalk.arrays import Floats, Ints
 from labelwalk.decision import blank_answers
-from labelwalk.graphs import Graph
 from labelwalk.interrupts import held_interrupts
 from labelwalk.kernels import stream
 from labelwalk.kernels.balance import balance
@@ -335,11 +334,6 @@ class Engine:
         compare_with(now.vertices.bandwidth, now.here, self.rules, now.beside)
         outlier = is_outlier(now.vertices.bandwidth, now.here, self.rules, now.beside)
         return np.zeros(n) if outlier else now.beside.similarities[:n].copy()
-
-    def graph(self) -> Graph:
-        """Return the graph as it stands; its arrays are not copied."""
-        system, n = self.now.system, self.now.n
-        return Graph(system.w[:n, :n], system.v[:n], system.g[:n], system.clamped[:n])
 
     @property
     def sink(self) -> float:

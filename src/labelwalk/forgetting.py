@@ -7,7 +7,6 @@ import numpy as np
 from labelwalk import departure
 from labelwalk.arrays import Ints, Record
 from labelwalk.elimination import Elimination, eliminate, proven_error
-from labelwalk.graphs import Graph
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.forgetting import leave_window, measure_reach
 from labelwalk.kernels.system import STEPS
@@ -78,7 +77,7 @@ def fade_away(now: State, gone: Ints, sink: float) -> None:
     `here.leap` is how far any value may be from the solution on the graph that is left.
     """
     n, system, here = now.n, now.system, now.here
-    graph = Graph(system.w[:n, :n], system.v[:n], system.g[:n], system.clamped[:n])
+    graph = now.graph
     drawn = graph.w - system.mesh[0, :n, :n]
     after, kept = eliminate(graph, gone, STRONGEST)
     drawn = drawn[np.ix_(kept, kept)]

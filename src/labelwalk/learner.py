@@ -451,9 +451,9 @@ class OnlineLearner:
         if self.n_vertices == 0:
             return []
         engine, original = self._engine, self._scale.original
-        labelled = engine.graph().labelled.any()
+        labelled = engine.now.graph.labelled.any()
         rule, settled = by if labelled else "variance", engine.settled()[0]
-        asked = questions(engine.now, engine.graph(), settled, self.classes, n, rule)
+        asked = questions(engine.now, settled, self.classes, n, rule)
         return [replace(question, example=original(question.example)) for question in asked]
 
     def explain(self, x: ArrayLike) -> Explanation:
@@ -488,7 +488,7 @@ class OnlineLearner:
             return Explanation([], 1.0, [])
         engine, original = self._engine, self._scale.original
         similar = engine.similarities(self._scale.scaled(rows)[0])
-        said = explain(engine.now, engine.graph(), similar, engine.sink, self.classes)
+        said = explain(engine.now, similar, engine.sink, self.classes)
         met = [replace(end, point=original(end.point)) for end in said.met]
         path = [replace(point, point=original(point.point)) for point in said.path]
         return Explanation(met, said.sink, path)

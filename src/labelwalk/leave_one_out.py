@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelwalk.arrays import Floats, Ints
+from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.factorisation import factorise_graph
 from labelwalk.graphs import Graph
 from labelwalk.one_thread import one_blas_thread
@@ -89,6 +89,18 @@ def held_out(graph: Graph, codes: Ints, n_classes: int) -> Floats:
     ends[returns, returns] = 0.0
     with one_blas_thread():
         return np.asarray(ends[:, :-1] @ y / ends.sum(axis=1, keepdims=True), dtype=np.float64)
+
+
+def told(labels: Ints) -> Bools:
+    """Which labels are of a class that has another one to foretell them by.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> print(told(np.array([0, 1, 0])))
+    [ True False  True]
+    """
+    return np.asarray(np.bincount(labels, minlength=1)[labels] > 1)
 
 
 def score(held: Floats, codes: Ints) -> Floats:

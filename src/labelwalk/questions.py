@@ -9,7 +9,6 @@ import numpy as np
 
 from labelwalk import asking, memory
 from labelwalk.arrays import Floats, Ints, Label
-from labelwalk.graphs import Graph
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.system import STEPS, System
 from labelwalk.similarity import euclidean
@@ -46,7 +45,7 @@ class Question:
 
 
 def questions(
-    now: State, graph: Graph, settled: System, classes: Sequence[Label], n: int, by: str
+    now: State, settled: System, classes: Sequence[Label], n: int, by: str
 ) -> list[Question]:
     """Return at most n questions, the best first, none asking what another one asks.
 
@@ -56,7 +55,7 @@ def questions(
     counts = now.vertices.examples[: now.n].astype(np.float64)
     numbers, holders = _untold(now)
     shown = np.isin(np.arange(now.n), holders)
-    chosen = asking.choose(graph, f, counts, n, by, shown if shown.any() else None)
+    chosen = asking.choose(now.graph, f, counts, n, by, shown if shown.any() else None)
     bias = settled.bias[1:]
     return [_question(now, f[i], bias, classes, int(i), numbers[holders == i]) for i in chosen]
 
@@ -68,7 +67,7 @@ def _question(
     best = int(np.argmax(scores)) if len(scores) and scores.max() > 0.0 else None
     vertices = now.vertices
     number = None
-    example = np.array((vertices.means if len(vertices.means) else vertices.points)[:, i])
+    example = np.array(now.representatives[:, i])
     if len(examples):
         rows = now.memory.seen_rows[examples % len(now.memory.seen_rows)]
         nearest = int(np.argmin(euclidean(example, rows)))

@@ -9,7 +9,6 @@ import numpy as np
 
 from labelwalk.arrays import Floats, Label
 from labelwalk.explanation import ends, strongest_path
-from labelwalk.graphs import Graph
 from labelwalk.state import State
 
 SHOWN = 0.0005  # what is less likely is not printed
@@ -76,10 +75,9 @@ def _known_as(point: Waypoint) -> str:
     return "a merged vertex" if point.example_id < 0 else f"example {point.example_id}"
 
 
-def explain(
-    now: State, graph: Graph, similar: Floats, sink: float, classes: Sequence[Label]
-) -> Explanation:
+def explain(now: State, similar: Floats, sink: float, classes: Sequence[Label]) -> Explanation:
     """Explain the answer to an example with these similarities and this sink."""
+    graph = now.graph
     labelled = np.flatnonzero(graph.labelled)
     chances = np.minimum(ends(graph, similar, sink), 1.0)
     order = [int(a) for a in np.argsort(-chances, kind="stable") if chances[a] > 0.0]
@@ -98,7 +96,7 @@ def _waypoint(now: State, classes: Sequence[Label], i: int, probability: float) 
         probability=probability,
         label=classes[code] if code >= 0 else None,
         example_id=int(vertices.founder[i]),
-        point=np.array((vertices.means if len(vertices.means) else vertices.points)[:, i]),
+        point=np.array(now.representatives[:, i]),
         count=int(vertices.examples[i]),
         vertex=i,
     )

@@ -81,9 +81,14 @@ def refresh(system: System, n: int) -> None:
     rebuild(system, n)
 
 
+def graph_of(system: System, n: int) -> Graph:
+    """Return the graph as it stands; its arrays are not copied."""
+    return Graph(system.w[:n, :n], system.v[:n], system.g[:n], system.clamped[:n])
+
+
 def solve_exactly(system: System, n: int) -> None:
     """Replace all values by the exact solution (Cholesky), steps included."""
-    graph = Graph(system.w[:n, :n], system.v[:n], system.g[:n], system.clamped[:n])
+    graph = graph_of(system, n)
     labelled, f = graph.labelled, system.f[:, :n]
     with one_blas_thread():
         right = graph.w[:, labelled] @ (graph.v[labelled] * f[:, labelled]).T

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from labelwalk import cover, diary, memory, relaxation
 from labelwalk.arrays import Floats, Record
 from labelwalk.diary import Diary
+from labelwalk.graphs import Graph
 from labelwalk.kernels.comparison import Comparison
 from labelwalk.kernels.cover import Vertices
 from labelwalk.kernels.drift import BLOCK, UNSTEADY, USUAL, Watch
@@ -81,6 +82,17 @@ class State:
     def n_classes(self) -> int:
         """How many classes there is room for."""
         return len(self.system.f) - 1
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the vertices as it stands; its arrays are not copied."""
+        return relaxation.graph_of(self.system, self.n)
+
+    @property
+    def representatives(self) -> Floats:
+        """What similarities are measured from, (features, n): the means, or the founders."""
+        vertices = self.vertices
+        return (vertices.means if len(vertices.means) else vertices.points)[:, : self.n]
 
     @property
     def nbytes(self) -> int:

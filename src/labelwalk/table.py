@@ -61,7 +61,7 @@ def vertex_table(state: State, classes: Sequence[Label]) -> VertexTable:
     names[: len(classes)] = classes
     return VertexTable(
         points=vertices.points[:, :n].T.copy(),
-        means=(vertices.means if len(vertices.means) else vertices.points)[:, :n].T.copy(),
+        means=state.representatives.T.copy(),
         bandwidth=vertices.bandwidth[:n].copy(),
         count=vertices.examples[:n].copy(),
         weight=system.v[:n].copy(),

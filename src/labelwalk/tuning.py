@@ -14,10 +14,9 @@ import numpy as np
 
 from labelwalk.arrays import Floats, Ints
 from labelwalk.bandwidth import local_distances, typical
-from labelwalk.graphs import Graph
 from labelwalk.kernels.comparison import draw, own_bandwidths
 from labelwalk.kernels.progress import Rules
-from labelwalk.leave_one_out import held_out, score
+from labelwalk.leave_one_out import held_out, score, told
 from labelwalk.settings import Settings
 from labelwalk.similarity import SelfTuning
 from labelwalk.state import State
@@ -46,14 +45,15 @@ def choose(now: State, settings: Settings, rules: Rules) -> Tuning:
     """Return the width and evenness, and the sharpness, that foretell the labels taught."""
     here, similarity = now.here, settings.similarity
     codes = now.vertices.label[: now.n].astype(np.int64)
-    told = _told(codes)
+    labels = codes[codes >= 0]
+    counted = told(labels)
     pairs = [(float(here.width), float(here.evenness))]
     if isinstance(similarity, SelfTuning):
         pairs = similarity.pairs
-    if told.sum() < FEWEST:
+    if counted.sum() < FEWEST:
         return Tuning(*pairs[0], 1.0)
-    answers = [_left_out(now, rules, codes, *pair)[told] for pair in pairs]
-    truth = codes[codes >= 0][told]
+    answers = [_left_out(now, rules, codes, *pair)[counted] for pair in pairs]
+    truth = labels[counted]
     best = _better([score(answer, truth) for answer in answers])
     powers = SHARPNESS if settings.calibrate else SHARPNESS[:1]
     bias = now.system.bias[1:]
@@ -61,15 +61,9 @@ def choose(now: State, settings: Settings, rules: Rules) -> Tuning:
     return Tuning(*pairs[best], powers[_better(sharp)])
 
 
-def _told(codes: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Of the labels, those of a class that has another one to tell them."""
-    labels = codes[codes >= 0]
-    return np.asarray(np.bincount(labels, minlength=1)[labels] > 1)
-
-
 def _left_out(now: State, rules: Rules, codes: Ints, width: float, evenness: float) -> Floats:
     """What each label would be, were it alone not taught, on a graph of this width."""
-    n, system, w = now.n, now.system, now.system.w[: now.n, : now.n]
+    n, graph = now.n, now.graph
     if rules.neighbour > 0 and (width, evenness) != (now.here.width, now.here.evenness):
         trial = now.progress.copy()[0]
         local = local_distances(now.vertices, n, rules.neighbour)
@@ -77,7 +71,7 @@ def _left_out(now: State, rules: Rules, codes: Ints, width: float, evenness: flo
         bandwidths, w = np.empty(n), np.empty((n, n))
         own_bandwidths(local, trial, rules, bandwidths)
         draw(now.vertices.apart, bandwidths, n, rules.cut, w)
-    graph = Graph(w, system.v[:n], system.g[:n], system.clamped[:n])
+        graph = graph._replace(w=w)
     return held_out(graph, codes, now.n_classes)
 
 

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Bools, Floats, Ints
-from labelwalk.graphs import Graph
-from labelwalk.leave_one_out import held_out
+from labelwalk.leave_one_out import held_out, told
 from labelwalk.settings import Settings
 from labelwalk.state import State
 
@@ -52,16 +51,16 @@ def worth(now: State, settings: Settings) -> Worth:
     n, here = now.n, now.here
     codes = now.vertices.label[:n].astype(np.int64)
     labels = codes[codes >= 0]
-    told = np.bincount(labels, minlength=1)[labels] > 1
+    counted = told(labels)
     young = bool(here.n_seen < EXAMPLES * len(labels))
     one_moment = bool(here.last_taught - here.first_taught < ONE_MOMENT * here.n_seen)
-    if not told.any():
+    if not counted.any():
         return Worth(0, 0.0, 0.0, 0.0, young, one_moment)
     near = _nearest(now, codes)
     walked = _walked(now, codes, near if settings.unreached == "nearest" else None)
-    by_graph, by_nearest = (walked == labels)[told], (near == labels)[told]
+    by_graph, by_nearest = (walked == labels)[counted], (near == labels)[counted]
     return Worth(
-        n_labels=int(told.sum()),
+        n_labels=int(counted.sum()),
         graph=float(by_graph.mean()),
         nearest=float(by_nearest.mean()),
         error=_error(by_graph, by_nearest),
@@ -84,9 +83,7 @@ def _walked(now: State, codes: Ints, guess: Ints | None) -> Ints:
 
     There the guess stands in, as it does in a verdict.
     """
-    n, system = now.n, now.system
-    graph = Graph(system.w[:n, :n], system.v[:n], system.g[:n], system.clamped[:n])
-    scores: Floats = held_out(graph, codes, now.n_classes) * system.bias[1:]
+    scores: Floats = held_out(now.graph, codes, now.n_classes) * now.system.bias[1:]
     lost: Ints = np.full(len(scores), -1) if guess is None else guess
     return np.where(scores.max(axis=1) > 0, scores.argmax(axis=1), lost)
 
