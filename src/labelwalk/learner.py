@@ -568,7 +568,7 @@ class OnlineLearner:
     @property
     def n_seen(self) -> int:
         """Examples taught or observed, outliers included."""
-        return int(self._engine.now.here.n_seen)
+        return int(self._engine.now.progress["n_seen"][0])
 
     @property
     def n_outliers(self) -> int:
