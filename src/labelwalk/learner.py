@@ -237,7 +237,7 @@ class OnlineLearner:
         Parameters
         ----------
         X : array of shape (n, d) or (d,)
-        labels : n labels, or one
+        labels : n labels, or one where X is a single row
             Strings or integers.
         ids : bool
             Whether to return the ids of the examples, for `retract`.
