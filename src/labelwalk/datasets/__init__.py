@@ -1,0 +1,1 @@
+"""Data to learn from: real streams, and manifolds made from a seed."""

@@ -1,0 +1,1 @@
+"""How learners are judged: protocols, measures, and results that are written down."""
