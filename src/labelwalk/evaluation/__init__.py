@@ -1,1 +1,46 @@
 """How learners are judged: protocols, measures, and results that are written down."""
+
+from __future__ import annotations
+
+from labelwalk.evaluation.curve import CurvePoint, precision_at_recall, precision_recall_curve
+from labelwalk.evaluation.measures import (
+    Confusion,
+    PrecisionRecall,
+    accuracy,
+    calibration_error,
+    confusion,
+    cumulative_accuracy,
+    precision_recall,
+    windowed_accuracy,
+)
+from labelwalk.evaluation.running import NOBODY, Outcome, StreamLearner, evaluate
+from labelwalk.evaluation.streams import (
+    OUTSIDER,
+    Stream,
+    labels_at_first_appearance,
+    labels_at_random,
+    labels_first,
+)
+
+__all__ = [
+    "NOBODY",
+    "OUTSIDER",
+    "Confusion",
+    "CurvePoint",
+    "Outcome",
+    "PrecisionRecall",
+    "Stream",
+    "StreamLearner",
+    "accuracy",
+    "calibration_error",
+    "confusion",
+    "cumulative_accuracy",
+    "evaluate",
+    "labels_at_first_appearance",
+    "labels_at_random",
+    "labels_first",
+    "precision_at_recall",
+    "precision_recall",
+    "precision_recall_curve",
+    "windowed_accuracy",
+]

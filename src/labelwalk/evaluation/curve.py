@@ -1,0 +1,53 @@
+"""Precision against recall as one parameter moves: the sink of a learner, the radius of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from labelwalk.evaluation.measures import precision_recall
+from labelwalk.evaluation.running import StreamLearner, evaluate
+from labelwalk.evaluation.streams import Stream
+
+
+class CurvePoint(NamedTuple):
+    """The parameter, and what came of it."""
+
+    parameter: float
+    precision: float
+    recall: float
+
+
+def precision_recall_curve(
+    learner_for: Callable[[float], StreamLearner], parameters: Iterable[float], stream: Stream
+) -> list[CurvePoint]:
+    """Evaluate a new learner for each value of the parameter.
+
+    Examples
+    --------
+    >>> from labelwalk import OnlineLearner
+    >>> from labelwalk.evaluation import labels_first
+    >>> stream = labels_first([[0.0], [9.0], [0.5], [8.5], [1.0]], [0, 1, 0, 1, 0], per_class=1)
+    >>> def learner_for(floor):
+    ...     return OnlineLearner(10, abstain_below=floor)
+    >>> for point in precision_recall_curve(learner_for, [0, 1], stream):
+    ...     print(point)
+    CurvePoint(parameter=0, precision=1.0, recall=1.0)
+    CurvePoint(parameter=1, precision=1.0, recall=0.0)
+    """
+    return [
+        CurvePoint(value, *precision_recall(evaluate(learner_for(value), stream)))
+        for value in parameters
+    ]
+
+
+def precision_at_recall(curve: Iterable[CurvePoint], recall: float) -> float | None:
+    """Return the best precision of any point that recalls at least so much; None without one.
+
+    Examples
+    --------
+    >>> curve = [CurvePoint(0.1, 0.99, 0.6), CurvePoint(0.2, 0.95, 0.9), CurvePoint(0.3, 0.9, 0.95)]
+    >>> precision_at_recall(curve, 0.8)
+    0.95
+    """
+    return max((point.precision for point in curve if point.recall >= recall), default=None)

@@ -1,0 +1,63 @@
+"""Results, written before anything is drawn: a Parquet table, and a JSON file that says whence."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from labelwalk.replacement import replace
+
+PACKAGES = ("labelwalk", "numpy", "scipy", "scikit-learn", "numba")
+
+Columns = Mapping[str, Sequence[Any] | NDArray[Any]]
+
+
+class Result(NamedTuple):
+    """A table by columns, and what is known about it."""
+
+    columns: dict[str, list[Any]]
+    about: dict[str, Any]
+
+
+def write(path: Path, columns: Columns, about: Mapping[str, Any]) -> None:
+    """Write a table to PATH.parquet, and what is known about it to PATH.json, each all at once.
+
+    The JSON comes last: where it stands, the table is complete.
+    """
+    import pyarrow
+    from pyarrow import parquet
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table = BytesIO()
+    parquet.write_table(pyarrow.table(dict(columns)), table)
+    text = json.dumps(dict(about) | {"versions": versions()}, indent=2) + "\n"
+    replace(path.with_suffix(".parquet"), [table.getbuffer()])
+    replace(path.with_suffix(".json"), [memoryview(text.encode())])
+
+
+def read(path: Path) -> Result | None:
+    """Read a table and what is known about it; None where it was not written to its end."""
+    from pyarrow import parquet
+
+    if not path.with_suffix(".json").exists():
+        return None
+    about = json.loads(path.with_suffix(".json").read_text("utf-8"))
+    return Result(parquet.read_table(path.with_suffix(".parquet")).to_pydict(), about)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages a result depends on."""
+    known = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            known[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            known[package] = "run from its sources"
+    return known
