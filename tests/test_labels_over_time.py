@@ -90,6 +90,37 @@ class TestRetract:
         assert cover_and_weights(learner) == before
         assert_all_are_counted(learner)
 
+    @given(profiles, seeds, st.lists(st.booleans(), min_size=1, max_size=5), st.booleans())
+    def test_a_new_class_taken_back_as_a_whole_leaves_no_trace(
+        self, profile: str, seed: int, late: list[bool], forgotten: bool
+    ) -> None:
+        learner, more = started(profile, seed)
+        before = cover_and_weights(learner)
+        for i, later in enumerate(late):
+            if later:
+                learner.teach_later(40 + i, "new")
+            else:
+                learner.teach(more[i], "new")
+        if forgotten:
+            learner.forget("new")
+        else:
+            learner.retract(label="new")
+        assert cover_and_weights(learner) == before
+        assert ("new" in learner.classes) is not forgotten
+        assert_all_are_counted(learner)
+
+    @given(seeds)
+    def test_a_class_that_was_known_before_takes_its_old_labels_along(self, seed: int) -> None:
+        learner, more = started("default", seed)
+        learner.teach(more[0], "new")
+        ids = learner.teach(more[1:4], ["cloud 0"] * 3, ids=True)
+        learner.retract(label="cloud 0")
+        assert "cloud 0" not in learner.vertices.label
+        learner.retract(label="new")
+        assert "new" not in learner.vertices.label
+        assert learner._engine.taught(ids[0]) == -1
+        assert_all_are_counted(learner)
+
     @given(seeds)
     def test_from_a_learner_that_was_saved_in_between(self, seed: int) -> None:
         learner, more = started("default", seed)
@@ -218,10 +249,10 @@ class TestTeachLater:
     @given(profiles, seeds)
     def test_it_can_be_taken_back_by_its_id(self, profile: str, seed: int) -> None:
         learner, _ = started(profile, seed)
-        before = learner.vertices.label.tolist()
+        before = cover_and_weights(learner)
         learner.teach_later(30, "late")
         learner.retract(30)
-        assert learner.vertices.label.tolist() == before
+        assert cover_and_weights(learner) == before
         assert_all_are_counted(learner)
 
     def test_an_outlier_is_let_in(self) -> None:
@@ -269,13 +300,15 @@ class TestTeachLater:
         learner = OnlineLearner(remember=10)
         learner.observe(rows)
         before = learner.digest()
-        with pytest.raises(ValueError, match=r"example_id=49 is no longer.*oldest.*has the id 50"):
+        with pytest.raises(
+            ValueError, match=r"example_id=49 is not remembered.*oldest.*has the id 50"
+        ):
             learner.teach_later(49, "a")
         assert learner.digest() == before
         learner.teach_later(50, "a")
         forgetful = OnlineLearner(remember=0)
         forgetful.observe(rows)
-        with pytest.raises(ValueError, match="example_id=59 is no longer remembered"):
+        with pytest.raises(ValueError, match="example_id=59 is not remembered"):
             forgetful.teach_later(59, "a")
 
     def test_a_function_that_fails_changes_nothing(self) -> None:
@@ -332,7 +365,7 @@ class TestMemory:
         one, more = started("default", 1)
         other, _ = started("default", 2)
         one.merge(other)
-        with pytest.raises(ValueError, match="no longer remembered"):
+        with pytest.raises(ValueError, match="is not remembered"):
             one.teach_later(59, "a")
         _, ids = one.observe(more[:2], ids=True)
         assert ids.tolist() == [120, 121]
@@ -429,7 +462,8 @@ class TestConflicts:
         ({}, "give one of the two"),
         ({"example_id": 1, "label": "a"}, "give one of the two"),
         ({"example_id": 7}, "example_id=7 is not known as taught"),
-        ({"example_id": 10**6}, "is not known as taught"),
+        ({"example_id": 10**6}, "is no example of this learner"),
+        ({"label": ["cloud 0"]}, r"label=\['cloud 0'\] is neither a string nor an integer"),
         ({"example_id": "a"}, "is not an integer"),
     ],
 )
@@ -441,3 +475,21 @@ def test_a_bad_retraction_is_named_and_changes_nothing(
     with pytest.raises(ValueError, match=message):
         learner.retract(**arguments)
     assert learner.digest() == before
+
+
+@pytest.mark.parametrize("label", [["cloud 0"], {"cloud 0"}, None, 1.5, True])
+def test_only_one_label_at_a_time_is_forgotten_or_told_late(label: Any) -> None:
+    learner, _ = started("default", 0)
+    before = learner.digest()
+    with pytest.raises(ValueError, match="is neither a string nor an integer"):
+        learner.forget(label)
+    with pytest.raises(ValueError, match="is neither a string nor an integer"):
+        learner.teach_later(50, label)
+    assert learner.digest() == before
+
+
+def test_after_a_merge_nothing_of_before_is_remembered() -> None:
+    learner, _ = started("default", 0)
+    learner.merge(started("default", 1)[0])
+    with pytest.raises(ValueError, match="example_id=3 is not remembered: none is"):
+        learner.teach_later(3, "late")

@@ -122,13 +122,32 @@ def spoil(now: State) -> None:
         now.before.before_bias[:] = 1.0
 
 
-def taken_back(now: State, number: int) -> bool:
-    """Count a label as taken back; return whether all since the record are, and it is restored."""
+def taught_when(now: State, number: int) -> int:
+    """Return at which example an example was taught: its own number, or later."""
+    kept = now.memory
+    seen = memory.numbers(kept, now.here)
+    places = seen % max(len(kept.seen_vertex), 1)
+    later = seen[(kept.seen_first[places] == number) & (kept.seen_label[places] != UNLABELLED)]
+    return int(later.max(initial=number))
+
+
+def class_taught_since(now: State, code: int) -> int:
+    """Return at which example the first label of a class was taught, of those not taken back."""
+    mine = now.vertices.label[: now.n] == code
+    founders: list[int] = now.vertices.founder[: now.n][mine].tolist()
+    return min((taught_when(now, number) for number in founders), default=int(now.here.n_seen))
+
+
+def taken_back(now: State, since: int, n_labels: int = 1) -> bool:
+    """Count labels taught since some example as taken back.
+
+    Return whether these are all since the record; what it holds is restored then.
+    """
     here = now.here
-    if here.n_pending < 0 or number < now.before_progress[0].n_seen:
+    if here.n_pending < n_labels or since < now.before_progress[0].n_seen:
         drop_record(now)
         return False
-    here.n_pending -= 1
+    here.n_pending -= n_labels
     if here.n_pending > 0:
         return False
     for name in RESTORED:

@@ -128,11 +128,10 @@ class Engine:
         place = memory.place_of(now.memory, now.here, number)
         now.here.id = number
         try:
-            self.feed(now.memory.seen_rows[[place]], np.array([code]), shares)
+            self.learn(now.memory.seen_rows[[place]], np.array([code]), shares)
         finally:
             if self.now.here.stage == WAITING:
                 self.now.here.id = NO_ROW
-        departure.drop_record(self.now)
 
     def taught(self, number: int) -> int:
         """Return the class an example was taught, or UNLABELLED."""
@@ -142,24 +141,21 @@ class Engine:
     def retract(self, number: int) -> None:
         """Take the label of an example back, and the example with it."""
         now, i = self.now, departure.taught_vertex(self.now, number)
-        self._settled = None
+        since = departure.taught_when(now, number)
         with held_interrupts():
             departure.untell(now, self.rules, i, number)
-            if departure.taken_back(now, number):
-                self._draw()
-                relaxation.refresh(now.system, now.n)
-            else:
-                self._measure_cover()
+            self._draw_without(since, 1)
 
     def retract_class(self, code: int) -> None:
         """Take all labels of a class back, and the examples with them."""
         now = self.now
-        self._settled = None
+        gone = np.flatnonzero(now.vertices.label[: now.n] == code)
+        since = departure.class_taught_since(now, code)
+        n_labels = int(now.vertices.taught[gone].sum())
         with held_interrupts():
-            departure.leave(now, np.flatnonzero(now.vertices.label[: now.n] == code))
+            departure.leave(now, gone)
             now.memory.seen_label[now.memory.seen_label == code] = UNLABELLED
-            departure.drop_record(now)
-            self._measure_cover()
+            self._draw_without(since, n_labels)
 
     def forget_class(self, code: int) -> None:
         """Take all labels of a class back, and strike the class out."""
@@ -167,9 +163,13 @@ class Engine:
             self.retract_class(code)
             self.now = state.without_class(self.now, code)
 
-    def _measure_cover(self) -> None:
-        """Measure bandwidths that follow the cover, since vertices have left."""
-        if self.now.here.measure_at_founded != NEVER:
+    def _draw_without(self, since: int, n_labels: int) -> None:
+        """Draw the graph without labels that have left: as it was, or by measuring it again."""
+        self._settled = None
+        if departure.taken_back(self.now, since, n_labels):
+            self._draw()
+            relaxation.refresh(self.now.system, self.now.n)
+        elif self.now.here.measure_at_founded != NEVER:
             self._measure()
 
     def _run(self, rows: Floats, codes: Ints, row: int, answers: Answers) -> tuple[int, int]:

@@ -20,12 +20,12 @@ from labelwalk.health import Event, Health, events, examine
 from labelwalk.interrupts import held_interrupts
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.verdict import Answers
-from labelwalk.memory import place_of
+from labelwalk.memory import check_exists, place_of
 from labelwalk.parameters import check_choice, check_whole, shown
 from labelwalk.prior import check_covers, shares
 from labelwalk.questions import Question, questions
 from labelwalk.reasons import Explanation, explain
-from labelwalk.rows import as_id, as_labels, as_rows
+from labelwalk.rows import as_id, as_label, as_labels, as_rows
 from labelwalk.scaling import Scale, check_same_scale
 from labelwalk.settings import Settings
 from labelwalk.similarity import Gaussian, SelfTuning, Similarity
@@ -275,7 +275,7 @@ class OnlineLearner:
         >>> learner.predict([8.0, 9.0]).label
         'high'
         """
-        number, names = as_id(example_id), as_labels(label, 1)
+        number, names = as_id(example_id), [as_label(label)]
         check_covers(self.settings.prior, names)
         place_of(self._engine.now.memory, self._engine.now.here, number)
         known = self._engine.taught(number)
@@ -318,6 +318,7 @@ class OnlineLearner:
             self._engine.retract_class(code)
         else:
             number = as_id(example_id)
+            check_exists(self._engine.now.here, number)
             if self._engine.taught(number) == UNLABELLED:
                 raise ValueError(
                     f"example_id={number} is not known as taught: it never was, was taken back, "
@@ -338,8 +339,8 @@ class OnlineLearner:
         with held_interrupts():
             self._scale.freeze()
             self._engine.forget_class(code)
-            names = [name for name in self.classes if name != label]
-            self._classes = {name: code for code, name in enumerate(names)}
+            names = [name for name in self.classes if self._classes[name] != code]
+            self._classes = {name: i for i, name in enumerate(names)}
 
     def observe(
         self, X: ArrayLike, *, source: Label | Iterable[Label] | None = None, ids: bool = False
@@ -541,7 +542,7 @@ class OnlineLearner:
         return first if single else np.arange(first, self.n_seen)
 
     def _code(self, label: Label) -> int:
-        name = as_labels(label, 1)[0]
+        name = as_label(label)
         if name not in self._classes:
             raise ValueError(
                 f"label={shown(label)} was never taught. Choose one of {list(self.classes)}."
@@ -657,6 +658,8 @@ class OnlineLearner:
         it is then frozen. Ids of the other's examples, and what it counted of its sources, are
         lost; and nothing that came before can be taught later.
         """
+        if not isinstance(other, OnlineLearner):
+            raise ValueError(f"other={shown(other)} is not an OnlineLearner. Try load(path) first.")
         if self.settings != other.settings:
             raise ValueError(
                 f"other was made with {other.settings}, this learner with {self.settings}. "

@@ -30,6 +30,15 @@ def is_remembered(memory: Memory, here: Record, number: int) -> bool:
     return bool(oldest(memory, here) <= number < here.n_seen)
 
 
+def check_exists(here: Record, number: int) -> None:
+    """Refuse the number of an example that has not come yet."""
+    if not 0 <= number < here.n_seen:
+        raise ValueError(
+            f"example_id={shown(number)} is no example of this learner, which has seen "
+            f"{here.n_seen} of them, numbered from 0. Give one that observe(X, ids=True) returned."
+        )
+
+
 def place_of(memory: Memory, here: Record, number: int) -> int:
     """Return where an example lies.
 
@@ -38,16 +47,14 @@ def place_of(memory: Memory, here: Record, number: int) -> int:
     ValueError
         It has not come yet, or is remembered no longer.
     """
-    if not 0 <= number < here.n_seen:
-        raise ValueError(
-            f"example_id={shown(number)} is no example of this learner, which has seen "
-            f"{here.n_seen} of them, numbered from 0. Give one that observe(X, ids=True) returned."
-        )
+    check_exists(here, number)
     if not is_remembered(memory, here, number):
+        first = oldest(memory, here)
+        kept = "none is" if first == here.n_seen else f"the oldest that is has the id {first}"
         raise ValueError(
-            f"example_id={number} is no longer remembered: the oldest that is has the id "
-            f"{oldest(memory, here)}. Teach the example itself, or make a learner with a larger "
-            f"remember than {len(memory.seen_vertex)}."
+            f"example_id={number} is not remembered: {kept}. Teach the example itself. A learner "
+            f"remembers the last {len(memory.seen_vertex)} examples, as its parameter remember "
+            "says, and none from before it was merged."
         )
     return number % len(memory.seen_vertex)
 

@@ -34,7 +34,7 @@ def check_number(
         number = float(value)  # type: ignore[arg-type]
         if (low < number if above else low <= number) and number <= high:
             return
-    wanted = f"above {low:g} and up to {high:g}" if above else f"from {low:g} to {high:g}"
+    wanted = f"above {low:g} and up to {high:.9g}" if above else f"from {low:g} to {high:.9g}"
     raise ValueError(f"{name}={shown(value)} is not a number {wanted}. Try {repair}.")
 
 

@@ -18,8 +18,12 @@ def check_prior(prior: object) -> None:
         return
     shares = prior if isinstance(prior, dict) else {}
     for label, share in shares.items():
-        named = isinstance(label, str | int) and not isinstance(label, bool)
-        if not named or not is_number(share) or not 0 < share <= 1e100:
+        if not isinstance(label, str | int) or isinstance(label, bool):
+            raise ValueError(
+                f"prior has a share for {shown(label)}, which is neither a string nor an integer. "
+                f"{REPAIR}."
+            )
+        if not is_number(share) or not 0 < share <= 1e100:
             raise ValueError(f"prior gives {shown(label)} the share {shown(share)}. {REPAIR}.")
     if not shares:
         raise ValueError(f"prior={shown(prior)} is not None, 'uniform' or a dictionary. {REPAIR}.")

@@ -97,15 +97,37 @@ def as_labels(labels: Label | Iterable[Label], n: int) -> list[Label]:
         raise ValueError(
             f"labels has {len(given)} entries for {n} rows of X. Give one label for each row."
         )
-    return [_as_label(label) for label in given]
+    for label in given:
+        if not _is_label(label):
+            raise ValueError(
+                f"labels holds {shown(label)}, which is neither a string nor an integer. "
+                f"{_repair(label)}"
+            )
+    return [_plain(label) for label in given]
 
 
-def _as_label(label: object) -> Label:
-    if isinstance(label, str | int | np.integer) and not isinstance(label, bool | np.timedelta64):
-        return str(label) if isinstance(label, str) else int(label)
+def as_label(label: object) -> Label:
+    """Return one label as a plain string or integer.
+
+    Raises
+    ------
+    ValueError
+        It is neither.
+    """
+    if _is_label(label):
+        return _plain(label)
     raise ValueError(
-        f"labels holds {shown(label)}, which is neither a string nor an integer. {_repair(label)}"
+        f"label={shown(label)} is neither a string nor an integer. Give one label, as in 'cat' or 3."
     )
+
+
+def _is_label(label: object) -> bool:
+    plain = isinstance(label, str | int | np.integer)
+    return plain and not isinstance(label, bool | np.timedelta64)
+
+
+def _plain(label: Any) -> Label:
+    return str(label) if isinstance(label, str) else int(label)
 
 
 def _repair(label: object) -> str:

@@ -63,7 +63,7 @@ class Settings:
         if self.label_weight is not None:
             check_number("label_weight", self.label_weight, 1 / LARGEST, LARGEST, "3, or None")
         if self.weight_cap is not None:
-            check_number("weight_cap", self.weight_cap, 1, LARGEST, "3, or None", above=True)
+            check_number("weight_cap", self.weight_cap, 1, LARGEST, "2, or None", above=True)
         check_whole("labels_per_class", self.labels_per_class, "64")
         check_choice("representative", self.representative, ("mean", "founder"))
         check_choice("readout", self.readout, ("example", "vertex"))
@@ -98,10 +98,15 @@ class Settings:
                 f"half_life={self.half_life} and window={self.window} exclude each other. "
                 "Give half_life for examples that fade, or window for those that leave at once."
             )
-        if self.label_weight is None or isinstance(self.similarity, Pairwise):
+        if self.label_weight is None:
             raise ValueError(
-                f"half_life={self.half_life} needs a label_weight, and similarities that can be "
-                "drawn again, which a Pairwise cannot. Give window=... in its place."
+                f"half_life={self.half_life} needs a label_weight, which is None: labels do not "
+                "fade with the rest. Give label_weight=3.0, or window=... in place of half_life."
+            )
+        if isinstance(self.similarity, Pairwise):
+            raise ValueError(
+                f"half_life={self.half_life} needs similarities that can be drawn again, which those "
+                "of a Pairwise cannot. Give window=... in its place."
             )
 
     @property

@@ -30,7 +30,7 @@ SMOOTH = 1.0  # pixels of the crop, which has 64
 def office(folder: Path | None) -> Dataset:
     """Eight people take turns, as vectors of a face network."""
     data = _needed(folder, *VECTORS)
-    order, y = _taking_turns(data["person"])
+    order, y = taking_turns(data["person"])
     note = "faces of eight people in 12 videos, dlib vectors, ten segments each that take turns"
     return Dataset("office", data["emb"][order].astype(np.float64), y, True, note)
 
@@ -38,7 +38,7 @@ def office(folder: Path | None) -> Dataset:
 def office_pixels(folder: Path | None) -> Dataset:
     """Eight people take turns, as pixels."""
     data = _needed(folder, *PIXELS)
-    order, y = _taking_turns(data["person"])
+    order, y = taking_turns(data["person"])
     note = "faces of eight people in 12 videos, pixels, ten segments each that take turns"
     return Dataset("office_pixels", prepared(data["faces"][order]), y, True, note)
 
@@ -83,7 +83,7 @@ def _equalised(face: NDArray[np.uint8]) -> Floats:
     return shares[face]
 
 
-def _taking_turns(person: Ints) -> tuple[Ints, Ints]:
+def taking_turns(person: Ints) -> tuple[Ints, Ints]:
     """Segments of the people with most faces, and who is seen in each frame."""
     people, counts = np.unique(person[person >= 0], return_counts=True)
     most = people[np.argsort(-counts, kind="stable")][:PEOPLE]
