@@ -60,9 +60,7 @@ def quantization_error(
     >>> quantization_error(w_o, w_q, [0, 1, 1], normalised=False)
     0.2523...
     """
-    pair = _taken(similarity, quantized, assigned)
-    blocks = _blocks(pair, normalised)
-    return math.sqrt(sum(float(np.square(block).sum()) for block in blocks))
+    return _norm(_taken(similarity, quantized, assigned), normalised)
 
 
 def gaussian_lipschitz(bandwidth: float) -> float:
@@ -121,15 +119,15 @@ def proposition_7(
     """
     _check_slope(distortion, lipschitz)
     pair = _taken(similarity, quantized, assigned)
-    left = quantization_error(similarity, quantized, assigned, normalised=normalised)
+    left = _norm(pair, normalised)
     n, moved = len(pair.assigned), 2.0 * lipschitz * distortion
     if not normalised:
         right = moved * n * math.sqrt(max(n - 1, 0))
-        return Bound("Proposition 7, plain", left, right, rounding=_rounding(pair))
+        return Bound("Proposition 7, plain", left, right, rounding=_rounding(pair, normalised))
     share, top = _smallest_share(pair), _largest(pair)
     right = moved / share * (1.0 + top / share) if share > 0.0 else math.inf
     edges = Condition("every example has an edge", share > 0.0)
-    return Bound("Proposition 7", left, right, (edges,), rounding=_rounding(pair))
+    return Bound("Proposition 7", left, right, (edges,), rounding=_rounding(pair, True))
 
 
 def proposition_7_as_printed(
@@ -164,7 +162,9 @@ def proposition_7_as_printed(
     right = moved / (share * n) * (1.0 + lipschitz / share) if share > 0.0 else math.inf
     edges = Condition("every example has an edge", share > 0.0)
     steep = Condition("no weight exceeds 2M", _largest(pair) <= 2.0 * lipschitz)
-    return Bound("Proposition 7 as printed", left, right, (edges, steep), rounding=_rounding(pair))
+    return Bound(
+        "Proposition 7 as printed", left, right, (edges, steep), rounding=_rounding(pair, True)
+    )
 
 
 def _taken(similarity: ArrayLike, quantized: ArrayLike, assigned: ArrayLike) -> _Pair:
@@ -190,6 +190,10 @@ def _blocks(pair: _Pair, normalised: bool) -> Iterator[Floats]:
         yield block
 
 
+def _norm(pair: _Pair, normalised: bool) -> float:
+    return math.sqrt(sum(float(np.square(block).sum()) for block in _blocks(pair, normalised)))
+
+
 def _scale(degree: Floats) -> Floats:
     return 1.0 / np.sqrt(np.where(degree > 0.0, degree, 1.0))
 
@@ -204,9 +208,10 @@ def _largest(pair: _Pair) -> float:
     return max(float(pair.w_o.max(initial=0.0)), float(pair.w_q.max(initial=0.0)))
 
 
-def _rounding(pair: _Pair) -> float:
+def _rounding(pair: _Pair, normalised: bool) -> float:
+    """What sums of n terms may lose: entries of a normalised Laplacian are of order 1."""
     n = len(pair.assigned)
-    return 1e-14 * n * max(1.0, _largest(pair) * n)
+    return 1e-14 * n * (1.0 if normalised else n * _largest(pair))
 
 
 def _check_slope(distortion: float, lipschitz: float) -> None:
