@@ -14,11 +14,10 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from _data import (
-    LabelledStream,
     Loader,
     elec2,
     elec2_later,
@@ -31,9 +30,10 @@ from _data import (
     outdoor,
     outdoor_shuffled,
 )
-from numpy.typing import NDArray
+from labelwalk.baselines.nearest import NearestLabel
 
 from labelwalk import OnlineLearner
+from labelwalk.evaluation import accuracy, calibration_error, evaluate, precision_recall
 
 CHOSEN_ON, LOOKED_AT, UNSEEN = "chosen on", "looked at", "unseen"
 
@@ -71,30 +71,14 @@ class Figures(NamedTuple):
     calibration: float  # expected calibration error, ten bins
 
 
-def nearest_label(stream: LabelledStream) -> NDArray[Any]:
-    labels = np.array(stream.labels)
-    return np.array([labels[((x - stream.taught) ** 2).sum(axis=1).argmin()] for x in stream.rows])
-
-
-def calibration_error(confidence: NDArray[Any], right: NDArray[Any]) -> float:
-    bins = np.minimum((10 * confidence).astype(int), 9)
-    inside = [bins == b for b in range(10)]
-    gaps = [abs(confidence[b].mean() - right[b].mean()) * b.mean() for b in inside if b.any()]
-    return float(np.sum(gaps))
-
-
 def measured(row: Row, folder: Path, seed: int) -> Figures:
-    stream = row.load(folder, seed)
-    learner = OnlineLearner(row.k, prior=row.prior)  # type: ignore[arg-type]
-    learner.teach(stream.taught, stream.labels)
-    verdicts = learner.observe(stream.rows)
-    right = np.asarray(verdicts.label == stream.truth, dtype=bool)
-    answered = np.array([label is not None for label in verdicts.label])
+    stream = row.load(folder, seed).whole
+    outcome = evaluate(OnlineLearner(row.k, prior=row.prior), stream)  # type: ignore[arg-type]
     return Figures(
-        accuracy=float(right.mean()),
-        precision=float(right[answered].mean()),
-        nearest=float((nearest_label(stream) == stream.truth).mean()),
-        calibration=calibration_error(verdicts.confidence, right),
+        accuracy=accuracy(outcome),
+        precision=precision_recall(outcome).precision,
+        nearest=accuracy(evaluate(NearestLabel(), stream)),
+        calibration=calibration_error(outcome),
     )
 
 

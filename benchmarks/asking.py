@@ -28,10 +28,9 @@ STREAMS: dict[str, tuple[Loader, int, int]] = {
 
 
 def shuffled(load: Loader, folder: Path, seed: int) -> tuple[Any, Any]:
-    stream = load(folder, seed)
-    X, y = np.r_[stream.taught, stream.rows], np.r_[stream.labels, stream.truth]
-    order = np.random.default_rng(seed).permutation(len(y))
-    return X[order], y[order]
+    stream = load(folder, seed).whole
+    order = np.random.default_rng(seed).permutation(len(stream))
+    return stream.rows[order], stream.truth[order]
 
 
 def accuracies(X: Any, y: Any, k: int, budgets: list[int], rule: str, seed: int) -> list[float]:

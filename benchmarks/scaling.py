@@ -18,11 +18,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from _data import LabelledStream, split
+from _data import LabelledStream, shuffled, split
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from labelwalk import OnlineLearner
+from labelwalk.datasets import load
+from labelwalk.datasets.real import coded
 from labelwalk.scaling import WARM_UP, measured
 
 SEEDS = 5
@@ -40,9 +42,9 @@ class Data(NamedTuple):
 
     def streams(self) -> list[LabelledStream]:
         if not self.shuffled:
-            return [split(self.X, self.y, np.arange(len(self.y)))]
-        orders = [np.random.default_rng(seed).permutation(len(self.y)) for seed in range(SEEDS)]
-        return [split(self.X, self.y, order[:5000]) for order in orders]
+            return [split(self.X, self.y)]
+        orders = [shuffled(seed, len(self.y))[:5000] for seed in range(SEEDS)]
+        return [split(self.X[order], self.y[order]) for order in orders]
 
 
 def z_score(rows: Array) -> tuple[Array, Array]:
@@ -90,14 +92,12 @@ def in_folder(folder: Path) -> list[Data]:
         z = np.load(folder / f"{name}.npz")
         short = name.partition("/")[2]
         found += [
-            Data(f"{short}{', shuffled' * shuffled}", z["X"], z["y"], k, shuffled)
-            for shuffled in (False, True)
+            Data(f"{short}{', shuffled' * mixed}", z["X"], coded(z["y"]), k, mixed)
+            for mixed in (False, True)
         ]
-    z = np.load(folder / "letter/letter.npz")
-    found.append(Data("letter", z["X"], z["y"], 500, True))
-    z = np.load(folder / "optdigits/optdigits.npz")
-    X, y = np.r_[z["X_tra"], z["X_tes"]], np.r_[z["y_tra"], z["y_tes"]]
-    found.append(Data("optdigits", X, y, 500, True))
+    for name in ("letter", "optdigits"):
+        data = load(name, folder)
+        found.append(Data(name, data.X, data.y, 500, True))
     return found
 
 
