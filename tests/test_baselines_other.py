@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
+from threadpoolctl import threadpool_limits
 
 from labelwalk.arrays import Floats, Ints
 from labelwalk.baselines import nystrom, representatives
 from labelwalk.baselines.full_graph import similarity_matrix
 from labelwalk.baselines.k_means import KMeansHarmonic
+from labelwalk.baselines.manifold_svm import ManifoldSVM
 from labelwalk.baselines.nystrom import NystromHarmonic
 from labelwalk.baselines.offline import Offline
 from labelwalk.baselines.random_sample import SampleHarmonic
 from labelwalk.baselines.said import Said
+from labelwalk.baselines.semi_boost import SemiBoost
 from labelwalk.harmonic import solve
 from labelwalk.similarity import Gaussian, Pairwise, SelfTuning
 from tests.naive import nystrom as naive_nystrom
 from tests.naive import representatives as naive_representatives
+from tests.naive.manifold import Kept, NaiveManifoldSVM
+from tests.naive.semi_boost import NaiveSemiBoost
 
 GAUSSIAN = Gaussian(1.0, threshold=0.0)
 OFFLINE = [KMeansHarmonic, SampleHarmonic, NystromHarmonic]
@@ -113,7 +120,8 @@ class TestRepresentatives:
     ) -> None:
         labelled, labels, rows = stream
         k = min(k, len(np.unique(rows, axis=0)))
-        reference = KMeans(k, n_init=1, random_state=3).fit(rows)
+        with threadpool_limits(1):
+            reference = KMeans(k, n_init=1, random_state=3).fit(rows)
         method = KMeansHarmonic(k, GAUSSIAN, sink=0.01, prior=prior, seed=3)  # type: ignore[arg-type]
         said = answer(method, stream)
         np.testing.assert_array_equal(
@@ -241,6 +249,212 @@ class TestNystrom:
             answer(NystromHarmonic(3), (np.zeros((1, 2)), ["a"], np.ones((3, 2))))
 
 
+@st.composite
+def mixed_streams(draw: st.DrawFn) -> list[tuple[Floats, str | None]]:
+    """Rows with a label or without, in any order."""
+    rng = np.random.default_rng(draw(seeds))
+    rows = rng.normal(size=(draw(st.integers(1, 14)), 2)) * draw(st.sampled_from([0.5, 1.5]))
+    if draw(st.booleans()):
+        rows = rows.round()
+    share = draw(st.sampled_from([0.2, 0.6]))
+    return [(x, str(rng.choice(list("abc"))) if rng.random() < share else None) for x in rows]
+
+
+class TestSemiBoost:
+    @given(
+        mixed_streams(),
+        st.integers(1, 6),
+        st.integers(1, 5),
+        st.sampled_from([0.05, 0.3, 0.8]),
+        seeds,
+    )
+    def test_equals_the_loops(
+        self,
+        stream: list[tuple[Floats, str | None]],
+        m: int,
+        n_selectors: int,
+        epsilon: float,
+        seed: int,
+    ) -> None:
+        """All classes are taught in one call, and so known from the start."""
+        candidates = np.random.default_rng(seed).normal(size=(m, 2))
+        method = SemiBoost(candidates, GAUSSIAN, epsilon, n_selectors)
+        twin = NaiveSemiBoost(candidates, 1.0, epsilon, n_selectors, 3)
+        start = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+        method.teach(start, list("abc"))
+        for code in range(3):
+            twin.teach(start[code], code)
+        for x, name in stream:
+            if name is not None:
+                method.teach(x, name)
+                twin.teach(x, "abc".index(name))
+            else:
+                H = np.array([twin.observe(x)])
+                assert_says(method.observe(x), H / (1 + H), list("abc"))
+        for c, regressor in enumerate(twin.regressors):
+            chosen, alpha = np.array(regressor).T
+            np.testing.assert_allclose(method.alpha[:, c], alpha, atol=1e-9)
+            speaks = alpha > 1e-9
+            np.testing.assert_array_equal(method.chosen[speaks, c], chosen[speaks])
+
+    @given(mixed_streams())
+    def test_chunks_do_not_matter(self, stream: list[tuple[Floats, str | None]]) -> None:
+        rows = np.array([x for x, _ in stream])
+        one, other = (SemiBoost(rows[::2], GAUSSIAN, 0.3) for _ in range(2))
+        for method in (one, other):
+            method.teach(rows[:1], "a")
+            method.teach(rows[-1:] + 1, "b")
+        whole, parts = one.observe(rows), [other.observe(x) for x in rows]
+        assert whole.label.tolist() == [part.label[0] for part in parts]
+        np.testing.assert_array_equal(whole.confidence, [part.confidence[0] for part in parts])
+
+    def test_outliers_are_not_recognised_and_change_nothing(self) -> None:
+        method = SemiBoost([[0.0], [1.0]], GAUSSIAN, 0.5)
+        method.teach([[0.0]], "a")
+        before = method.alpha.copy()
+        assert method.observe([[50.0]]).label.tolist() == [None]
+        np.testing.assert_array_equal(method.alpha, before)
+        assert method.observe([[0.1]]).label.tolist() == ["a"]
+
+    def test_a_class_may_come_late(self) -> None:
+        method = SemiBoost([[0.0], [5.0]], GAUSSIAN, 0.5, n_selectors=2)
+        assert method.observe([[0.0]]).label.tolist() == [None]
+        method.teach([[0.0]], "a")
+        method.observe(np.zeros((20, 1)))
+        method.teach([[5.0]], "b")
+        assert method.observe([[0.1], [5.1]]).label.tolist() == ["a", "b"]
+        assert method.online
+        assert method.nbytes >= 2 * 8 * 2 * 2 * 2  # right and wrong: selectors, classes, candidates
+
+    @pytest.mark.parametrize(
+        ("arguments", "match"),
+        [
+            (([[0.0]], SelfTuning(), 0.1), "similarity=SelfTuning"),
+            (([[0.0]], Gaussian(), 0.1), "similarity=Gaussian"),
+            (([[0.0]], GAUSSIAN, 0.0), "epsilon=0"),
+            (([[0.0]], GAUSSIAN, 0.1, 0), "n_selectors=0"),
+            (([[np.nan]], GAUSSIAN, 0.1), "nan"),
+        ],
+    )
+    def test_wrong_settings(self, arguments: tuple[Any, ...], match: str) -> None:
+        with pytest.raises(ValueError, match=match):
+            SemiBoost(*arguments)
+
+
+class TestManifoldSVM:
+    @given(
+        mixed_streams(),
+        st.integers(1, 8),
+        st.sampled_from([0.0, 0.1, 3.0]),
+        st.sampled_from([1e-3, 1.0]),
+        st.sampled_from([0.0, 0.4]),
+    )
+    def test_equals_the_loops(
+        self,
+        stream: list[tuple[Floats, str | None]],
+        buffer: int,
+        smooth: float,
+        shrink: float,
+        threshold: float,
+    ) -> None:
+        """All classes are taught in one call, and so known from the start; each has its twin."""
+        method = ManifoldSVM(Gaussian(1.0, threshold), buffer, 0.7, shrink, smooth)
+        twins = [NaiveManifoldSVM(1.0, threshold, buffer, 0.7, shrink, smooth) for _ in "abc"]
+        start = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+        method.teach(start, list("abc"))
+        for x, name in [*zip(start, "abc", strict=True), *stream]:
+            if name is None:
+                f = np.array([[twin.f(x) for twin in twins]])
+                assert_says(method.observe(x), 0.5 + 0.5 * f / (1 + abs(f)), list("abc"))
+            for own, twin in zip("abc", twins, strict=True):
+                twin.learn(x, None if name is None else 1.0 if own == name else -1.0)
+            if name is not None and twins[0].t > 3:
+                method.teach(x, name)
+        order = np.argsort(method.born[: method.n_kept])
+        for c, twin in enumerate(twins):
+            kept = [one.alpha for one in twin.buffer]
+            np.testing.assert_allclose(method.alpha[order, c], kept, atol=1e-9)
+
+    @given(mixed_streams(), st.sampled_from([None, "a", "b"]), seeds)
+    def test_steps_go_against_the_gradient(
+        self, stream: list[tuple[Floats, str | None]], name: str | None, seed: int
+    ) -> None:
+        """By finite differences of the risk, in any direction of the expansion."""
+        rng = np.random.default_rng(seed)
+        method = ManifoldSVM(Gaussian(1.0, 0.3), 99, 0.2, 0.1, 0.5)
+        method.teach([[0.0, 0.0], [1.0, 1.0]], ["a", "b"])
+        for x, _ in stream:
+            method.observe(x)
+        n, before = method.n_kept, method.alpha[:, 0].copy()
+        x = rng.normal(size=2)
+        method.teach(x, name) if name else method.observe(x)
+        moved = before[: n + 1] - method.alpha[: n + 1, 0]
+        gradient = moved * np.sqrt(method.n_seen) / 0.2
+        direction = rng.normal(size=n + 1)
+        K = method.kernel[: n + 1, : n + 1]
+        y = {"a": 1.0, "b": -1.0}.get(name or "")
+
+        def risk(alpha: Floats) -> float:
+            twin = NaiveManifoldSVM(1.0, 0.3, 99, 0.2, 0.1, 0.5)
+            twin.buffer = [Kept(*kept, False) for kept in zip(method.points, alpha, strict=False)]
+            return twin.risk(x, y)
+
+        there, back = (risk(before[: n + 1] + by * direction) for by in (1e-5, -1e-5))
+        slope = (there - back) / 2e-5
+        np.testing.assert_allclose(direction @ K @ gradient, slope, rtol=1e-5, atol=1e-5)
+
+    @given(mixed_streams(), st.sampled_from([1e-3, 1.0, 1e10]), st.sampled_from([1e-10, 1e10]))
+    def test_never_nan(
+        self, stream: list[tuple[Floats, str | None]], step: float, shrink: float
+    ) -> None:
+        method = ManifoldSVM(Gaussian(1.0), 5, step, shrink, 1e10)
+        method.teach([[0.0, 0.0], [1.0, 1.0]], ["a", "b"])
+        for _ in range(10):
+            for x, _ in stream:
+                assert np.isfinite(method.observe(x).confidence).all()
+
+    def test_labelled_examples_stay_longest(self) -> None:
+        method = ManifoldSVM(GAUSSIAN, buffer=3)
+        method.teach([[0.0], [1.0]], ["a", "b"])
+        method.observe(np.arange(2.0, 9.0)[:, None])
+        assert sorted(method.points[:, 0]) == [0.0, 1.0, 8.0]
+        method.teach([[9.0], [10.0]], ["a", "b"])
+        assert sorted(method.points[:, 0]) == [1.0, 9.0, 10.0]
+
+    def test_a_class_may_come_late(self) -> None:
+        method = ManifoldSVM(GAUSSIAN)
+        assert method.observe([[0.0]]).label.tolist() == [None]
+        method.teach([[0.0]], "a")
+        method.teach([[5.0]], "b")
+        said = method.observe([[0.1], [5.1], [2.4], [99.0]])
+        assert said.label.tolist() == ["a", "b", "a", None]
+        assert method.online
+
+    def test_bad_input_changes_nothing(self) -> None:
+        method = ManifoldSVM(GAUSSIAN, buffer=4)
+        with pytest.raises(ValueError, match="labels has 1 entries"):
+            method.teach([[0.0, 1.0], [2.0, 1.0]], ["c"])
+        method.teach([[0.0]], "a")  # one feature: the two of before are forgotten
+        before = method.nbytes
+        with pytest.raises(ValueError, match="2 features"):
+            method.observe([[0.0, 1.0]])
+        assert (len(method.classes), method.n_seen, method.nbytes) == (1, 1, before)
+
+    @pytest.mark.parametrize(
+        ("wrong", "match"),
+        [
+            ({"similarity": SelfTuning()}, "similarity=SelfTuning"),
+            ({"buffer": 0}, "buffer=0"),
+            ({"step": 0.0}, "step=0"),
+            ({"shrink": 0.0}, "shrink=0"),
+            ({"smooth": -1.0}, "smooth=-1"),
+        ],
+    )
+    def test_wrong_settings(self, wrong: dict[str, Any], match: str) -> None:
+        with pytest.raises(ValueError, match=match):
+            ManifoldSVM(**{"similarity": GAUSSIAN} | wrong)
+
+
 @pytest.mark.parametrize("make", OFFLINE)
 class TestOffline:
     def test_without_labels_there_is_no_answer(self, make: type[KMeansHarmonic]) -> None:
@@ -279,9 +493,20 @@ class TestOffline:
         (KMeansHarmonic(prior="uniform"), 0.91),
         (SampleHarmonic(prior="uniform"), 0.85),
         (NystromHarmonic(similarity=Gaussian(6.0, threshold=0.0)), 0.82),
+        (ManifoldSVM(Gaussian(8.0)), 0.81),
     ],
 )
-def test_digits(method: Offline, least: float) -> None:
+def test_digits(method: Offline | ManifoldSVM, least: float) -> None:
     labelled, labels, rows, truth = few_labels()
     method.teach(labelled, labels)
     assert (method.observe(rows).label == truth).mean() > least
+
+
+def test_digits_that_boosting_recognises() -> None:
+    labelled, labels, rows, truth = few_labels()
+    method = SemiBoost(rows[::8], Gaussian(8.0), epsilon=1e-3)
+    method.teach(labelled, labels)
+    said = method.observe(rows[:500])
+    answered = np.array([name is not None for name in said.label])
+    assert answered.mean() > 0.5
+    assert (said.label[answered] == truth[:500][answered]).mean() > 0.8
