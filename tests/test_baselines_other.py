@@ -18,7 +18,7 @@ from labelwalk.baselines.full_graph import similarity_matrix
 from labelwalk.baselines.k_means import KMeansHarmonic
 from labelwalk.baselines.manifold_svm import ManifoldSVM
 from labelwalk.baselines.nystrom import NystromHarmonic
-from labelwalk.baselines.offline import Offline
+from labelwalk.baselines.whole_stream import Offline
 from labelwalk.baselines.random_sample import SampleHarmonic
 from labelwalk.baselines.said import Said
 from labelwalk.baselines.semi_boost import SemiBoost

@@ -21,7 +21,7 @@ from labelwalk.baselines.full_graph import (
     scale_bandwidth,
     similarities,
 )
-from labelwalk.baselines.offline import Offline
+from labelwalk.baselines.whole_stream import Offline
 from labelwalk.one_thread import one_blas_thread
 from labelwalk.parameters import check_number, check_whole
 from labelwalk.similarity import Gaussian

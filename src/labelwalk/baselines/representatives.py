@@ -9,7 +9,7 @@ import numpy as np
 
 from labelwalk.arrays import Floats, Ints
 from labelwalk.baselines.full_graph import FullSimilarity, similarity_matrix
-from labelwalk.baselines.offline import Offline
+from labelwalk.baselines.whole_stream import Offline
 from labelwalk.harmonic import solve
 from labelwalk.parameters import check_choice, check_number, check_whole, shown
 from labelwalk.similarity import Gaussian, SelfTuning
