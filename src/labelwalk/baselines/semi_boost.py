@@ -1,0 +1,159 @@
+"""Online semi-supervised boosting (Grabner, Leistner and Bischof 2008), as section 5.2 changes it.
+
+Weak learners are neighbourhoods of given candidates, h_i(x) = 1 where w(x_i, x) ≥ ε and else 0, and
+the regressor of a class is H(x) = Σ_n α_n h_n(x), with a candidate for each selector n. An example
+passes the selectors in order, and has a pseudo-label and an importance for each, which are the sign
+and the size of
+
+    unlabelled:  z = tanh(2 P(x)) − tanh(2 H_{n−1}(x)),    P the prior, made from the labels alone;
+    labelled:    z = y exp(−y H_{n−1}(x)),                 y = ±1, at most 10 in size.
+
+The importance is added to what each candidate with h_i(x) = 1 has got right (z > 0) or wrong
+(z < 0) at this selector. The selector then takes the candidate of the smallest error
+e = wrong / (right + wrong) that none before it has taken, the first of equals, and
+α = ln((1 − e) / e), or 0 where that is negative: so H is 0 for outliers and never less.
+
+What the sources leave open is done so. (1) h_i(x) = 0 is no vote: it adds nothing to H, and is
+neither right nor wrong. (2) Right and wrong start at 1, so that e = ½. (3) There is a regressor for
+each class, against all others; the answer is the class with the largest H. (4) P is the margin of
+the nearest-neighbour classifier: the similarity to the nearest label of the class, less that to the
+nearest of another. (5) A class knows only examples since the call that taught it first; what comes
+before any label is not learned. Nothing is random here but the choice of candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from labelwalk.arrays import Floats, Ints, Label
+from labelwalk.baselines.full_graph import fixed_bandwidth, similarities
+from labelwalk.baselines.said import Classes, Said
+from labelwalk.parameters import check_number, check_whole
+from labelwalk.rows import as_rows
+from labelwalk.similarity import Gaussian
+
+LARGEST_IMPORTANCE = 10.0
+AT_ONCE = 1024  # rows compared with the candidates at a time
+
+
+class SemiBoost:
+    """Boosted neighbourhoods of candidates, with pseudo-labels from a nearest-neighbour prior.
+
+    Parameters
+    ----------
+    candidates : (m, d) array
+        Centres of the weak learners, such as a sample of the stream; they do not change.
+    similarity : Gaussian
+        With a number as bandwidth.
+    epsilon : float
+        ε, above 0 and up to 1: the similarity at which a neighbourhood ends.
+    n_selectors : int
+        Weak learners in each regressor; never more than there are candidates.
+
+    Examples
+    --------
+    >>> method = SemiBoost([[0.5], [4.5]], Gaussian(1.0), epsilon=0.5)
+    >>> method.teach([[0.0], [5.0]], ["low", "high"])
+    >>> method.observe([[0.6], [2.5], [4.4]]).label
+    array(['low', None, 'high'], dtype=object)
+    """
+
+    online: ClassVar[bool] = True
+
+    def __init__(
+        self, candidates: ArrayLike, similarity: Gaussian, epsilon: float, n_selectors: int = 50
+    ) -> None:
+        self.candidates = as_rows(candidates, None)[0].copy()
+        self.bandwidth = fixed_bandwidth(similarity)
+        check_number("epsilon", epsilon, 0, 1, "0.1", above=True)
+        check_whole("n_selectors", n_selectors, "50")
+        self.epsilon = epsilon
+        self.classes = Classes()
+        self.labelled: Floats = np.empty((0, self.candidates.shape[1]))
+        self.codes: Ints = np.empty(0, dtype=np.int64)
+        n = min(n_selectors, len(self.candidates))
+        self.right: Floats = np.empty((n, 0, len(self.candidates)))
+        self.wrong: Floats = np.empty((n, 0, len(self.candidates)))
+        self.chosen: Ints = np.empty((n, 0), dtype=np.int64)
+        self.alpha: Floats = np.empty((n, 0))
+
+    def teach(self, X: ArrayLike, labels: Label | Iterable[Label]) -> None:
+        """Make labelled examples part of the prior, and boost with each in turn."""
+        rows, _ = as_rows(X, self.candidates.shape[1])
+        codes = self.classes.codes(labels, len(rows))
+        self.labelled = np.vstack([self.labelled, rows])
+        self.codes = np.concatenate([self.codes, codes])
+        self._make_room(len(self.classes) - self.alpha.shape[1])
+        for h, own in zip(self._votes(rows), self.classes.one_hot(codes), strict=True):
+            self._boost(h, _supervised(2.0 * own - 1.0))
+
+    def observe(self, X: ArrayLike) -> Said:
+        """Answer each row as of its own step, then boost with it."""
+        rows, _ = as_rows(X, self.candidates.shape[1])
+        H = np.zeros((len(rows), len(self.classes)))
+        if not len(self.classes):
+            return self.classes.said(H)
+        for start in range(0, len(rows), AT_ONCE):
+            some = slice(start, start + AT_ONCE)
+            passing = zip(self._votes(rows[some]), self._prior(rows[some]), strict=True)
+            for t, (h, prior) in enumerate(passing, start):
+                H[t] = (self.alpha * h[self.chosen]).sum(axis=0)
+                self._boost(h, _unsupervised(prior))
+        return self.classes.said(H / (1.0 + H))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays held."""
+        return sum(held.nbytes for held in vars(self).values() if isinstance(held, np.ndarray))
+
+    def _boost(self, h: Floats, importance: Callable[[Floats], Floats]) -> None:
+        """Let an example pass the selectors; `importance` of H so far carries the sign of z."""
+        if not h.any():  # nobody votes, nothing changes
+            return
+        every = np.arange(len(self.classes))
+        H, free = np.zeros(len(every)), np.ones(self.right.shape[1:])
+        for n in range(len(self.alpha)):
+            z = importance(H)[:, None]
+            self.right[n] += np.maximum(z, 0.0) * h
+            self.wrong[n] += np.maximum(-z, 0.0) * h
+            odds = self.right[n] / self.wrong[n] * free  # (1 - e) / e
+            best = odds.argmax(axis=1)
+            self.chosen[n] = best
+            self.alpha[n] = np.log(np.maximum(odds[every, best], 1.0))
+            free[every, best] = 0.0
+            H += self.alpha[n] * h[best]
+
+    def _votes(self, rows: Floats) -> Floats:
+        return np.where(self._similarities(rows, self.candidates) >= self.epsilon, 1.0, 0.0)
+
+    def _prior(self, rows: Floats) -> Floats:
+        """Similarity to the nearest label of each class, less that to the nearest of another."""
+        w = self._similarities(rows, self.labelled)
+        n = len(self.classes)
+        nearest = np.array([w[:, self.codes == c].max(axis=1) for c in range(n)])
+        others = np.array([np.delete(nearest, c, axis=0).max(axis=0, initial=0) for c in range(n)])
+        margin: Floats = (nearest - others).T
+        return margin
+
+    def _similarities(self, rows: Floats, others: Floats) -> Floats:
+        own, theirs = np.full(len(rows), self.bandwidth), np.full(len(others), self.bandwidth)
+        return similarities(rows, others, own, theirs, 0.0)
+
+    def _make_room(self, n_new: int) -> None:
+        more = ((0, 0), (0, n_new))
+        self.right = np.pad(self.right, (*more, (0, 0)), constant_values=1.0)
+        self.wrong = np.pad(self.wrong, (*more, (0, 0)), constant_values=1.0)
+        self.chosen, self.alpha = np.pad(self.chosen, more), np.pad(self.alpha, more)
+
+
+def _supervised(y: Floats) -> Callable[[Floats], Floats]:
+    return lambda H: y * np.minimum(np.exp(-y * H), LARGEST_IMPORTANCE)
+
+
+def _unsupervised(prior: Floats) -> Callable[[Floats], Floats]:
+    wanted = np.tanh(2.0 * prior)
+    return lambda H: wanted - np.tanh(2.0 * H)
