@@ -13,15 +13,15 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 from labelwalk.arrays import Floats, Ints
-from labelwalk.baselines import nystrom, representatives
+from labelwalk.baselines import nystrom, whole_stream
 from labelwalk.baselines.full_graph import similarity_matrix
 from labelwalk.baselines.k_means import KMeansHarmonic
 from labelwalk.baselines.manifold_svm import ManifoldSVM
 from labelwalk.baselines.nystrom import NystromHarmonic
-from labelwalk.baselines.whole_stream import Offline
 from labelwalk.baselines.random_sample import SampleHarmonic
 from labelwalk.baselines.said import Said
 from labelwalk.baselines.semi_boost import SemiBoost
+from labelwalk.baselines.whole_stream import Offline
 from labelwalk.harmonic import solve
 from labelwalk.similarity import Gaussian, Pairwise, SelfTuning
 from tests.naive import nystrom as naive_nystrom
@@ -146,7 +146,7 @@ class TestRepresentatives:
         np.testing.assert_array_equal(method.counts, [9])
 
     def test_a_class_without_mass_stays_without(self) -> None:
-        f = representatives.balanced(np.array([[0.5, 0.0], [0.0, 0.0]]), np.array([3.0, 1.0]))
+        f = whole_stream.balanced(np.array([[0.5, 0.0], [0.0, 0.0]]), np.array([3.0, 1.0]))
         np.testing.assert_array_equal(f, [[0.5, 0.0], [0.0, 0.0]])
 
     @pytest.mark.parametrize("make", [KMeansHarmonic, SampleHarmonic])
@@ -482,7 +482,7 @@ class TestOffline:
             method.observe([[0.0, 1.0, 2.0]])
         with pytest.raises(ValueError, match="nan"):
             method.observe([[0.0, np.nan]])
-        assert (len(method.classes), method.nbytes) == (2, before)
+        assert (len(method.taught.classes), method.nbytes) == (2, before)
         assert method.observe([[0.1, 1.0], [2.9, 1.0]]).label.tolist() == ["a", "b"]
         assert method.nbytes > before
 

@@ -117,7 +117,7 @@ def as_label(label: object) -> Label:
     if _is_label(label):
         return _plain(label)
     raise ValueError(
-        f"label={shown(label)} is neither a string nor an integer. Give one label, as in 'cat' or 3."
+        f"label={shown(label)} is neither a string nor an integer. Give one label, such as 'cat'."
     )
 
 

@@ -105,8 +105,8 @@ class Settings:
             )
         if isinstance(self.similarity, Pairwise):
             raise ValueError(
-                f"half_life={self.half_life} needs similarities that can be drawn again, which those "
-                "of a Pairwise cannot. Give window=... in its place."
+                f"half_life={self.half_life} needs similarities that can be drawn again, which "
+                "those of a Pairwise cannot. Give window=... in its place."
             )
 
     @property

@@ -77,10 +77,10 @@ class NystromHarmonic(Offline):
         self.seed = seed
 
     def _scores(self, rows: Floats) -> Floats:
-        everyone = np.vstack([self.labelled, rows])
+        everyone = np.vstack([self.taught.rows, rows])
         with one_blas_thread():
             self.factor = self._factor(everyone)
-            f = harmonic_values(self.factor, self.classes.one_hot(self.codes), self.sink)
+            f = harmonic_values(self.factor, self.taught.one_hot, self.sink)
         return np.where(f > CUT_OFF, f, 0.0)
 
     def _factor(self, points: Floats) -> Floats:

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from labelwalk.arrays import Bools, Floats, Label
-from labelwalk.baselines.euclidean import as_euclidean
-from labelwalk.baselines.full_graph import FullSimilarity, similarities
+from labelwalk.baselines.full_graph import FullSimilarity, as_euclidean, similarities
 from labelwalk.baselines.poisson_equation import Potentials, poisson
 from labelwalk.baselines.said import Classes, Said
 from labelwalk.learner import OnlineLearner

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Literal
 
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints
-from labelwalk.baselines.full_graph import FullSimilarity, similarity_matrix
-from labelwalk.baselines.whole_stream import Offline
+from labelwalk.baselines.full_graph import FullSimilarity, as_euclidean, similarity_matrix
+from labelwalk.baselines.whole_stream import Offline, Prior, balanced, check_prior
 from labelwalk.harmonic import solve
-from labelwalk.parameters import check_choice, check_number, check_whole, shown
-from labelwalk.similarity import Gaussian, SelfTuning
+from labelwalk.parameters import check_number, check_whole
 
 
 class Representatives(Offline):
@@ -41,17 +39,16 @@ class Representatives(Offline):
         n_centroids: int = 200,
         similarity: FullSimilarity | None = None,
         sink: float = 1e-4,
-        prior: Literal["uniform"] | None = None,
+        prior: Prior = None,
         seed: int = 0,
     ) -> None:
         check_whole("n_centroids", n_centroids, "200")
         check_number("sink", sink, 1e-300, 1e100, "1e-4")
-        if prior is not None:
-            check_choice("prior", prior, ("uniform",))
+        check_prior(prior)
         check_whole("seed", seed, "0", least=0)
         super().__init__()
         self.n_centroids = n_centroids
-        self.similarity = _checked(similarity or SelfTuning())
+        self.similarity = as_euclidean(similarity)
         self.sink = sink
         self.prior = prior
         self.seed = seed
@@ -65,8 +62,8 @@ class Representatives(Offline):
         used, self.joined = np.unique(joined, return_inverse=True)
         self.points = chosen[used]
         self.counts = np.bincount(self.joined).astype(np.float64)
-        y = self.classes.one_hot(self.codes)
-        f = harmonic_values(self.labelled, y, self.points, self.counts, self.similarity, self.sink)
+        known = (self.taught.rows, self.taught.one_hot)
+        f = harmonic_values(*known, self.points, self.counts, self.similarity, self.sink)
         self.values = balanced(f, self.counts) if self.prior else f
         return self.values[self.joined]
 
@@ -83,6 +80,7 @@ def harmonic_values(
 
     Examples
     --------
+    >>> from labelwalk.similarity import Gaussian
     >>> ends, y = np.array([[0.0], [2.0]]), np.eye(2)
     >>> middle = np.array([[1.0]])
     >>> harmonic_values(ends, y, middle, np.array([9.0]), Gaussian(1.0), 1e-9).round(3)
@@ -93,29 +91,3 @@ def harmonic_values(
     targets = np.vstack([y, np.zeros((len(points), y.shape[1]))])
     weights = np.concatenate([np.ones(len(labelled)), counts])
     return solve(w, is_labelled, targets, weights=weights, sink=sink)[len(labelled) :]
-
-
-def balanced(f: Floats, counts: Floats) -> Floats:
-    """Class mass normalisation: divide each class by its mass; each row keeps its own sum.
-
-    Examples
-    --------
-    >>> balanced(np.array([[0.6, 0.2], [0.5, 0.1]]), np.ones(2)).round(3)
-    array([[0.36 , 0.44 ],
-           [0.346, 0.254]])
-    """
-    mass = counts @ f
-    even = f / np.where(mass > 0.0, mass, 1.0)
-    total = even.sum(axis=1, keepdims=True)
-    shares = even / np.where(total > 0.0, total, 1.0)
-    scores: Floats = shares * f.sum(axis=1, keepdims=True)
-    return scores
-
-
-def _checked(similarity: object) -> FullSimilarity:
-    if isinstance(similarity, Gaussian | SelfTuning) and similarity.distance is None:
-        return similarity
-    raise ValueError(
-        f"similarity={shown(similarity)} is not a Gaussian or SelfTuning with the Euclidean "
-        "distance. Try SelfTuning()."
-    )

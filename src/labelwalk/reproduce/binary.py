@@ -1,0 +1,173 @@
+"""Section 5.1 of the paper: letters and digits as binary problems, with and without quantization.
+
+The paper says neither how many examples are labelled nor how much is regularised here. Four of each
+class are, and γ_g is 0.1.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from labelwalk.arrays import Floats
+from labelwalk.baselines.every_example import EveryExample
+from labelwalk.baselines.full_graph import scale_bandwidth
+from labelwalk.baselines.offline import OfflineHarmonic
+from labelwalk.bounds.distortion import nearest
+from labelwalk.bounds.laplacians import quantization_error
+from labelwalk.datasets import load
+from labelwalk.evaluation import Stream, cumulative_accuracy, evaluate, labels_first
+from labelwalk.evaluation.running import Outcome
+from labelwalk.learner import OnlineLearner
+from labelwalk.reproduce.findings import Plan
+from labelwalk.reproduce.jobs import Found, Job
+from labelwalk.similarity import Gaussian
+
+SINK, GROWTH, LABELS = 0.1, 1.5, 4
+READINGS = ("pairs", "rest")  # one class against another; one class against all others
+WANTED, INSTEAD = ("letter", "optdigits"), ("digits",)
+LOOKS = 12  # times at which errors are measured
+
+
+class Scope(NamedTuple):
+    """How much is done."""
+
+    problems: int
+    most_examples: int
+    centroids: tuple[int, ...]
+
+
+FULL = Scope(10, 1500, (25, 50, 100, 200, 400, 800))
+QUICK = Scope(3, 400, (25, 50, 100, 200))
+K = 200  # Figure 2
+
+
+def scope(plan: Plan) -> Scope:
+    """Return how much is done."""
+    return QUICK if plan.quick else FULL
+
+
+def datasets(plan: Plan) -> list[str]:
+    """Return the data sets of the paper, or what stands in for them."""
+    return plan.of(WANTED, INSTEAD)
+
+
+def problems(dataset: str, reading: str, count: int) -> list[tuple[int, int]]:
+    """Return pairs of classes, fixed by a seed; -1 stands for all other classes.
+
+    Examples
+    --------
+    >>> problems("digits", "rest", 2)
+    [(4, -1), (6, -1)]
+    """
+    classes = range(load(dataset).n_classes)
+    every = list(combinations(classes, 2)) if reading == "pairs" else [(c, -1) for c in classes]
+    chosen = np.random.default_rng(0).permutation(len(every))[:count]
+    return [every[i] for i in chosen]
+
+
+def stream_of(dataset: str, one: int, other: int, most: int) -> Stream:
+    """Return the examples of two classes, shuffled, four labels each first."""
+    data = load(dataset)
+    rows = np.flatnonzero((data.y == one) | (other < 0) | (data.y == other))
+    rows = np.random.default_rng(0).permutation(rows)[:most]
+    return labels_first(data.X[rows], (data.y[rows] != one).astype(np.int64), per_class=LABELS)
+
+
+def bandwidth_of(stream: Stream) -> float:
+    """Return the bandwidth of section 5.1, measured on the whole problem."""
+    return scale_bandwidth(stream.rows)
+
+
+def offline(dataset: str, one: int, other: int, most: int) -> Found:
+    """W: the solution on the graph of all examples, which sees them all before it answers."""
+    stream = stream_of(dataset, one, other, most)
+    similarity = Gaussian(bandwidth_of(stream), threshold=0.0)
+    return _accuracy(evaluate(OfflineHarmonic(similarity=similarity, sink=SINK), stream))
+
+
+def every_example(dataset: str, one: int, other: int, most: int) -> Found:
+    """W^o: the solution on the graph of all examples so far, at each step."""
+    stream = stream_of(dataset, one, other, most)
+    similarity = Gaussian(bandwidth_of(stream), threshold=0.0)
+    return _accuracy(evaluate(EveryExample(similarity=similarity, sink=SINK), stream))
+
+
+def quantized(dataset: str, one: int, other: int, most: int, k: int) -> Found:
+    """W^q: the paper's learner; its errors and accuracy at several times."""
+    stream = stream_of(dataset, one, other, most)
+    sigma = bandwidth_of(stream)
+    learner = OnlineLearner.paper(k, sigma, SINK, GROWTH)
+    asked = stream.answered
+    learner.teach(stream.rows[~asked], stream.truth[~asked].tolist())
+    n_labels, right = int((~asked).sum()), np.zeros(0, dtype=bool)
+    table: dict[str, list[float]] = {name: [] for name in ("t", "normalised", "plain", "radius")}
+    for t in looks(len(stream)):
+        block = slice(n_labels + len(right), t)
+        said = learner.observe(stream.rows[block]).label == stream.truth[block]
+        right = np.concatenate([right, said.astype(bool)])
+        table["t"].append(t)
+        table["radius"].append(learner.radius)
+        for name, error in errors(stream.rows[:t], learner.vertices.points, sigma).items():
+            table[name].append(error)
+    so_far = cumulative_accuracy(right)
+    table["accuracy"] = [float(so_far[int(t) - n_labels - 1]) for t in table["t"]]
+    return Found(table, {})
+
+
+def errors(rows: Floats, centres: Floats, sigma: float) -> dict[str, float]:
+    """Return ‖L^q − L^o‖_F of both Laplacians, each example taken for its nearest centroid."""
+    own = nearest(rows, centres)
+    w_o, w_q = (np.exp(cdist(x, x, "sqeuclidean") / (-2 * sigma**2)) for x in (rows, centres))
+    return {
+        "normalised": quantization_error(w_o, w_q, own, normalised=True),
+        "plain": quantization_error(w_o, w_q, own, normalised=False),
+    }
+
+
+def looks(n: int) -> list[int]:
+    """Return the times at which errors are measured, the last one n."""
+    return [n * look // LOOKS for look in range(1, LOOKS + 1)]
+
+
+def baseline_jobs(plan: Plan, reading: str) -> list[Job]:
+    """Return the jobs of the solutions that do not quantize."""
+    return [
+        Job(f"binary/{place}/{work.__name__}", work, arguments)
+        for place, arguments in _calls(plan, reading)
+        for work in (offline, every_example)
+    ]
+
+
+def quantized_jobs(plan: Plan, reading: str, k: int) -> list[Job]:
+    """Return the jobs of the paper's learner with k centroids."""
+    return [
+        Job(f"binary/{place}/k{k}", quantized, {**arguments, "k": k})
+        for place, arguments in _calls(plan, reading)
+    ]
+
+
+def _calls(plan: Plan, reading: str) -> list[tuple[str, dict[str, object]]]:
+    count, most, _ = scope(plan)
+    return [
+        (
+            f"{dataset}/{reading}/{one}-{other if other >= 0 else 'rest'}",
+            {"dataset": dataset, "one": one, "other": other, "most": most},
+        )
+        for dataset in datasets(plan)
+        for one, other in problems(dataset, reading, count)
+    ]
+
+
+def _accuracy(outcome: Outcome) -> Found:
+    """Accuracy up to the same times as those of the paper's learner."""
+    so_far = cumulative_accuracy(outcome.right)
+    n_labels = 2 * LABELS
+    t = looks(len(so_far) + n_labels)
+    return Found(
+        {"t": t, "accuracy": [float(so_far[time - n_labels - 1]) for time in t]},
+        {"per example": float(outcome.seconds.mean())},
+    )

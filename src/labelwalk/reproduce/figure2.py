@@ -1,0 +1,125 @@
+"""Figure 2: a fixed number of centroids, as time passes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from labelwalk.arrays import Floats
+from labelwalk.reproduce import binary
+from labelwalk.reproduce.findings import Claim, Findings, Line, Panel, Picture, Plan, Study
+from labelwalk.reproduce.jobs import Job
+from labelwalk.reproduce.verdicts import judged
+
+LITTLE = 0.03  # a change of accuracy that is called little
+GREY, LIGHT = "0.35", "0.7"
+
+
+def jobs(plan: Plan) -> list[Job]:
+    """Return the jobs of both readings of "each class against every other"."""
+    return [
+        job
+        for reading in binary.READINGS
+        for job in (
+            *binary.quantized_jobs(plan, reading, binary.K),
+            *binary.baseline_jobs(plan, reading),
+        )
+    ]
+
+
+def conclude(plan: Plan) -> Findings:
+    """Average over problems, and see whether errors level off and accuracy stays."""
+    findings = Findings()
+    for reading in binary.READINGS:
+        averages = {name: _averages(plan, name, reading) for name in binary.datasets(plan)}
+        for name, table in averages.items():
+            findings.tables[f"fig2-{reading}-{name}"] = table
+        findings.pictures.append(_picture(f"fig2-{reading}", averages))
+        findings.claims.extend(_claims(reading, averages))
+    return findings
+
+
+def _averages(plan: Plan, dataset: str, reading: str) -> dict[str, list[float]]:
+    """Mean over problems of every measure, at each look."""
+
+    def mean(jobs: list[Job], column: str) -> list[float]:
+        mine = [job for job in jobs if job.arguments["dataset"] == dataset]
+        values = [plan.result(job).columns[column] for job in mine]
+        return [float(value) for value in np.mean(values, axis=0)]
+
+    quantized = binary.quantized_jobs(plan, reading, binary.K)
+    baselines = binary.baseline_jobs(plan, reading)
+    names = ("t", "normalised", "plain", "accuracy")
+    table = {name: mean(quantized, name) for name in names}
+    for work in (binary.offline, binary.every_example):
+        table[work.__name__] = mean([job for job in baselines if job.work is work], "accuracy")
+    return table
+
+
+def _picture(name: str, averages: dict[str, dict[str, list[float]]]) -> Picture:
+    errors = [
+        Panel(
+            dataset,
+            "time t",
+            "‖L^q_t − L^o_t‖_F",
+            [Line(f"k = {binary.K}", table["t"], table["normalised"])],
+        )
+        for dataset, table in averages.items()
+    ]
+    accuracy = [
+        Panel(
+            "",
+            "time t",
+            "cumulative accuracy",
+            [
+                Line("W (all examples, offline)", table["t"], table["offline"], "-", LIGHT),
+                Line("W^o (all so far)", table["t"], table["every_example"], "-", GREY),
+                Line("W^q (quantized)", table["t"], table["accuracy"], "-", "black"),
+            ],
+        )
+        for table in averages.values()
+    ]
+    return Picture(name, [errors, accuracy])
+
+
+def _claims(reading: str, averages: dict[str, dict[str, list[float]]]) -> list[Claim]:
+    slopes = {name: _slopes(table) for name, table in averages.items()}
+    changes = {name: _change(table) for name, table in averages.items()}
+    return [
+        Claim(
+            f"[{_said(reading)}] As time t increases, the error slowly levels off (Figure 2, top).",
+            "Growth per example in the last half over that in the first half: "
+            + ", ".join(f"{name} {share:.2f}" for name, share in slopes.items())
+            + ". Below 0.5 is called levelling off.",
+            judged(share < 0.5 for share in slopes.values()),
+        ),
+        Claim(
+            f"[{_said(reading)}] The accuracy on W^q changes little with t (Figure 2, bottom).",
+            "Largest less smallest cumulative accuracy after the first quarter: "
+            + ", ".join(f"{name} {change:.3f}" for name, change in changes.items())
+            + f". At most {LITTLE} is called little.",
+            judged(change <= LITTLE for change in changes.values()),
+        ),
+    ]
+
+
+def _said(reading: str) -> str:
+    return {"pairs": "one class against one", "rest": "one against the rest"}[reading]
+
+
+def _slopes(table: dict[str, list[float]]) -> float:
+    t, error = np.array(table["t"]), np.array(table["normalised"])
+    half = len(t) // 2
+    late = _slope(t[half:], error[half:])
+    return late / _slope(t[: half + 1], error[: half + 1])
+
+
+def _slope(t: Floats, values: Floats) -> float:
+    return float(np.polyfit(t, values, 1)[0])
+
+
+def _change(table: dict[str, list[float]]) -> float:
+    settled = np.array(table["accuracy"])[len(table["t"]) // 4 :]
+    return float(np.ptp(settled))
+
+
+STUDY = Study("fig2", "Figure 2: 200 centroids over time", jobs, conclude, binary.WANTED)
