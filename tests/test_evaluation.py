@@ -209,7 +209,7 @@ def test_bad_input_is_refused_by_name(call: Any, words: str) -> None:
 
 def test_results_come_back_as_written_and_twice_the_same(tmp_path: Path) -> None:
     columns: dict[str, Any] = {"k": [1, 2], "error": np.array([0.5, 0.25]), "name": ["a", "b"]}
-    for name in ("one", "two"):
+    for name in ("one", "two-0.5"):
         results.write(tmp_path / "deep" / name, columns, {"seed": 3})
     read = results.read(tmp_path / "deep" / "one")
     assert read is not None
@@ -217,7 +217,7 @@ def test_results_come_back_as_written_and_twice_the_same(tmp_path: Path) -> None
     assert read.about["seed"] == 3
     assert read.about["versions"]["numpy"] == np.__version__
     for suffix in (".parquet", ".json"):
-        files = [(tmp_path / "deep" / name).with_suffix(suffix) for name in ("one", "two")]
+        files = [tmp_path / "deep" / f"{name}{suffix}" for name in ("one", "two-0.5")]
         assert files[0].read_bytes() == files[1].read_bytes()
 
 

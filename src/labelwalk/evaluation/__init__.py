@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from labelwalk.evaluation.curve import CurvePoint, precision_at_recall, precision_recall_curve
+from labelwalk.evaluation.curve import (
+    CurvePoint,
+    confidence_curve,
+    precision_at_recall,
+    precision_recall_curve,
+)
 from labelwalk.evaluation.measures import (
     Confusion,
     PrecisionRecall,
@@ -33,6 +38,7 @@ __all__ = [
     "StreamLearner",
     "accuracy",
     "calibration_error",
+    "confidence_curve",
     "confusion",
     "cumulative_accuracy",
     "evaluate",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+
 from labelwalk.evaluation.measures import precision_recall
-from labelwalk.evaluation.running import StreamLearner, evaluate
+from labelwalk.evaluation.running import NOBODY, Outcome, StreamLearner, evaluate
 from labelwalk.evaluation.streams import Stream
 
 
@@ -39,6 +42,25 @@ def precision_recall_curve(
         CurvePoint(value, *precision_recall(evaluate(learner_for(value), stream)))
         for value in parameters
     ]
+
+
+def confidence_curve(outcome: Outcome, floors: Iterable[float]) -> list[CurvePoint]:
+    """Return the curve of a learner that keeps silent where its confidence is below a floor.
+
+    Examples
+    --------
+    >>> truth, said = np.array([0, 0, 1]), np.array([0, 1, 1])
+    >>> outcome = Outcome(truth, said, np.array([0.9, 0.4, 0.8]), np.zeros(3), 0)
+    >>> for point in confidence_curve(outcome, [0.0, 0.5]):
+    ...     print(point)
+    CurvePoint(parameter=0.0, precision=0.666..., recall=0.666...)
+    CurvePoint(parameter=0.5, precision=1.0, recall=0.666...)
+    """
+    return [CurvePoint(floor, *precision_recall(_silent_below(outcome, floor))) for floor in floors]
+
+
+def _silent_below(outcome: Outcome, floor: float) -> Outcome:
+    return replace(outcome, said=np.where(outcome.confidence >= floor, outcome.said, NOBODY))
 
 
 def precision_at_recall(curve: Iterable[CurvePoint], recall: float) -> float | None:

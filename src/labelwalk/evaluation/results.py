@@ -38,18 +38,22 @@ def write(path: Path, columns: Columns, about: Mapping[str, Any]) -> None:
     table = BytesIO()
     parquet.write_table(pyarrow.table(dict(columns)), table)
     text = json.dumps(dict(about) | {"versions": versions()}, indent=2) + "\n"
-    replace(path.with_suffix(".parquet"), [table.getbuffer()])
-    replace(path.with_suffix(".json"), [memoryview(text.encode())])
+    replace(_named(path, ".parquet"), [table.getbuffer()])
+    replace(_named(path, ".json"), [memoryview(text.encode())])
 
 
 def read(path: Path) -> Result | None:
     """Read a table and what is known about it; None where it was not written to its end."""
     from pyarrow import parquet
 
-    if not path.with_suffix(".json").exists():
+    if not _named(path, ".json").exists():
         return None
-    about = json.loads(path.with_suffix(".json").read_text("utf-8"))
-    return Result(parquet.read_table(path.with_suffix(".parquet")).to_pydict(), about)
+    about = json.loads(_named(path, ".json").read_text("utf-8"))
+    return Result(parquet.read_table(_named(path, ".parquet")).to_pydict(), about)
+
+
+def _named(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)  # with_suffix would eat half of "width-0.5"
 
 
 def versions() -> dict[str, str]:

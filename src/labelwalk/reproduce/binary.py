@@ -41,7 +41,7 @@ class Scope(NamedTuple):
 
 
 FULL = Scope(10, 1500, (25, 50, 100, 200, 400, 800))
-QUICK = Scope(3, 400, (25, 50, 100, 200))
+QUICK = Scope(3, 800, (25, 50, 100, 200))
 K = 200  # Figure 2
 
 

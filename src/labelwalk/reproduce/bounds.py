@@ -86,7 +86,10 @@ def conclude(plan: Plan) -> Findings:
         claims=[*_claims_of_statements(statements), _claim_of_rates(over_k)],
         notes=[
             "The theory speaks of soft constraints, the normalised Laplacian and a sink that grows "
-            "with n; the algorithm has hard constraints, the plain one and a small sink."
+            "with n; the algorithm has hard constraints, the plain one and a small sink.",
+            "A statement that holds here may fail elsewhere. As printed, Lemma 1, the step (9) in "
+            "the proof of Lemma 2, Propositions 3 (its β), 4, 5 and 7 fail on graphs that "
+            "tests/test_bounds.py keeps; docs/guide/bounds.md gives what is true in their place.",
         ],
     )
 

@@ -19,6 +19,8 @@ from labelwalk.evaluation import (
     OUTSIDER,
     CurvePoint,
     Stream,
+    confidence_curve,
+    evaluate,
     labels_at_first_appearance,
     precision_at_recall,
     precision_recall_curve,
@@ -32,6 +34,7 @@ from labelwalk.similarity import Gaussian
 K, GROWTH, CANDIDATES = 500, 1.5, 500
 SINKS = tuple(10.0 ** -(e / 2) for e in range(15))
 WIDTHS = (0.08, 0.1, 0.12, 0.15, 0.2)  # bandwidths, as shares of the typical distance
+QUICK_WIDTHS = (0.1, 0.15)
 USELESS = 0.4  # a curve ends where precision falls below this
 RADII = 16
 RECALLS = tuple(np.arange(0.5, 0.951, 0.05).round(2).tolist())
@@ -59,7 +62,7 @@ def stream_of(dataset: str, quick: bool) -> Stream:
     else:
         data = load(dataset)
         y = data.y
-    every = slice(None, None, 4) if quick and len(y) > 4000 else slice(None)
+    every = slice(None, None, 5) if quick and len(y) > 4000 else slice(None)
     return labels_at_first_appearance(data.X[every], y[every])
 
 
@@ -77,17 +80,14 @@ def ours(dataset: str, quick: bool, width: float) -> Found:
     def learner_for(sink: float) -> OnlineLearner:
         return OnlineLearner.paper(K, sigma, sink, GROWTH, threshold=0.1 * sink)
 
-    return _found(_until_useless(learner_for, SINKS, stream))
+    sinks = SINKS[::2] if quick else SINKS
+    return _found(_until_useless(learner_for, sinks, stream))
 
 
 def default(dataset: str, quick: bool) -> Found:
     """The default profile, silent where no label is reached, over the confidence it asks for."""
-    stream = stream_of(dataset, quick)
-
-    def learner_for(floor: float) -> OnlineLearner:
-        return OnlineLearner(K, unreached="abstain", abstain_below=floor)
-
-    return _found(precision_recall_curve(learner_for, np.linspace(0, 0.95, 12).tolist(), stream))
+    outcome = evaluate(OnlineLearner(K, unreached="abstain"), stream_of(dataset, quick))
+    return _found(confidence_curve(outcome, np.linspace(0, 0.99, 34).tolist()))
 
 
 def nearest(dataset: str, quick: bool) -> Found:
@@ -131,7 +131,8 @@ def sampled(n: int, quarter: str) -> list[int]:
 def curve_jobs(plan: Plan, dataset: str, *, boosting: bool) -> list[Job]:
     """Return the jobs of all curves of a data set."""
     base = {"dataset": dataset, "quick": plan.quick}
-    jobs = [Job(f"faces/{dataset}/ours-{w}", ours, {**base, "width": w}) for w in WIDTHS]
+    widths = QUICK_WIDTHS if plan.quick else WIDTHS
+    jobs = [Job(f"faces/{dataset}/ours-{w}", ours, {**base, "width": w}) for w in widths]
     jobs.append(Job(f"faces/{dataset}/default", default, base))
     jobs.append(Job(f"faces/{dataset}/nearest", nearest, base))
     if boosting:
