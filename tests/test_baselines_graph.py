@@ -16,9 +16,9 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.semi_supervised import LabelPropagation
 
-from labelwalk import Gaussian, SelfTuning, harmonic
+from labelwalk import Gaussian, OnlineLearner, SelfTuning, harmonic
 from labelwalk.arrays import Floats, Ints
-from labelwalk.baselines import full_graph
+from labelwalk.baselines import full_graph, warm_start
 from labelwalk.baselines.every_example import EveryExample
 from labelwalk.baselines.nearest import NearestLabel
 from labelwalk.baselines.offline import OfflineHarmonic
@@ -30,9 +30,9 @@ from labelwalk.baselines.warm_start import resolve
 from labelwalk.similarity import Pairwise
 from tests.naive.harmonic import full_graph as naive_full_graph
 from tests.naive.harmonic import reaches_a_label
-from tests.naive.poisson import potentials
+from tests.naive.poisson import confidences, neighbour_graph, potentials
 from tests.naive.temporal import NaiveTemporal
-from tests.small_graphs import Graph, bare, chain, graphs
+from tests.small_graphs import Graph, bare, chain, graphs, mask
 
 NAMES = ("a", "b", "c")
 METHODS: dict[str, Callable[[], Any]] = {
@@ -47,9 +47,16 @@ all_methods = pytest.mark.parametrize("name", METHODS)
 online_methods = pytest.mark.parametrize("name", [n for n in METHODS if METHODS[n]().online])
 
 seeds = st.integers(0, 2**32 - 1)
-codes_or_none = st.sampled_from([-1, -1, -1, -1, -1, 0, 1, 2])
-places = st.integers(-3, 3).map(float)
-streams = st.lists(st.tuples(codes_or_none, places, places), max_size=15)
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> list[tuple[int, list[float]]]:
+    """Three labelled examples of three classes, then some of no class (-1) and a few more."""
+    rng = np.random.default_rng(draw(seeds))
+    n = draw(st.integers(0, 15))
+    codes = [0, 1, 2, *rng.choice([-1, -1, -1, -1, -1, 0, 1, 2], n)]
+    points = rng.integers(-3, 4, (n + 3, 2)).astype(np.float64)
+    return [(int(code), point.tolist()) for code, point in zip(codes, points, strict=True)]
 
 
 def two_clusters(n: int = 40) -> tuple[Floats, list[str]]:
@@ -254,22 +261,19 @@ class TestOffline:
 
 
 class TestEveryExample:
-    @given(streams, st.sampled_from([1e-3, 0.1]), st.sampled_from([1e-6, 0.3]))
+    @given(streams(), st.sampled_from([1e-3, 0.1]), st.sampled_from([1e-6, 0.3]))
     def test_every_answer_is_the_solution_on_all_so_far(
-        self, stream: list[tuple[int, float, float]], sink: float, threshold: float
+        self, stream: list[tuple[int, list[float]]], sink: float, threshold: float
     ) -> None:
         method = EveryExample(Gaussian(1.0, threshold=threshold), sink=sink)
-        method.teach([[0.0, 0.0], [1.0, 2.0], [3.0, 0.0]], NAMES)
-        X, codes = [[0.0, 0.0], [1.0, 2.0], [3.0, 0.0]], [0, 1, 2]
-        for code, *point in stream:
-            X.append(point)
-            codes.append(code)
+        for n, (code, point) in enumerate(stream, start=1):
             if code >= 0:
-                method.teach(X[-1], NAMES[code])
+                method.teach(point, NAMES[code])
                 continue
+            codes, X = [code for code, _ in stream[:n]], [point for _, point in stream[:n]]
             w, labelled = naive_similarities(np.array(X), 1.0, threshold), np.array(codes) >= 0
             f = harmonic.solve(w, labelled, np.eye(3)[codes], sink=sink)
-            check_names(method.observe(X[-1]), f[-1:])
+            check_names(method.observe(point), f[-1:])
 
     def test_more_than_fits_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(full_graph, "MOST_EXAMPLES", 4)
@@ -291,6 +295,13 @@ class TestEveryExample:
         guess = np.random.default_rng(seed).random(y.shape)
         f = resolve(bare(w), sink, labelled, np.where(labelled[:, None], y, guess))
         np.testing.assert_allclose(f, harmonic.solve(w, labelled, y, sink=sink), atol=1e-8)
+
+    def test_too_many_steps_end_in_a_direct_solution(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(warm_start, "MOST_STEPS", 1)
+        y = np.eye(2)[[0, 0, 0, 0, 1]]
+        f = resolve(chain(5), 0.1, mask(5, 0, 4), y)
+        expected = harmonic.solve(chain(5), mask(5, 0, 4), y, sink=0.1)
+        np.testing.assert_allclose(f, expected, atol=1e-12)
 
 
 class TestNearest:
@@ -327,16 +338,13 @@ class TestNearest:
 
 
 class TestTemporal:
-    @given(streams, st.integers(1, 5), st.sampled_from([1e-3, 0.5]), st.sampled_from([1e-6, 0.1]))
+    @given(streams(), st.integers(1, 5), st.sampled_from([1e-3, 0.5]), st.sampled_from([1e-6, 0.1]))
     def test_equals_a_graph_that_keeps_everything(
-        self, stream: list[tuple[int, float, float]], window: int, sink: float, threshold: float
+        self, stream: list[tuple[int, list[float]]], window: int, sink: float, threshold: float
     ) -> None:
         method = TemporalPropagation(Gaussian(1.2, threshold=threshold), window, sink)
         twin = NaiveTemporal(1.2, threshold, window, sink)
-        for code, point in enumerate([[0.0, 0.0], [1.0, 2.0], [3.0, 0.0]]):
-            method.teach(point, NAMES[code])
-            twin.teach(point, code)
-        for code, *point in stream:
+        for code, point in stream:
             if code >= 0:
                 method.teach(point, NAMES[code])
                 twin.teach(point, code)
@@ -381,6 +389,27 @@ class TestPoisson:
             here = reaches_a_label(w, [i])
             assert (ours.component == ours.component[i]).tolist() == here
             assert ours.taught[ours.component[i]].tolist() == labels[here].any(axis=0).tolist()
+
+    @given(seeds, st.integers(1, 4))
+    def test_answers_are_the_mean_potential_of_similar_vertices(self, seed: int, few: int) -> None:
+        rng = np.random.default_rng(seed)
+        X, similarity = rng.normal(scale=1.5, size=(30, 2)), Gaussian(0.8, threshold=0.0)
+        method = QuantizedPoisson(12, 100, few, similarity)
+        learner = OnlineLearner(12, similarity=similarity, remember=0)
+        for one in (method, learner):
+            one.observe(X[:20])
+            one.teach(X[20:24], ["a", "b", "c", "a"])
+        said, seen = method.observe(X[24:]), learner.vertices
+        W = neighbour_graph(seen.means, seen.bandwidth, 1e-12, few)
+        labels = np.zeros((len(seen), 3))
+        for i, label in enumerate(seen.label):
+            if label is not None:
+                labels[i, NAMES.index(label)] = seen.count[i]
+        for x, label, confidence in zip(X[24:], *said, strict=True):
+            expected = confidences(x, seen.means, seen.bandwidth, W, seen.weight, labels, few)
+            assert confidence == pytest.approx(expected.max(), abs=1e-6)
+            if label is not None:
+                assert expected[NAMES.index(label)] >= expected.max() - 1e-6
 
     def test_a_wire_between_two_labels(self) -> None:
         """One example flows in at one end and out at the other: the potential falls evenly."""
