@@ -18,6 +18,8 @@ from labelwalk.one_thread import one_blas_thread
 from labelwalk.parameters import check_whole
 from labelwalk.rows import as_labels, as_rows
 
+FAINTEST = 1e-12
+
 
 class Solved(NamedTuple):
     """The vertices as they were when their potentials were solved."""
@@ -35,7 +37,7 @@ class QuantizedPoisson:
     answered by the mean potentials of the vertices similar to it, as last solved: those in the
     connected component of the most similar one, where the classes taught in that component compete.
     Where none was, nothing is said. The confidence is the softmax of potentials in units of their
-    standard deviation: no probability of anything, but larger the further a class is ahead.
+    mean size: no probability of anything, but larger the further a class is ahead.
 
     Parameters
     ----------
@@ -48,7 +50,7 @@ class QuantizedPoisson:
         compared with so many.
     similarity : Gaussian or SelfTuning, optional
         How alike two examples are, in the Euclidean distance; `SelfTuning()` if not given. A row
-        has the bandwidth of its nearest vertex.
+        has the bandwidth of its nearest vertex. Similarities below 1e-12 are none.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class QuantizedPoisson:
         self.similarity = as_euclidean(similarity)
         check_whole("every", every, "50")
         check_whole("neighbours", neighbours, "10")
+        self._threshold = max(self.similarity.threshold, FAINTEST)
         self.n_centroids, self.every, self.neighbours = n_centroids, every, neighbours
         self._learner = OnlineLearner(n_centroids, similarity=self.similarity, remember=0)
         self._classes = Classes()
@@ -101,7 +104,7 @@ class QuantizedPoisson:
         vertices = self._learner.vertices
         # 0 as long as all examples are equal: then any other will do
         sigma = np.where(vertices.bandwidth > 0.0, vertices.bandwidth, 1.0)
-        w = similarities(vertices.means, vertices.means, sigma, sigma, self.similarity.threshold)
+        w = similarities(vertices.means, vertices.means, sigma, sigma, self._threshold)
         np.fill_diagonal(w, 0.0)
         near = self._few(w)
         w = np.maximum(near, near.T)
@@ -115,15 +118,15 @@ class QuantizedPoisson:
     def _scores(self, rows: Floats) -> Floats:
         if self._solved is None:
             return np.zeros((len(rows), len(self._classes)))
-        means, sigma, weight, (u, component, spread, taught) = self._solved
+        means, sigma, weight, (u, component, size, taught) = self._solved
         own = sigma[cdist(rows, means).argmin(axis=1)]
-        w = self._few(similarities(rows, means, own, sigma, self.similarity.threshold))
+        w = self._few(similarities(rows, means, own, sigma, self._threshold))
         home = component[w.argmax(axis=1)]
         w = np.where(component == home[:, None], w * weight, 0.0)
         total = w.sum(axis=1, keepdims=True)
         with one_blas_thread():
             mean = (w @ u) / np.where(total > 0.0, total, 1.0)
-        scale = np.where(spread > 0.0, spread, 1.0)[home, None]
+        scale = np.where(size > 0.0, size, 1.0)[home, None]
         return _softmax(mean / scale, taught[home] & (total > 0.0))
 
     def _few(self, w: Floats) -> Floats:

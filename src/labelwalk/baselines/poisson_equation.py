@@ -17,12 +17,12 @@ from labelwalk.one_thread import one_blas_thread
 class Potentials(NamedTuple):
     """The potential of each vertex and class, and the connected component of each vertex.
 
-    Of each component: the standard deviation of potentials, and which classes were taught there.
+    Of each component: the mean size of its potentials, and which classes were taught there.
     """
 
     u: Floats
     component: Ints
-    spread: Floats
+    size: Floats
     taught: Bools
 
 
@@ -64,8 +64,8 @@ def poisson(w: Floats, v: Floats, labels: Floats) -> Potentials:
         share = member * (v * degrees(w, v)[0])[:, None]
         share /= _or_one(share.sum(axis=0))
         u -= (share.T @ u)[component]
-        spread = np.sqrt((share.T @ u**2).mean(axis=1))
-    return Potentials(u, component, spread, met > 0.0)
+        size = (share.T @ np.abs(u)).sum(axis=1) / max(1, labels.shape[1])
+    return Potentials(u, component, size, met > 0.0)
 
 
 def _up_to_constants(w: Floats, v: Floats, sources: Floats, component: Ints) -> Floats:

@@ -14,6 +14,7 @@ from labelwalk.baselines.said import Said
 from labelwalk.baselines.taught import Taught
 from labelwalk.factorisation import factorise_graph
 from labelwalk.graphs import Graph
+from labelwalk.one_thread import one_blas_thread
 from labelwalk.parameters import check_number, check_whole
 from labelwalk.rows import LARGEST, as_rows
 from labelwalk.similarity import Gaussian
@@ -64,17 +65,16 @@ class TemporalPropagation:
         new_classes = 1 + len(self._taught.classes) - self._ends.shape[1]
         self._ends = np.pad(self._ends, ((0, 0), (0, new_classes)))
         if n := self._n_vertices:
-            joined = self._similarities(self._rows[:n], rows)
-            self._ends[:n, 1:] += joined @ self._taught.one_hot[known:]
+            self._ends[:n, 1:] += self._to_classes(self._rows[:n], known)
 
     def observe(self, X: ArrayLike) -> Said:
         """Add rows as vertices, one by one, and answer each by its own solution."""
         rows, _ = as_rows(X, self._n_features)
-        if self._n_features is None or not self._n_seen:
+        if not self._n_seen:
             self._rows = np.empty((self.window, rows.shape[1]))
         ends = np.full((len(rows), self._ends.shape[1]), self.sink)
         if len(self._taught):
-            ends[:, 1:] = self._similarities(rows, self._taught.rows) @ self._taught.one_hot
+            ends[:, 1:] = self._to_classes(rows)
         f = np.array([self._follow(*new) for new in zip(rows, ends, strict=True)])
         return self._taught.classes.said(f)
 
@@ -101,6 +101,12 @@ class TemporalPropagation:
         self._w += np.outer(spokes, spokes)
         np.fill_diagonal(self._w, 0.0)
         self._ends += np.outer(links, last / total)
+
+    def _to_classes(self, rows: Floats, known: int = 0) -> Floats:
+        """Return the edges from rows to each class, by way of all but the first taught examples."""
+        taught = self._taught
+        with one_blas_thread():
+            return self._similarities(rows, taught.rows[known:]) @ taught.one_hot[known:]
 
     def _similarities(self, some: Floats, others: Floats) -> Floats:
         own, theirs = np.full(len(some), self._bandwidth), np.full(len(others), self._bandwidth)
