@@ -243,7 +243,7 @@ class TestOffline:
         method = OfflineHarmonic()
         method.teach([[0.0], [9.0]], ["a", "b"])
         method.observe([[1.0], [8.0]])
-        with pytest.raises(ValueError, match="Make a new one"):
+        with pytest.raises(ValueError, match="or make a new one"):
             method.observe([[1.0]])
         with pytest.raises(ValueError, match="Make a new one"):
             method.teach([[1.0]], "a")

@@ -56,7 +56,10 @@ def similarities(
     some: Floats, others: Floats, own: Floats, theirs: Floats, threshold: float
 ) -> Floats:
     """Return exp(-d² / 2 s_i s_j) for all pairs, and 0 where that is below the threshold."""
-    w: Floats = np.exp(cdist(some, others, "sqeuclidean") / (-2.0 * np.outer(own, theirs)))
+    # in two steps, since the product of two small bandwidths may be 0
+    with np.errstate(over="ignore"):
+        squares = cdist(some, others, "sqeuclidean") / own[:, None] / theirs
+    w: Floats = np.exp(-0.5 * squares)
     w[w < threshold] = 0.0
     return w
 
