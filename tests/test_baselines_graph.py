@@ -245,7 +245,7 @@ class TestOffline:
         method.observe([[1.0], [8.0]])
         with pytest.raises(ValueError, match="or make a new one"):
             method.observe([[1.0]])
-        with pytest.raises(ValueError, match="Make a new one"):
+        with pytest.raises(ValueError, match="make a new one"):
             method.teach([[1.0]], "a")
 
     def test_a_stream_that_does_not_fit_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:

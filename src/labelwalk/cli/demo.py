@@ -1,4 +1,4 @@
-"""The command line."""
+"""`labelwalk demo`: handwritten digits as a stream."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
@@ -16,46 +15,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
+from labelwalk.cli.files import say_where, writing
 from labelwalk.demo import MOST_LABELS, DemoResult, SoFar, run_demo, warm_up
 
 PICTURE = Path("labelwalk-demo.png")
 LINE_EVERY = 500  # examples, where no terminal keeps a line alive
-EXIT_CODES = "Exit codes: 0 done, 1 a file could not be written, 2 wrong usage."
-
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 
 
-def main() -> None:
-    """Run the command line."""
-    app(prog_name="labelwalk")
-
-
-def _say_version(wanted: bool) -> None:
-    if wanted:
-        try:
-            typer.echo(f"labelwalk {metadata.version('labelwalk')}")
-        except metadata.PackageNotFoundError:
-            typer.echo("labelwalk, run from its sources")
-        raise typer.Exit
-
-
-@app.callback(epilog=EXIT_CODES)
-def labelwalk(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version."),
-    ] = False,
-) -> None:
-    """A few labels, an endless stream: name each example as it passes.
-
-    \b
-    Examples:
-      labelwalk demo
-      labelwalk demo --help
-    """  # noqa: D301
-
-
-@app.command(epilog=EXIT_CODES)
 def demo(
     seed: Annotated[int, typer.Option(min=0, help="Which order the digits come in.")] = 0,
     n_centroids: Annotated[
@@ -167,9 +133,9 @@ def _story(result: DemoResult) -> str:
 
 
 def _save_numbers(console: Console, result: DemoResult, path: Path) -> None:
-    with _writing(path):
+    with writing(path):
         path.write_text(json.dumps(result.numbers(), indent=2) + "\n", "utf-8")
-    _say_where(console, "The same numbers", path)
+    say_where(console, "The same numbers", path)
 
 
 def _save_picture(console: Console, result: DemoResult, wanted: Path | None) -> None:
@@ -179,20 +145,6 @@ def _save_picture(console: Console, result: DemoResult, wanted: Path | None) -> 
         console.print("The picture needs matplotlib: pip install matplotlib", markup=False)
         raise typer.Exit(0 if wanted is None else 1) from None
     path = wanted or PICTURE
-    with _writing(path):
+    with writing(path):
         draw(result, path)
-    _say_where(console, "Accuracy over time", path)
-
-
-def _say_where(console: Console, what: str, path: Path) -> None:
-    console.print(f"{what}: {path}", markup=False, soft_wrap=True)
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        typer.echo(f"{path} cannot be written ({reason}); choose another path.", err=True)
-        raise typer.Exit(1) from None
+    say_where(console, "Accuracy over time", path)
