@@ -266,6 +266,7 @@ class TestSemiBoost:
         st.integers(1, 6),
         st.integers(1, 5),
         st.sampled_from([0.05, 0.3, 0.8]),
+        st.sampled_from([None, 0.2, 0.7]),
         seeds,
     )
     def test_equals_the_loops(
@@ -274,12 +275,13 @@ class TestSemiBoost:
         m: int,
         n_selectors: int,
         epsilon: float,
+        prior_epsilon: float | None,
         seed: int,
     ) -> None:
         """All classes are taught in one call, and so known from the start."""
         candidates = np.random.default_rng(seed).normal(size=(m, 2))
-        method = SemiBoost(candidates, GAUSSIAN, epsilon, n_selectors)
-        twin = NaiveSemiBoost(candidates, 1.0, epsilon, n_selectors, 3)
+        method = SemiBoost(candidates, GAUSSIAN, epsilon, n_selectors, prior_epsilon)
+        twin = NaiveSemiBoost(candidates, 1.0, epsilon, n_selectors, 3, prior_epsilon or epsilon)
         start = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
         method.teach(start, list("abc"))
         for code in range(3):
@@ -333,6 +335,7 @@ class TestSemiBoost:
             (([[0.0]], Gaussian(), 0.1), "similarity=Gaussian"),
             (([[0.0]], GAUSSIAN, 0.0), "epsilon=0"),
             (([[0.0]], GAUSSIAN, 0.1, 0), "n_selectors=0"),
+            (([[0.0]], GAUSSIAN, 0.1, 5, 2.0), "prior_epsilon=2"),
             (([[np.nan]], GAUSSIAN, 0.1), "nan"),
         ],
     )

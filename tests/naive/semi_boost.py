@@ -18,11 +18,18 @@ class NaiveSemiBoost:
     """One regressor a class; `regressors[c]` holds a pair (candidate, alpha) for each selector."""
 
     def __init__(
-        self, candidates: Matrix, sigma: float, epsilon: float, n_selectors: int, n_classes: int
+        self,
+        candidates: Matrix,
+        sigma: float,
+        epsilon: float,
+        n_selectors: int,
+        n_classes: int,
+        prior_epsilon: float,
     ) -> None:
         self.candidates = candidates
         self.sigma = sigma
         self.epsilon = epsilon
+        self.prior_epsilon = prior_epsilon
         self.n_classes = n_classes
         self.labelled: list[tuple[Matrix, int]] = []
         n, m = min(n_selectors, len(candidates)), len(candidates)
@@ -49,14 +56,14 @@ class NaiveSemiBoost:
         return sum(alpha * self.weak(i, x) for i, alpha in self.regressors[c])
 
     def prior(self, c: int, x: Matrix) -> float:
-        own, others = 0.0, 0.0
+        nearest, most = -1, -1.0
         for z, label in self.labelled:
             w = similarity(z, x, self.sigma)
-            if label == c:
-                own = max(own, w)
-            else:
-                others = max(others, w)
-        return own - others
+            if w > most + 1e-12:
+                nearest, most = label, w
+        if most < self.prior_epsilon:
+            return 0.0
+        return 1.0 if nearest == c else -1.0
 
     def boost(self, c: int, x: Matrix, y: int = 0, prior: float = 0.0) -> None:
         """y is +1 or -1, or 0 where x has no label."""

@@ -15,9 +15,10 @@ e = wrong / (right + wrong) that none before it has taken, the first of equals, 
 
 What the sources leave open is done so. (1) h_i(x) = 0 is no vote: it adds nothing to H, and is
 neither right nor wrong. (2) Right and wrong start at 1, so that e = ½. (3) There is a regressor for
-each class, against all others; the answer is the class with the largest H. (4) P is the margin of
-the nearest-neighbour classifier: the similarity to the nearest label of the class, less that to the
-nearest of another. (5) A class knows only examples since the call that taught it first; what comes
+each class, against all others; the answer is the class with the largest H. (4) P has the form of the
+weak learners: where the nearest label is within reach, w ≥ ε_p, P is 1 for its class and −1 for all
+others, and where none is, P is 0, so that a stranger is never a reason to recognise anybody. (A soft
+P, the margin of similarities, recognised every stranger on faces of one man among others.) (5) A class knows only examples since the call that taught it first; what comes
 before any label is not learned. Nothing is random here but the choice of candidates.
 """
 
@@ -53,6 +54,8 @@ class SemiBoost:
         ε, above 0 and up to 1: the similarity at which a neighbourhood ends.
     n_selectors : int
         Weak learners in each regressor; never more than there are candidates.
+    prior_epsilon : float, optional
+        ε_p: the similarity at which the reach of a label ends; ε if not given.
 
     Examples
     --------
@@ -65,13 +68,21 @@ class SemiBoost:
     online: ClassVar[bool] = True
 
     def __init__(
-        self, candidates: ArrayLike, similarity: Gaussian, epsilon: float, n_selectors: int = 50
+        self,
+        candidates: ArrayLike,
+        similarity: Gaussian,
+        epsilon: float,
+        n_selectors: int = 50,
+        prior_epsilon: float | None = None,
     ) -> None:
         self.candidates = as_rows(candidates, None)[0].copy()
         self.bandwidth = fixed_bandwidth(similarity)
         check_number("epsilon", epsilon, 0, 1, "0.1", above=True)
         check_whole("n_selectors", n_selectors, "50")
+        if prior_epsilon is not None:
+            check_number("prior_epsilon", prior_epsilon, 0, 1, "0.1, or None", above=True)
         self.epsilon = epsilon
+        self.prior_epsilon = epsilon if prior_epsilon is None else prior_epsilon
         self.classes = Classes()
         self.labelled: Floats = np.empty((0, self.candidates.shape[1]))
         self.codes: Ints = np.empty(0, dtype=np.int64)
@@ -131,13 +142,11 @@ class SemiBoost:
         return np.where(self._similarities(rows, self.candidates) >= self.epsilon, 1.0, 0.0)
 
     def _prior(self, rows: Floats) -> Floats:
-        """Similarity to the nearest label of each class, less that to the nearest of another."""
+        """1 for the class of the nearest label, -1 for all others; 0 where no label is near."""
         w = self._similarities(rows, self.labelled)
-        n = len(self.classes)
-        nearest = np.array([w[:, self.codes == c].max(axis=1) for c in range(n)])
-        others = np.array([np.delete(nearest, c, axis=0).max(axis=0, initial=0) for c in range(n)])
-        margin: Floats = (nearest - others).T
-        return margin
+        nearest, near = self.codes[w.argmax(axis=1)], w.max(axis=1) >= self.prior_epsilon
+        votes: Floats = np.where(near[:, None], 2.0 * self.classes.one_hot(nearest) - 1.0, 0.0)
+        return votes
 
     def _similarities(self, rows: Floats, others: Floats) -> Floats:
         own, theirs = np.full(len(rows), self.bandwidth), np.full(len(others), self.bandwidth)

@@ -115,7 +115,7 @@ METHODS: dict[str, tuple[Maker, list[Parameters]]] = {
         [{"width": width} for width in (0.1, 0.2, 0.3, 0.5, 1.0)],
     ),
 }
-MOST_EXAMPLES = {"all examples so far": 1000, "online manifold SVM": 3000}  # they are slow
+MOST_EXAMPLES = {"all examples so far": 600, "online manifold SVM": 3000}  # they are slow
 
 
 def made(method: str, stream: Stream, chosen: Parameters) -> Any:

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from labelwalk.reproduce.findings import Panel, Picture
 
 WIDTH, HEIGHT = 4.6, 3.4  # inches of one panel
+MOST_TICKS = 8
 
 
 def draw(picture: Picture, folder: Path) -> Path:
@@ -38,6 +39,10 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
     axes.set(title=panel.title, xlabel=panel.across, ylabel=panel.up)
     if panel.log_across:
         axes.set_xscale("log")
+        places = sorted({x for line in panel.lines for x in line.x})
+        if len(places) <= MOST_TICKS:
+            axes.set_xticks(places, [f"{x:g}" for x in places])
+            axes.minorticks_off()
     if panel.log_up:
         axes.set_yscale("log")
     axes.spines[["top", "right"]].set_visible(False)

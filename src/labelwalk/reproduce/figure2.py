@@ -67,7 +67,7 @@ def _picture(name: str, averages: dict[str, dict[str, list[float]]]) -> Picture:
         Panel(
             dataset,
             "time t",
-            "‖L^q_t − L^o_t‖_F",
+            r"$\|L^q_t - L^o_t\|_F$",
             [
                 Line("as printed", table["t"], table["normalised, absorb"]),
                 Line("labels pure", table["t"], table["normalised, pure"], "--"),

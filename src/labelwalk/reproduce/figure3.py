@@ -72,7 +72,7 @@ def _picture(tables: dict[str, dict[str, list[float]]]) -> Picture:
         Panel(
             dataset,
             "number of centroids k",
-            "‖L^q − L‖_F",
+            r"$\|L^q - L\|_F$",
             [
                 Line("as printed", table["k"], table["normalised, absorb"], "o-"),
                 Line("labels pure", table["k"], table["normalised, pure"], "o--"),
@@ -109,8 +109,8 @@ def _claims(tables: dict[str, dict[str, list[float]]], variant: str) -> list[Cla
     return [
         Claim(
             f"[{how}] As k increases, the quantization error decreases (Figure 3, top).",
-            f"It falls from the fewest to the most centroids, at {sum(steps)} of {len(steps)} steps "
-            "in between (R grows in steps of 1.5). Fitted exponents of the error in k: "
+            f"It falls at {sum(steps)} of {len(steps)} steps between the fewest and the most (R "
+            "grows in steps of 1.5). Fitted exponents of the error in k: "
             f"{_exponents(tables, errors)}.",
             judged(found[-1] < found[0] for found in errors.values()),
         ),

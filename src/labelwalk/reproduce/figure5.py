@@ -37,6 +37,7 @@ WIDTHS = (0.08, 0.1, 0.12, 0.15, 0.2)  # bandwidths, as shares of the typical di
 QUICK_WIDTHS = (0.1, 0.15)
 USELESS = 0.4  # a curve ends where precision falls below this
 RADII = 16
+SHARES, QUICK_SHARES = (0.85, 1.0, 1.15), (1.0,)  # radii of weak learners over those of labels
 RECALLS = tuple(np.arange(0.5, 0.951, 0.05).round(2).tolist())
 OURS, DEFAULT, NEAREST = "ours (Figure 1)", "ours (default profile)", "nearest neighbour"
 QUARTERS = ("all", "first quarter", "last quarter")
@@ -96,14 +97,15 @@ def nearest(dataset: str, quick: bool) -> Found:
     return _found(precision_recall_curve(NearestLabel, radii(stream), stream))
 
 
-def boosted(dataset: str, quick: bool, quarter: str, selectors: int) -> Found:
+def boosted(dataset: str, quick: bool, quarter: str, share: float) -> Found:
     """Online semi-supervised boosting on 500 weak learners of a part of the stream."""
     stream = stream_of(dataset, quick)
     candidates = stream.rows[sampled(len(stream), quarter)]
 
     def learner_for(radius: float) -> SemiBoost:
-        # 1{w ≥ ε} is a ball of this radius
-        return SemiBoost(candidates, Gaussian(radius), np.exp(-0.5), n_selectors=selectors)
+        # 1{w ≥ ε} is a ball; those of labels have this radius, those of weak learners a share of it
+        balls = (float(np.exp(-0.5 * share**2)), float(np.exp(-0.5)))
+        return SemiBoost(candidates, Gaussian(radius), balls[0], prior_epsilon=balls[1])
 
     return _found(precision_recall_curve(learner_for, radii(stream), stream))
 
@@ -112,7 +114,8 @@ def radii(stream: Stream) -> list[float]:
     """Return radii from hardly any example within reach of a label to all of them."""
     taught = stream.rows[~stream.answered]
     nearest = cdist(stream.rows[stream.answered], taught).min(axis=1)
-    return [float(r) for r in np.quantile(nearest, np.linspace(0.01, 0.99, RADII))]
+    # more of them where few are within reach: strangers may be the larger part
+    return [float(r) for r in np.quantile(nearest, np.linspace(0.1, 0.995, RADII) ** 2)]
 
 
 def sampled(n: int, quarter: str) -> list[int]:
@@ -138,12 +141,12 @@ def curve_jobs(plan: Plan, dataset: str, *, boosting: bool) -> list[Job]:
     if boosting:
         jobs += [
             Job(
-                f"faces/{dataset}/boosted-{quarter.replace(' ', '-')}-{selectors}",
+                f"faces/{dataset}/boosted-{quarter.replace(' ', '-')}-{share}",
                 boosted,
-                {**base, "quarter": quarter, "selectors": selectors},
+                {**base, "quarter": quarter, "share": share},
             )
             for quarter in QUARTERS
-            for selectors in ((50,) if plan.quick else (50, 200))
+            for share in (QUICK_SHARES if plan.quick else SHARES)
         ]
     return jobs
 
