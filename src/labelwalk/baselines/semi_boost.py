@@ -15,11 +15,12 @@ e = wrong / (right + wrong) that none before it has taken, the first of equals, 
 
 What the sources leave open is done so. (1) h_i(x) = 0 is no vote: it adds nothing to H, and is
 neither right nor wrong. (2) Right and wrong start at 1, so that e = ½. (3) There is a regressor for
-each class, against all others; the answer is the class with the largest H. (4) P has the form of the
-weak learners: where the nearest label is within reach, w ≥ ε_p, P is 1 for its class and −1 for all
-others, and where none is, P is 0, so that a stranger is never a reason to recognise anybody. (A soft
-P, the margin of similarities, recognised every stranger on faces of one man among others.) (5) A class knows only examples since the call that taught it first; what comes
-before any label is not learned. Nothing is random here but the choice of candidates.
+each class, against all others; the answer is the class with the largest H. (4) P has the form of
+the weak learners: where the nearest label is within reach, w ≥ ε_p, P is 1 for its class and −1 for
+all others, and where none is, P is 0, so that a stranger is never a reason to recognise anybody. (A
+soft P, the margin of similarities, recognised every stranger among the faces of one man.) (5) A
+class knows only examples since the call that taught it first; what comes before any label is not
+learned. Nothing is random here but the choice of candidates.
 """
 
 from __future__ import annotations
