@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from labelwalk.cli.demo import demo
-from labelwalk.cli.reproduce import reproduce
+from labelwalk.cli import demo, reproduce
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 a file could not be written or a package is missing, 2 wrong usage, "
@@ -48,5 +47,5 @@ def labelwalk(
     """  # noqa: D301
 
 
-for command in (demo, reproduce):
+for command in (demo.demo, reproduce.reproduce):
     app.command(epilog=EXIT_CODES)(command)

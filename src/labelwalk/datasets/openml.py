@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from typing import Any
 from urllib.error import URLError
 
@@ -33,7 +34,9 @@ def fetch(name: str, data_id: int, sha256: str) -> tuple[Floats, NDArray[Any]]:
     from sklearn.datasets import fetch_openml
 
     try:
-        data = fetch_openml(data_id=data_id, as_frame=False, parser="liac-arff")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the error says it all
+            data = fetch_openml(data_id=data_id, as_frame=False, parser="liac-arff")
         X, y = np.asarray(data.data, dtype=np.float64), np.asarray(data.target)
     except (URLError, OSError, ValueError) as error:
         raise DataMissingError(
