@@ -28,6 +28,7 @@ from labelwalk.reproduce import (
     budget,
     contestants,
     everywhere,
+    faces,
     figure5,
     jobs,
     report,
@@ -149,11 +150,11 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binary, "QUICK", binary.Scope(1, 120, (10, 20)))
     monkeypatch.setattr(binary, "K", 20)
     monkeypatch.setattr(binary, "SINKS", (1.0, 1000.0))
-    monkeypatch.setattr(figure5, "SINKS", (1.0, 0.1, 1e-3, 1e-5))
-    monkeypatch.setattr(figure5, "QUICK_WIDTHS", (0.15,))
-    monkeypatch.setattr(figure5, "RADII", 3)
-    monkeypatch.setattr(figure5, "CANDIDATES", 30)
-    monkeypatch.setattr(figure5, "K", 60)
+    monkeypatch.setattr(faces, "SINKS", (1.0, 0.1, 1e-3, 1e-5))
+    monkeypatch.setattr(faces, "QUICK_WIDTHS", (0.15,))
+    monkeypatch.setattr(faces, "RADII", 3)
+    monkeypatch.setattr(faces, "CANDIDATES", 30)
+    monkeypatch.setattr(faces, "K", 60)
     monkeypatch.setattr(bounds, "DIMENSIONS", (1, 2))
     monkeypatch.setattr(budget, "SIZES", (20, 40))
     monkeypatch.setattr(budget, "WIDTHS", (0.2,))
@@ -228,9 +229,9 @@ def test_the_search_for_a_sink_uses_other_pairs() -> None:
 
 
 def test_weak_learners_come_from_their_quarter() -> None:
-    assert max(figure5.sampled(1000, "first quarter")) < 250
-    assert min(figure5.sampled(1000, "last quarter")) >= 750
-    assert len(figure5.sampled(1000, "all")) == 500
+    assert max(faces.sampled(1000, "first quarter")) < 250
+    assert min(faces.sampled(1000, "last quarter")) >= 750
+    assert len(faces.sampled(1000, "all")) == 500
 
 
 @pytest.mark.parametrize("method", contestants.METHODS)
