@@ -81,7 +81,8 @@ def compared_on(dataset: str, method: str, most: int, to_tune: int, seeds: int) 
     best = grid[int(np.argmax(tried))]
     orders = 1 if load(dataset).in_time else seeds
     table: dict[str, list[object]] = {
-        name: [] for name in ("seed", "accuracy", "calibration", "examples", "chosen", "over time")
+        name: []
+        for name in ("seed", "accuracy", "calibration", "examples", "bytes", "chosen", "over time")
     }
     seconds = []
     for seed in range(orders):
@@ -89,9 +90,8 @@ def compared_on(dataset: str, method: str, most: int, to_tune: int, seeds: int) 
         outcome = evaluate(made(method, stream, best), stream)
         over_time = windowed_accuracy(outcome.right, WINDOW)[:: max(1, len(outcome.right) // 40)]
         row = (seed, accuracy(outcome), calibration_error(outcome), len(outcome.right))
-        for column, value in zip(
-            table.values(), (*row, json.dumps(best), over_time.tolist()), strict=True
-        ):
+        rest = (outcome.nbytes, json.dumps(best), over_time.tolist())
+        for column, value in zip(table.values(), (*row, *rest), strict=True):
             column.append(value)
         seconds.append(float(outcome.seconds.mean()))
     return Found(table, {"per example": float(np.mean(seconds))})
@@ -111,7 +111,11 @@ def conclude(plan: Plan) -> Findings:
     """Put all of it into one table, and see where we are not best."""
     table = _table(plan)
     return Findings(
-        tables={"everywhere": table, "everywhere-labels": _by_labels(plan)},
+        tables={
+            "everywhere": table,
+            "everywhere-times": _times(plan),
+            "everywhere-labels": _by_labels(plan),
+        },
         pictures=[_picture_of_labels(plan), _picture_over_time(plan)],
         claims=_claims(table),
         notes=[f"{__doc__}".strip().partition("\n\n")[2].replace("\n", " ")],
@@ -146,7 +150,7 @@ def _compared(plan: Plan) -> list[Job]:
 
 
 def _table(plan: Plan) -> dict[str, list[object]]:
-    columns = ("data", "method", "accuracy", "calibration", "examples", "chosen")
+    columns = ("data", "method", "accuracy", "calibration", "examples", "bytes", "chosen")
     table: dict[str, list[object]] = {name: [] for name in columns}
     for job in _compared(plan):
         found = plan.result(job).columns
@@ -154,8 +158,19 @@ def _table(plan: Plan) -> dict[str, list[object]]:
         table["method"].append(job.arguments["method"])
         table["accuracy"].append(round(float(np.mean(found["accuracy"])), 4))
         table["calibration"].append(round(float(np.mean(found["calibration"])), 4))
-        table["examples"].append(found["examples"][0])
-        table["chosen"].append(found["chosen"][0])
+        for name in ("examples", "bytes", "chosen"):
+            table[name].append(found[name][0])
+    return table
+
+
+def _times(plan: Plan) -> dict[str, list[object]]:
+    """Microseconds an example, of this run on this machine."""
+    table: dict[str, list[object]] = {"data": [], "method": [], "microseconds": []}
+    for job in _compared(plan):
+        seconds = plan.result(job).about["seconds"]["per example"]
+        row = (job.arguments["dataset"], job.arguments["method"], round(1e6 * seconds, 1))
+        for column, value in zip(table.values(), row, strict=True):
+            column.append(value)
     return table
 
 
