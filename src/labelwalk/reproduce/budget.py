@@ -27,19 +27,23 @@ from labelwalk.similarity import Gaussian
 
 WANTED, INSTEAD = ("optdigits",), ("digits",)
 SIZES = (50, 100, 200, 400, 800)
-WIDTHS = (0.08, 0.12, 0.2, 0.3, 0.5)
+WIDTHS = (0.05, 0.08, 0.12, 0.2, 0.3)
 SINK = 1e-3
 LITTLE = 0.03
 KINDS = ("k-centers", "k-means", "random sample", "Nyström")
 
 
 class KCenters:
-    """The paper's quantization as an offline method: learn all rows, then answer them."""
+    """The paper's quantization as an offline method: learn all rows, then answer them.
+
+    Labelled vertices are pure, as those of the other kinds are.
+    """
 
     online = False
 
     def __init__(self, k: int, sigma: float) -> None:
-        self.learner = OnlineLearner.paper(k, sigma, SINK)
+        printed = OnlineLearner.paper(k, sigma, SINK)
+        self.learner = OnlineLearner(**printed.settings.parameters() | {"labelled": "pure"})
 
     def teach(self, X: Floats, labels: list[int]) -> None:
         """Learn labelled rows."""
@@ -111,7 +115,11 @@ def conclude(plan: Plan) -> Findings:
     return Findings(
         tables={"budget": timeless, "budget-times": table},
         pictures=[_picture(table)],
-        claims=[_claim_of_budgets(table), _claim_of_speed(table)],
+        claims=[
+            _claim_of_budgets(table),
+            _claim_of_speed(table, "k-centers", "k-centers in place of all examples"),
+            _claim_of_speed(table, "default", "our default profile, online"),
+        ],
         notes=["Times are those of this run on this machine, and differ from run to run."],
     )
 
@@ -119,6 +127,8 @@ def conclude(plan: Plan) -> Findings:
 def _best_width(stream: Stream, method: Callable[[float], Any]) -> Found:
     """The best of several bandwidths, and the time that one took."""
     best, seconds = -1.0, 0.0
+    few = labels_first(stream.rows[:300], stream.truth[:300])
+    evaluate(method(typical_distance(few)), few)  # compiles, and loads libraries
     for width in WIDTHS:
         learner = method(width * typical_distance(stream))
         begun = perf_counter()
@@ -175,31 +185,33 @@ def _claim_of_budgets(table: Table) -> Claim:
     """At each time that a Nyström solution took, the best quantization that took no longer."""
     quantized = [row for kind in ("k-centers", "k-means") for row in _rows(table, kind)]
     compared = [
-        (size, seconds, reached, max((r[1] for r in quantized if r[2] <= seconds), default=0.0))
+        (size, seconds, reached, max((r[1] for r in quantized if r[2] <= seconds), default=None))
         for size, reached, seconds in _rows(table, "Nyström")
     ]
     told = "; ".join(
-        f"{size} landmarks, {seconds:.2f} s: {reached:.3f} against {other:.3f}"
+        f"{size} landmarks, {seconds:.2f} s: {reached:.3f} against "
+        + ("none as fast" if other is None else f"{other:.3f}")
         for size, seconds, reached, other in compared
     )
     return Claim(
         "Given the same time, Nyström methods are inferior to quantization (section 1).",
         f"{told}.",
-        judged(reached <= other for _, _, reached, other in compared),
+        judged(reached <= other for _, _, reached, other in compared if other is not None),
     )
 
 
-def _claim_of_speed(table: Table) -> Claim:
+def _claim_of_speed(table: Table, method: str, who: str) -> Claim:
     _, full, whole_time = _rows(table, "exact")[0]
-    ours = _rows(table, "k-centers")
+    ours = _rows(table, method)
     told = "; ".join(
-        f"k = {size}: {whole_time / seconds:.1f} times faster, {full - reached:+.3f} lost"
+        f"k = {size}: {whole_time / seconds:.1f} times faster, {reached - full:+.3f}"
         for size, reached, seconds in ours
     )
     return Claim(
-        "A significant speedup can be achieved with little degradation in accuracy (section 6).",
+        f"[{who}] A significant speedup can be achieved with little degradation in accuracy "
+        "(section 6).",
         f"Against the exact solution ({full:.3f} in {whole_time:.2f} s): {told}. A tenth of the "
-        f"time for at most {LITTLE} is called that.",
+        f"time for a loss of at most {LITTLE} is called that.",
         judged([any(whole_time >= 10 * s and full - a <= LITTLE for _, a, s in ours)]),
     )
 
