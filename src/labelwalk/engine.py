@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 import numpy as np
 
 from labelwalk import (
@@ -95,8 +98,9 @@ class Engine:
     def feed(self, rows: Floats, codes: Ints, shares: Floats) -> Answers:
         """Learn rows in order, taught ones (class code) or not (UNLABELLED); answer the latter.
 
-        `shares` is what each class is believed to have of the stream, where there is a prior.
-        Where a function of the user's raises, the rows before stay learned, with their classes.
+        `shares` is what each class is believed to have of the stream, where there is a prior: of
+        all that are known from the first row on. Where a function of the user's raises, the rows
+        before stay learned, with their classes.
         """
         if self.now.progress["stage"][0] != WAITING:
             raise RuntimeError(
@@ -105,7 +109,7 @@ class Engine:
             )
         n_known, n_classes = self.now.n_classes, len(shares)
         self.shares = shares
-        self._make_room(n_classes)
+        self._know(n_classes)
         self._settled = None
         answers = blank_answers(len(rows), n_classes)
         row = 0
@@ -116,7 +120,7 @@ class Engine:
                     with held_interrupts():
                         row = self._finish(event, rows[: row + 1], codes, row, answers)
         except BaseException as error:
-            self._make_room(max(n_known, 1 + int(codes[:row].max(initial=-1))))
+            self._know(max(n_known, 1 + int(codes[:row].max(initial=-1))))
             if isinstance(error, RowRefusedError):
                 raise error.reason from None
             raise
@@ -188,7 +192,7 @@ class Engine:
     def _attend(self, event: int, x: Floats, code: int) -> None:
         now = self.now
         if event == stream.GROW:
-            self._make_room(now.n_classes)
+            self._make_room()
         elif event == stream.COMPARE:
             self._compare_arrived(x)
         elif event == stream.MEASURE:
@@ -241,14 +245,16 @@ class Engine:
         forgetting.come_down(here, self.settings)
         relaxation.refresh(now.system, now.n)
 
-    def _make_room(self, n_classes: int) -> None:
+    def _know(self, n_classes: int) -> None:
+        if n_classes != self.now.n_classes:
+            self.now = state.with_classes(self.now, n_classes)
+
+    def _make_room(self) -> None:
         now, capacity = self.now, self.now.capacity
-        if now.n == capacity:
-            labelled = int(now.n - now.here.n_unlabelled)
-            enough = (self.settings.n_centroids or 2 * capacity) + labelled + 16
-            capacity = max(capacity + 16, min(2 * capacity, enough))
-        if (capacity, n_classes) != (now.capacity, now.n_classes):
-            self.now = state.resized(now, capacity, n_classes)
+        labelled = int(now.n - now.here.n_unlabelled)
+        enough = (self.settings.n_centroids or 2 * capacity) + labelled + 16
+        capacity = max(capacity + 16, min(2 * capacity, enough))
+        self.now = state.resized(now, capacity, now.n_classes)
 
     def _compare(self, x: Floats) -> None:
         now, n = self.now, self.now.n
@@ -378,3 +384,22 @@ def capped_mean(counts: Floats, cap: float) -> float:
         if ascending[n - 1 - m] <= cap * mean:
             return mean
         m += 1
+
+
+def class_by_class(codes: Ints, n_known: int) -> Iterator[tuple[slice, int]]:
+    """Yield runs of rows in which no row but the first has a new class, and how many are known.
+
+    So one call does what several would do: a class is unknown until its first row.
+
+    Examples
+    --------
+    >>> for rows, n_classes in class_by_class(np.array([0, 2, -1, 0, 3]), n_known=2):
+    ...     print(rows.start, rows.stop, n_classes)
+    0 1 2
+    1 4 3
+    4 5 4
+    """
+    known = np.maximum.accumulate(np.maximum(codes + 1, n_known))
+    starts = np.flatnonzero(np.diff(known, prepend=-1))
+    for start, stop in pairwise([*starts.tolist(), len(codes)]):
+        yield slice(start, stop), int(known[start])

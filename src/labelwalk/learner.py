@@ -15,7 +15,7 @@ from labelwalk import modelfile, state, union
 from labelwalk.arrays import Floats, Ints, Label
 from labelwalk.conflicts import warn_of
 from labelwalk.decision import decide, decide_one, joined
-from labelwalk.engine import Engine
+from labelwalk.engine import Engine, class_by_class
 from labelwalk.health import Event, Health, events, examine
 from labelwalk.interrupts import held_interrupts
 from labelwalk.kernels.cover import UNLABELLED
@@ -251,7 +251,8 @@ class OnlineLearner:
         check_covers(self.settings.prior, names)
         first = self.n_seen
         with self._naming(names) as codes:
-            self._feed(rows, codes)
+            for some, n_classes in class_by_class(codes, self._engine.now.n_classes):
+                self._feed(rows[some], codes[some], n_classes)
         return self._ids(first, single) if ids else None
 
     def teach_later(self, example_id: int, label: Label) -> None:
@@ -494,7 +495,7 @@ class OnlineLearner:
         path = [replace(point, point=original(point.point)) for point in said.path]
         return Explanation(met, said.sink, path)
 
-    def _feed(self, rows: Floats, codes: Ints) -> list[Answers]:
+    def _feed(self, rows: Floats, codes: Ints, n_classes: int | None = None) -> list[Answers]:
         """Learn rows in order: one by one while the scale is being measured, then all at once."""
         if self.n_features is None:
             self._engine = Engine.start(self.settings, rows.shape[1])
@@ -504,18 +505,20 @@ class OnlineLearner:
             row += 1
         if row < len(rows):
             scaled = self._scale.scaled(rows[row:])
-            answers.append(self._engine.learn(scaled, codes[row:], self._shares()))
+            answers.append(self._engine.learn(scaled, codes[row:], self._shares(n_classes)))
         return answers
 
     def _warm_up(self, row: Floats, code: Ints) -> Answers:
         """Learn one row; where it changes the scale, begin again with all rows so far."""
         scale, engine = self._scale.with_example(row, code), self._engine
-        shares = self._shares(1 + int(scale.labels.max()))
         with held_interrupts():
             if scale.just_measured:
                 engine = Engine.start(self.settings, row.shape[1])
-                answers = engine.feed(scale.scaled(scale.rows), scale.labels, shares)
+                rows, codes = scale.scaled(scale.rows), scale.labels
+                for some, n_classes in class_by_class(codes, 0):
+                    answers = engine.feed(rows[some], codes[some], self._shares(n_classes))
             else:
+                shares = self._shares(1 + int(scale.labels.max()))
                 answers = engine.learn(scale.scaled(row), code, shares)
             # only now: where a function of the user's fails, the row has never come
             self._engine, self._scale = engine, scale

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -199,6 +199,23 @@ def resized(state: State, capacity: int, n_classes: int) -> State:
         _filled(new.watch, state.watch),
         _filled(new.diary, state.diary),
         state.progress,
+    )
+
+
+def with_classes(state: State, n_classes: int) -> State:
+    """Return the same state with room for another number of classes; most arrays are shared."""
+    least = 1 + min(n_classes, state.n_classes)
+    f, r = np.zeros((2, 1 + n_classes, state.capacity))
+    bias, before_bias = np.ones((2, 1 + n_classes))
+    before, system = state.before, state.system
+    pairs = ((f, system.f), (r, system.r), (bias, system.bias), (before_bias, before.before_bias))
+    for target, source in pairs:
+        target[:least] = source[:least]
+    return replace(
+        state,
+        system=system._replace(f=f, r=r, bias=bias),
+        before=before._replace(before_bias=before_bias),
+        reading=reading_room(state.capacity, n_classes),
     )
 
 
