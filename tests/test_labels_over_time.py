@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,29 @@ PROFILES: dict[str, dict[str, Any]] = {
     "counts": {"label_weight": None, "readout": "vertex"},
 }
 profiles = st.sampled_from(sorted(PROFILES))
+
+
+SAVED = {name: PROFILES[name] for name in PROFILES if "own" not in name} | {
+    "robust": {"scale": "robust", "labels_per_class": 2},
+    "fading": {"half_life": 20},
+    "window": {"window": 30},
+}
+CHANGES: dict[str, Callable[[OnlineLearner, Floats, int], Any]] = {
+    "observe": lambda learner, rows, i: learner.observe(rows[: 1 + i]),
+    "teach": lambda learner, rows, i: learner.teach(rows[: 1 + i % 9], ["a"] * (1 + i % 9)),
+    "teach another": lambda learner, rows, i: learner.teach(rows[i], f"class {i % 3}"),
+    "teach later": lambda learner, rows, i: learner.teach_later(learner.n_seen - 1 - i % 30, "b"),
+    "retract": lambda learner, rows, i: learner.retract(learner.n_seen - 1 - i % 9),
+    "retract a class": lambda learner, rows, i: learner.retract(label="a"),
+    "forget": lambda learner, rows, i: learner.forget("b"),
+}
+changes = st.tuples(st.sampled_from(sorted(CHANGES)), st.integers(0, 260))
+
+
+def reloaded(learner: OnlineLearner) -> OnlineLearner:
+    with tempfile.TemporaryDirectory() as folder:
+        learner.save(Path(folder) / "a.labelwalk")
+        return load(Path(folder) / "a.labelwalk")
 
 
 def started(profile: str, seed: int, k: int = 15, n: int = 60) -> tuple[OnlineLearner, Floats]:
@@ -127,14 +152,33 @@ class TestRetract:
         before = cover_and_weights(learner)
         ids = learner.teach(more[:3], ["new"] * 3, ids=True)
         learner.retract(ids[0])
-        with tempfile.TemporaryDirectory() as folder:
-            learner.save(Path(folder) / "a.labelwalk")
-            back = load(Path(folder) / "a.labelwalk")
+        back = reloaded(learner)
         for number in ids[1:]:
             learner.retract(number)
             back.retract(number)
         assert cover_and_weights(back) == before
         assert back.digest() == learner.digest()
+
+    def test_across_the_end_of_a_block(self) -> None:
+        """What is taken back was counted when the block was judged, and the file must say so."""
+        learner = OnlineLearner(20)
+        rows = np.random.default_rng(0).normal(size=(260, 2))
+        learner.teach(rows[:2], ["a", "b"])
+        learner.observe(rows[2:252])
+        for number in learner.teach(rows[252:], ["a"] * 8, ids=True):
+            learner.retract(number)
+        assert reloaded(learner).digest() == learner.digest()
+
+    @pytest.mark.filterwarnings("error")
+    @given(st.sampled_from(sorted(SAVED)), seeds, st.lists(changes, max_size=12))
+    def test_whatever_came_before_a_learner_can_be_saved(
+        self, profile: str, seed: int, made: list[tuple[str, int]]
+    ) -> None:
+        learner, more = OnlineLearner(8, **SAVED[profile]), cubes(seed, 300)[0]
+        for name, i in made:
+            with contextlib.suppress(ValueError, LabelConflictWarning):
+                CHANGES[name](learner, more, i)
+        assert reloaded(learner).digest() == learner.digest()
 
     @given(seeds, st.sampled_from([3, 8, 15]))
     def test_with_a_stream_in_between_the_cover_is_that_of_one_never_taught(

@@ -8,14 +8,14 @@ from labelwalk import cover, memory, relaxation
 from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.kernels.cover import UNKNOWN, UNLABELLED, let_go
 from labelwalk.kernels.memory import GONE
-from labelwalk.kernels.progress import NO_RECORD, SPOILED, Rules
+from labelwalk.kernels.progress import NEVER, NO_RECORD, SPOILED, Rules
 from labelwalk.kernels.system import rebuild
 from labelwalk.state import State
 
 # What labels may change beside the vertices they found.
 RESTORED = (
-    *("n_founded", "n_moments", "load", "measure_at_seen", "measure_at_founded", "choose_at_seen"),
-    *("sigma", "width", "evenness", "sharpness", "typical", "balance_at_seen"),
+    *("n_moments", "load", "measure_at_seen", "choose_at_seen", "balance_at_seen"),
+    *("sigma", "width", "evenness", "sharpness", "typical"),
 )
 
 
@@ -150,8 +150,11 @@ def taken_back(now: State, since: int, n_labels: int = 1) -> bool:
     here.n_pending -= n_labels
     if here.n_pending > 0:
         return False
+    before = now.before_progress[0]
     for name in RESTORED:
-        now.progress[name] = now.before_progress[name]
+        here[name] = before[name]
+    if here.measure_at_founded != NEVER:  # vertices that were founded stay counted
+        here.measure_at_founded = before.measure_at_founded + here.n_founded - before.n_founded
     now.vertices.bandwidth[: now.n] = now.before.before_bandwidth[: now.n]
     now.beside.moments[:] = now.before.before_moments
     now.system.bias[:] = now.before.before_bias
