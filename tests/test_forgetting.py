@@ -124,6 +124,21 @@ class TestWindow:
         assert learner.distortion < far / 20
         assert learner.vertices.count.max() < 100
 
+    @pytest.mark.parametrize("growth", [1.25, 1.4])
+    def test_r_that_has_come_down_all_the_way_grows_again(self, growth: float) -> None:
+        """One vertex alone lets R fall for ever, and no product with `growth` may stand still."""
+        wide = Gaussian(1.0, threshold=0.0)
+        learner = OnlineLearner(
+            5, window=10, growth=growth, coarsening="doubling", similarity=wide, quarantine=None
+        )
+        rows = np.random.default_rng(0).normal(size=(40, 2))
+        learner.observe(rows[:20])
+        learner.observe(np.zeros((5000, 2)))
+        assert learner.radius == 0.0
+        learner.observe(rows[20:])
+        assert 0.1 < learner.radius < 10.0
+        assert_all_are_counted(learner)
+
     def test_an_example_taught_late_leaves_no_more(self) -> None:
         learner = started(0, window=50)
         learner.teach_later(learner.n_seen - 5, "late")

@@ -19,6 +19,7 @@ LIGHT = 0.25  # of an example: what a vertex must still weigh to stay
 STRONGEST = 16  # edges that a vertex leaves behind when it fades away
 DUST = 1e-6  # similarities left behind by others that are too small to keep
 SPARSE = 0.8  # of k: with fewer vertices, R comes down
+SMALLEST = 1e-160  # radius; the square of a smaller distance vanishes
 
 
 def schedule(here: Record, settings: Settings) -> None:
@@ -94,6 +95,7 @@ def fade_away(now: State, gone: Ints, sink: float) -> None:
 
 
 def come_down(here: Record, settings: Settings) -> None:
-    """Make room for finer vertices where many have left."""
+    """Make room for finer vertices where many have left; in the end R starts anew."""
     if settings.n_centroids is not None and here.n_unlabelled < SPARSE * settings.n_centroids:
-        here.radius /= settings.growth
+        finer = here.radius / settings.growth
+        here.radius = finer if finer >= SMALLEST else 0.0
