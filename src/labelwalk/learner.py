@@ -287,9 +287,9 @@ class OnlineLearner:
                 f"example_id={number} was taught {self.classes[known]!r} before, and now "
                 f"{names[0]!r}. Take the old label back first: retract(example_id={number})."
             )
-        with self._naming(names) as codes:
+        with self._naming(names) as codes, held_interrupts():
             self._engine.teach_later(number, int(codes[0]), self._shares())
-        self._scale.freeze()
+            self._scale.freeze()
 
     def retract(self, example_id: int | None = None, *, label: Label | None = None) -> None:
         """Take back what was taught: one example, or all of a class.
