@@ -14,7 +14,7 @@ from labelwalk.state import State
 
 # What labels may change beside the vertices they found.
 RESTORED = (
-    *("n_moments", "load", "measure_at_seen", "choose_at_seen", "balance_at_seen"),
+    *("n_moments", "load", "measure_at_seen", "choose_at_seen"),
     *("sigma", "width", "evenness", "sharpness", "typical"),
 )
 
@@ -102,7 +102,6 @@ def record(now: State) -> None:
         now.before_progress[...] = now.progress
         now.before.before_bandwidth[:n] = now.vertices.bandwidth[:n]
         now.before.before_moments[...] = now.beside.moments
-        now.before.before_bias[...] = now.system.bias
 
 
 def drop_record(now: State) -> None:
@@ -119,7 +118,6 @@ def spoil(now: State) -> None:
         now.before_progress[...] = np.zeros(1, dtype=now.before_progress.dtype)
         now.before.before_bandwidth[:] = 0.0
         now.before.before_moments[:] = 0.0
-        now.before.before_bias[:] = 1.0
 
 
 def taught_when(now: State, number: int) -> int:
@@ -157,6 +155,5 @@ def taken_back(now: State, since: int, n_labels: int = 1) -> bool:
         here.measure_at_founded = before.measure_at_founded + here.n_founded - before.n_founded
     now.vertices.bandwidth[: now.n] = now.before.before_bandwidth[: now.n]
     now.beside.moments[:] = now.before.before_moments
-    now.system.bias[:] = now.before.before_bias
     drop_record(now)
     return True

@@ -207,8 +207,10 @@ class Engine:
             self._weigh()
             rebuild(now.system, now.n)
         elif event == stream.BALANCE:
+            relaxation.settle_vertices(now.system, now.n, self.rules.tolerance, now.reading)
             balance(now.vertices, now.system, now.n, self.shares)
-            now.here.balance_at_seen = now.here.n_seen + min(BALANCED_EVERY, now.here.n_seen)
+            before = int(now.here.n_seen) - 1
+            now.here.balance_at_seen = before + max(1, min(BALANCED_EVERY, before))
         elif event == stream.CHOOSE:
             self._choose()
         elif event == stream.FORGET:
@@ -311,13 +313,13 @@ class Engine:
                 now.system.g[:n] += leak[:n] * here.mu
         here.load = float(weights[free].sum())
 
-    def extend(self, rows: Floats, n_classes: int) -> Answers:
+    def extend(self, rows: Floats, shares: Floats) -> Answers:
         """Answer rows without learning: the harmonic extension of the graph to each."""
         now = self.now
-        answers = blank_answers(len(rows), n_classes)
+        answers = blank_answers(len(rows), len(shares))
         if now.n == 0:
             return answers
-        system, errors = self.settled()
+        system, errors = self.settled(shares)
         parts = (now.vertices, system, now.progress, self.rules, now.beside, errors, now.reading)
         if not self.rules.own_distances:
             extend_rows(*parts, rows, answers)
@@ -327,11 +329,16 @@ class Engine:
                 extend(*parts, answers, row)
         return answers
 
-    def settled(self) -> tuple[System, Floats]:
-        """Return a copy of the system in which every vertex is settled, and their errors."""
+    def settled(self, shares: Floats) -> tuple[System, Floats]:
+        """Return a copy of the system in which every vertex is settled, and their errors.
+
+        Where the prior is due it is brought to bear, as it would be for the next row.
+        """
         if self._settled is None:
-            now, tolerance = self.now, self.rules.tolerance
+            now, here, tolerance = self.now, self.now.here, self.rules.tolerance
             self._settled = relaxation.settled_copy(now.system, now.n, tolerance, now.reading)
+            if self.rules.balanced and here.n_seen >= here.balance_at_seen:
+                balance(now.vertices, self._settled[0], now.n, shares)
         return self._settled
 
     def similarities(self, x: Floats) -> Floats:

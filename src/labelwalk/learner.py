@@ -393,7 +393,7 @@ class OnlineLearner:
         verdicts : Verdicts, or Verdict where X is a single row
         """
         rows, single = as_rows(X, self.n_features)
-        answers = self._engine.extend(self._scale.scaled(rows), len(self._classes))
+        answers = self._engine.extend(self._scale.scaled(rows), self._shares())
         return self._verdicts(answers, single)
 
     def scaled(self, X: ArrayLike) -> Floats:
@@ -454,7 +454,7 @@ class OnlineLearner:
             return []
         engine, original = self._engine, self._scale.original
         labelled = engine.now.graph.labelled.any()
-        rule, settled = by if labelled else "variance", engine.settled()[0]
+        rule, settled = by if labelled else "variance", engine.settled(self._shares())[0]
         asked = questions(engine.now, settled, self.classes, n, rule)
         return [replace(question, example=original(question.example)) for question in asked]
 

@@ -105,13 +105,19 @@ def proven_errors(system: System, n: int) -> Floats:
     return errors
 
 
-def settled_copy(
-    system: System, n: int, tolerance: float, reading: Reading
-) -> tuple[System, Floats]:
-    """Return the system with every vertex settled, and the bounds; the original is not touched.
+def settle_vertices(system: System, n: int, tolerance: float, reading: Reading) -> None:
+    """Settle every vertex, or solve where that costs less.
 
     Half the tolerance, since an answer's bound may be twice its error (see `excess_each`).
     """
+    if not settle_all(system, n, 0.5 * tolerance, reading):
+        solve_exactly(system, n)
+
+
+def settled_copy(
+    system: System, n: int, tolerance: float, reading: Reading
+) -> tuple[System, Floats]:
+    """Return the system with every vertex settled, and the bounds; the original is not touched."""
     copy = system._replace(
         d=system.d.copy(),
         f=system.f.copy(),
@@ -120,9 +126,9 @@ def settled_copy(
         peak=system.peak.copy(),
         largest=system.largest.copy(),
         stirred=system.stirred.copy(),
+        bias=system.bias.copy(),
     )
     errors = np.zeros(max(n, 1))
-    if not settle_all(copy, n, 0.5 * tolerance, reading):
-        solve_exactly(copy, n)
+    settle_vertices(copy, n, tolerance, reading)
     certify(copy, n, errors)
     return copy, errors

@@ -155,7 +155,7 @@ def _laws_of_memory(state: State, settings: Settings) -> Iterator[tuple[str, boo
     yield "what stood before is finite", bool(np.all(np.isfinite(floats)))
     chosen = before.width > 0 <= before.evenness <= 1 <= before.sharpness
     lengths = (before.sigma, before.typical, before.load, *state.before.before_bandwidth)
-    fine = chosen and bool(np.all(np.array(lengths) >= 0)) and np.all(state.before.before_bias > 0)
+    fine = chosen and bool(np.all(np.array(lengths) >= 0))
     recorded = here.n_pending in (NO_RECORD, SPOILED) or (
         0 < here.n_pending <= here.n_seen and fine
     )

@@ -29,7 +29,6 @@ class Before(NamedTuple):
 
     before_bandwidth: Floats
     before_moments: Floats
-    before_bias: Floats
 
 
 Arrays = TypeVar("Arrays", Vertices, System, Comparison, Quarantine, Before, Watch, Diary)
@@ -144,7 +143,6 @@ def empty(
     before = Before(
         before_bandwidth=np.zeros(capacity),
         before_moments=np.zeros((2, n_features)),
-        before_bias=np.ones(1 + n_classes),
     )
     return State(
         vertices,
@@ -206,15 +204,12 @@ def with_classes(state: State, n_classes: int) -> State:
     """Return the same state with room for another number of classes; most arrays are shared."""
     least = 1 + min(n_classes, state.n_classes)
     f, r = np.zeros((2, 1 + n_classes, state.capacity))
-    bias, before_bias = np.ones((2, 1 + n_classes))
-    before, system = state.before, state.system
-    pairs = ((f, system.f), (r, system.r), (bias, system.bias), (before_bias, before.before_bias))
-    for target, source in pairs:
+    bias, system = np.ones(1 + n_classes), state.system
+    for target, source in ((f, system.f), (r, system.r), (bias, system.bias)):
         target[:least] = source[:least]
     return replace(
         state,
         system=system._replace(f=f, r=r, bias=bias),
-        before=before._replace(before_bias=before_bias),
         reading=reading_room(state.capacity, n_classes),
     )
 

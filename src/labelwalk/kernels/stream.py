@@ -74,8 +74,6 @@ def chores(vertices: Vertices, here: Record, rules: Rules, label: int) -> int:
         mean = here.load / here.n_unlabelled
         if mean > MEAN_STEP * here.mu or here.mu > MEAN_STEP * mean:
             return REBALANCE
-    if rules.balanced and here.n_seen >= here.balance_at_seen:
-        return BALANCE
     if here.n_seen >= here.choose_at_seen:
         return CHOOSE
     return DONE
@@ -151,6 +149,8 @@ def feed(
             compare_row(vertices, here, x, beside)
             here.stage = COMPARED
         if here.stage == COMPARED and asked:
+            if rules.balanced and here.n_seen > here.balance_at_seen:
+                return row, BALANCE
             watch_row(watch, here, x)
             if is_outlier(vertices.bandwidth, here, rules, beside):
                 answers.outlier[row] = True
