@@ -74,9 +74,7 @@ def _labelled(now: State) -> Bools:
 def _taught_places(now: State, number: int) -> Ints:
     """Return where an example is remembered with a label: at once, or later."""
     kept = now.memory
-    places = memory.numbers(kept, now.here) % max(len(kept.seen_vertex), 1)
-    taught = (kept.seen_first[places] == number) & (kept.seen_label[places] != UNLABELLED)
-    return np.asarray(places[taught])
+    return np.flatnonzero((kept.seen_first == number) & (kept.seen_label != UNLABELLED))
 
 
 def untell(now: State, rules: Rules, i: int, number: int) -> None:
@@ -122,11 +120,7 @@ def spoil(now: State) -> None:
 
 def taught_when(now: State, number: int) -> int:
     """Return at which example an example was taught: its own number, or later."""
-    kept = now.memory
-    seen = memory.numbers(kept, now.here)
-    places = seen % max(len(kept.seen_vertex), 1)
-    later = seen[(kept.seen_first[places] == number) & (kept.seen_label[places] != UNLABELLED)]
-    return int(later.max(initial=number))
+    return int(now.memory.seen_number[_taught_places(now, number)].max(initial=number))
 
 
 def class_taught_since(now: State, code: int) -> int:

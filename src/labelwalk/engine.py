@@ -244,6 +244,7 @@ class Engine:
             gone = forgetting.light(now)
             if len(gone):
                 forgetting.fade_away(now, gone, self.rules.sink)
+        forgetting.leave_quarantine(now, self.settings)
         forgetting.come_down(here, self.settings)
         relaxation.refresh(now.system, now.n)
 

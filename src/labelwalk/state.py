@@ -120,7 +120,7 @@ def empty(
     here = progress[0]
     here.mu = here.width = here.sharpness = 1.0
     here.measure_at_seen = here.measure_at_founded = here.choose_at_seen = NEVER
-    here.forget_at_seen = NEVER
+    here.forget_at = NEVER
     here.vertex, here.id = -1, NO_ROW
     here.n_pending = NO_RECORD
     here.judge_at_seen = BLOCK

@@ -14,7 +14,7 @@ from labelwalk.kernels.cover import UNLABELLED, Vertices
 from labelwalk.kernels.drift import Watch, watch_row
 from labelwalk.kernels.extension import compare_row, extended, nearest_label, reaches
 from labelwalk.kernels.learning import enter, learn
-from labelwalk.kernels.memory import GONE, OUT, Memory, remember
+from labelwalk.kernels.memory import GONE, OUT, Memory, age, remember
 from labelwalk.kernels.progress import (
     ARRIVED,
     COMPARED,
@@ -137,7 +137,7 @@ def feed(
             if here.id == NO_ROW:
                 here.id = here.n_seen
             here.n_seen += 1
-            if here.measure_at_seen != NEVER:
+            if here.measure_at_seen != NEVER and label != BARRED:
                 here.n_moments += 1
                 add_to_moments(beside.moments, here.n_moments, x)
             here.stage = ARRIVED
@@ -154,6 +154,7 @@ def feed(
             watch_row(watch, here, x)
             if is_outlier(vertices.bandwidth, here, rules, beside):
                 answers.outlier[row] = True
+                here.n_barred += label == BARRED
                 if rules.support == 0 or label == BARRED or not hold(quarantine, here, rules, x):
                     here.n_outliers += 1
                     here.vertex, here.stage = OUT, ENDED
@@ -166,6 +167,7 @@ def feed(
                 return row, SOLVE
             here.stage = COMPARED
         if here.stage == COMPARED and label == BARRED:
+            here.n_barred += 1
             here.n_gone += 1
             here.vertex, here.stage = GONE, ENDED
         if here.stage == COMPARED:
@@ -182,10 +184,11 @@ def feed(
             if not answer(vertices, system, here, rules, beside, reading, answers, row):
                 return row, SOLVE
         here.stage = ENDED
-        if here.n_seen >= here.forget_at_seen:
+        if age(here) >= here.forget_at:
             return row, FORGET
         if here.n_seen >= here.judge_at_seen:
             return row, JUDGE
-        remember(memory, here, x, max(label, UNLABELLED), here.vertex)
+        if label != BARRED:
+            remember(memory, here, x, label, here.vertex)
         here.stage, here.id = WAITING, NO_ROW
     return rows.shape[0], DONE
