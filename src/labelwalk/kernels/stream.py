@@ -13,7 +13,7 @@ from labelwalk.kernels.compiled import compiled
 from labelwalk.kernels.cover import UNLABELLED, Vertices
 from labelwalk.kernels.drift import Watch, watch_row
 from labelwalk.kernels.extension import compare_row, extended, nearest_label, reaches
-from labelwalk.kernels.learning import enter, learn
+from labelwalk.kernels.learning import learn
 from labelwalk.kernels.memory import GONE, OUT, Memory, age, remember
 from labelwalk.kernels.progress import (
     ARRIVED,
@@ -159,7 +159,7 @@ def feed(
                     here.n_outliers += 1
                     here.vertex, here.stage = OUT, ENDED
                 else:
-                    enter(vertices, system, here, rules, beside, x, UNLABELLED)
+                    learn(vertices, system, here, rules, beside, x, UNLABELLED)
                     here.stage = LEARNED
         if rules.read_first and asked and here.stage in (COMPARED, SOLVED):
             compare_with(vertices.bandwidth, here, rules, beside)
