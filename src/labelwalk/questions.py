@@ -49,14 +49,14 @@ def questions(
 ) -> list[Question]:
     """Return at most n questions, the best first, none asking what another one asks.
 
-    Vertices with an example to show come first; the others are asked about where there is none.
+    Vertices with an example to show come before all others.
     """
     f = np.ascontiguousarray(settled.f[STEPS + 1 :, : now.n].T)
     counts = now.vertices.examples[: now.n].astype(np.float64)
     places = _untold(now)
     holders = now.memory.seen_vertex[places]
     shown = np.isin(np.arange(now.n), holders)
-    chosen = asking.choose(now.graph, f, counts, n, by, shown if shown.any() else None)
+    chosen = asking.choose(now.graph, f, counts, n, by, shown)
     bias = settled.bias[1:]
     return [_question(now, f[i], bias, classes, int(i), places[holders == i]) for i in chosen]
 
