@@ -59,7 +59,8 @@ def keep(system: System, kept: Ints, heir: Ints) -> None:
     m = len(kept)
     for mesh, leak in zip(system.mesh, system.leak, strict=True):
         share = _inherited(system.v[: len(heir)], heir, m)
-        mesh[:m, :m] = share @ mesh[: len(heir), : len(heir)] @ share.T
+        inherited = share @ mesh[: len(heir), : len(heir)] @ share.T
+        mesh[:m, :m] = 0.5 * (inherited + inherited.T)  # symmetric to the bit
         np.fill_diagonal(mesh[:m, :m], 0.0)
         leak[:m] = share @ leak[: len(heir)]
     keep_pairs(system.w, kept)
