@@ -256,6 +256,29 @@ class TestRetract:
         np.testing.assert_allclose(learner.vertices.means, before.means, rtol=1e-12)
         np.testing.assert_array_equal(learner.vertices.count, before.count)
 
+    @pytest.mark.parametrize("labelled", ["pure", "absorb"])
+    def test_at_a_founder_whose_mean_has_moved_similarities_are_those_of_before(
+        self, labelled: Any
+    ) -> None:
+        learner = OnlineLearner(labels_per_class=1, labelled=labelled)
+        learner.teach([[0.0], [1.0], [5.0]], ["a", "a", "b"])
+        learner.observe([[2.0], [3.0], [4.0]])
+        before = learner._engine.now.graph.w.copy()
+        number = learner.teach([0.0], "a", ids=True)
+        assert np.abs(learner._engine.now.graph.w - before).max() > 0.01
+        learner.retract(number)
+        np.testing.assert_allclose(learner._engine.now.graph.w, before, rtol=1e-12)
+
+    @given(seeds, st.integers(0, 40))
+    def test_after_a_fading_too(self, seed: int, n: int) -> None:
+        learner, more = OnlineLearner(15, half_life=8), cubes(seed, 200)[0]
+        learner.teach(more[:3], ["a", "b", "c"])
+        learner.observe(more[3 : 100 + n])
+        before = cover_and_weights(learner)
+        spoiled = learner.n_seen + 1 >= learner._engine.now.here.forget_at
+        learner.retract(learner.teach(more[-1], "new", ids=True))
+        assert spoiled or cover_and_weights(learner) == before
+
     def test_everything(self) -> None:
         learner = OnlineLearner()
         ids = learner.teach([[0.0], [1.0]], ["a", "b"], ids=True)
@@ -491,6 +514,21 @@ class TestConflicts:
             "label 'b' was taught to an example that had been taught 'a'."
         ]
         assert caught[0].filename == __file__
+
+    def test_only_new_conflicts_are_reported(self) -> None:
+        learner = OnlineLearner()
+        learner.teach([[0.0], [5.0], [9.0]], ["a", "a", "a"])
+        for x in (0.0, 5.0, 9.0):
+            with pytest.warns(LabelConflictWarning) as caught:
+                learner.teach([x], "b")
+            assert len(caught) == 1
+            younger = int(learner.vertices.founder[-1])
+            assert f"retract(example_id={younger})" in str(caught[0].message)
+        _, number = learner.observe([2.0], ids=True)
+        learner.teach([2.0], "a")
+        with pytest.warns(LabelConflictWarning) as caught:
+            learner.teach_later(number, "b")
+        assert [one.filename for one in caught] == [__file__]
 
     def test_the_same_label_twice_is_no_conflict(self) -> None:
         learner = OnlineLearner()

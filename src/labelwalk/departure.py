@@ -6,10 +6,9 @@ import numpy as np
 
 from labelwalk import cover, memory, relaxation
 from labelwalk.arrays import Bools, Floats, Ints
-from labelwalk.kernels.cover import UNKNOWN, UNLABELLED, let_go
+from labelwalk.kernels.cover import UNKNOWN, UNLABELLED, let_go, measure_apart
 from labelwalk.kernels.memory import GONE
-from labelwalk.kernels.progress import NEVER, NO_RECORD, SPOILED, Rules
-from labelwalk.kernels.system import rebuild
+from labelwalk.kernels.progress import NEVER, NO_RECORD, SPOILED
 from labelwalk.state import State
 
 # What labels may change beside the vertices they found.
@@ -26,34 +25,6 @@ def remove(now: State, gone: Ints) -> None:
     memory.follow(now.memory, regrouping.heir)
     if now.here.vertex >= 0:
         now.here.vertex = regrouping.heir[now.here.vertex]
-    _weigh_up(now)
-
-
-def leave(now: State, gone: Ints) -> None:
-    """Remove vertices outright, with all they stand for."""
-    remove(now, gone)
-    relaxation.refresh(now.system, now.n)
-
-
-def take_out(now: State, rules: Rules, i: int, x: Floats) -> None:
-    """Let one example leave its vertex, and the vertex with it if it was the only one."""
-    vertices, system, here = now.vertices, now.system, now.here
-    if vertices.examples[i] == 1:
-        leave(now, np.array([i]))
-        return
-    let_go(vertices, i, x)
-    here.n_gone += 1
-    free = vertices.label[i] == UNLABELLED
-    if free:
-        here.mass -= 1
-    if free or rules.label_weight == 0.0:
-        most = rules.weight_cap * here.mu if rules.label_weight > 0.0 else np.inf
-        system.v[i] = min(float(vertices.fresh[i]), most)
-        _weigh_up(now)
-        rebuild(system, now.n)
-
-
-def _weigh_up(now: State) -> None:
     free = ~now.system.clamped[: now.n]
     now.here.load = float(now.system.v[: now.n][free].sum())
 
@@ -77,19 +48,32 @@ def _taught_places(now: State, number: int) -> Ints:
     return np.flatnonzero((kept.seen_first == number) & (kept.seen_label != UNLABELLED))
 
 
-def untell(now: State, rules: Rules, i: int, number: int) -> None:
-    """Let an example leave labelled vertex i; what the vertex took in goes with the last label."""
+def untell(now: State, i: int, number: int) -> None:
+    """Let an example leave labelled vertex i; what the vertex took in goes with the last label.
+
+    Similarities, degrees and residuals are out of date then.
+    """
     vertices, kept, places = now.vertices, now.memory, _taught_places(now, number)
     x = kept.seen_rows[places[0]] if len(places) else vertices.points[:, i]
     known = vertices.founder[: now.n]
     known[_labelled(now) & (known == number)] = UNKNOWN
     kept.seen_label[places] = UNLABELLED
     if vertices.taught[i] == 1:
-        leave(now, np.array([i]))
+        remove(now, np.array([i]))
     else:
         vertices.taught[i] -= 1
-        take_out(now, rules, i, np.array(x))
+        now.here.n_gone += 1
+        _let_go(now, i, np.array(x))
         kept.seen_vertex[places] = GONE
+
+
+def _let_go(now: State, i: int, x: Floats) -> None:
+    """Let x leave the mean of vertex i, and the distances to it too, if they were drawn with it."""
+    vertices, before = now.vertices, now.vertices.means[:, i].copy()
+    drawn_with_it = vertices.drawn[i] == vertices.examples[i]
+    let_go(vertices, i, x)
+    if drawn_with_it and np.any(vertices.means[:, i] != before):
+        measure_apart(vertices, now.n, i, now.beside.mean, now.beside.distances)
 
 
 def record(now: State) -> None:

@@ -126,13 +126,11 @@ class Engine:
             raise
         return answers
 
-    def teach_later(self, number: int, code: int, shares: Floats) -> None:
+    def teach_later(self, number: int, x: Floats, code: int, shares: Floats) -> None:
         """Teach an example that is remembered, as if it came again with its label."""
-        now = self.now
-        place = memory.place_of(now.memory, now.here, number)
-        now.here.id = number
+        self.now.here.id = number
         try:
-            self.learn(now.memory.seen_rows[[place]], np.array([code]), shares)
+            self.learn(x, np.array([code]), shares)
         finally:
             if self.now.here.stage == WAITING:
                 self.now.here.id = NO_ROW
@@ -147,7 +145,7 @@ class Engine:
         now, i = self.now, departure.taught_vertex(self.now, number)
         since = departure.taught_when(now, number)
         with held_interrupts():
-            departure.untell(now, self.rules, i, number)
+            departure.untell(now, i, number)
             self._draw_without(since, 1)
 
     def retract_class(self, code: int) -> None:
@@ -157,7 +155,7 @@ class Engine:
         since = departure.class_taught_since(now, code)
         n_labels = int(now.vertices.taught[gone].sum())
         with held_interrupts():
-            departure.leave(now, gone)
+            departure.remove(now, gone)
             now.memory.seen_label[now.memory.seen_label == code] = UNLABELLED
             self._draw_without(since, n_labels)
 
@@ -169,12 +167,14 @@ class Engine:
 
     def _draw_without(self, since: int, n_labels: int) -> None:
         """Draw the graph without labels that have left: as it was, or by measuring it again."""
-        self._settled = None
-        if departure.taken_back(self.now, since, n_labels):
-            self._draw()
-            relaxation.refresh(self.now.system, self.now.n)
-        elif self.now.here.measure_at_founded != NEVER:
+        now, self._settled = self.now, None
+        restored = departure.taken_back(now, since, n_labels)
+        if not restored and now.here.measure_at_founded != NEVER:
             self._measure()
+        self._draw()
+        if self.rules.label_weight == 0.0:
+            now.system.v[: now.n] = now.vertices.fresh[: now.n]
+        relaxation.refresh(now.system, now.n)
 
     def _run(self, rows: Floats, codes: Ints, row: int, answers: Answers) -> tuple[int, int]:
         now = self.now
@@ -244,6 +244,7 @@ class Engine:
             gone = forgetting.light(now)
             if len(gone):
                 forgetting.fade_away(now, gone, self.rules.sink)
+                self._draw()  # the same bits whenever it is drawn again
         forgetting.leave_quarantine(now, self.settings)
         forgetting.come_down(here, self.settings)
         relaxation.refresh(now.system, now.n)

@@ -249,10 +249,12 @@ class OnlineLearner:
         rows, single = as_rows(X, self.n_features)
         names = as_labels(labels, len(rows))
         check_covers(self.settings.prior, names)
-        first = self.n_seen
+        first, n_conflicts = self.n_seen, int(self._engine.now.here.n_conflicts)
         with self._naming(names) as codes:
             for some, n_classes in class_by_class(codes, self._engine.now.n_classes):
                 self._feed(rows[some], codes[some], n_classes)
+        if self._engine.now.here.n_conflicts > n_conflicts:
+            warn_of(self._engine.now, self.classes, self._scale.scaled(rows), codes)
         return self._ids(first, single) if ids else None
 
     def teach_later(self, example_id: int, label: Label) -> None:
@@ -278,8 +280,9 @@ class OnlineLearner:
         """
         number, names = as_id(example_id), [as_label(label)]
         check_covers(self.settings.prior, names)
-        place_of(self._engine.now.memory, self._engine.now.here, number)
-        known = self._engine.taught(number)
+        now = self._engine.now
+        x = now.memory.seen_rows[[place_of(now.memory, now.here, number)]]
+        known, n_conflicts = self._engine.taught(number), int(now.here.n_conflicts)
         if known != UNLABELLED:
             if self.classes[known] == names[0]:
                 return
@@ -288,8 +291,10 @@ class OnlineLearner:
                 f"{names[0]!r}. Take the old label back first: retract(example_id={number})."
             )
         with self._naming(names) as codes, held_interrupts():
-            self._engine.teach_later(number, int(codes[0]), self._shares())
+            self._engine.teach_later(number, x, int(codes[0]), self._shares())
             self._scale.freeze()
+        if self._engine.now.here.n_conflicts > n_conflicts:
+            warn_of(self._engine.now, self.classes, x, codes)
 
     def retract(self, example_id: int | None = None, *, label: Label | None = None) -> None:
         """Take back what was taught: one example, or all of a class.
@@ -531,15 +536,11 @@ class OnlineLearner:
         """Give the codes of labels, new ones included; those that were not taught are dropped."""
         for name in names:
             self._classes.setdefault(name, len(self._classes))
-        conflicts_before = int(self._engine.now.here.n_conflicts)
         try:
             yield np.array([self._classes[name] for name in names], dtype=np.int64)
         finally:
-            now = self._engine.now
-            for name in self.classes[now.n_classes :]:
+            for name in self.classes[self._engine.now.n_classes :]:
                 del self._classes[name]
-        if now.here.n_conflicts > conflicts_before:
-            warn_of(now, self.classes, {self._classes[name] for name in names})
 
     def _ids(self, first: int, single: bool) -> Any:
         return first if single else np.arange(first, self.n_seen)
