@@ -491,7 +491,8 @@ class TestProbabilities:
             assert (verdict.probabilities <= 1.0).all()
             assert 0.0 <= verdict.sink <= 1.0
             assert verdict.probabilities.sum() + verdict.sink == pytest.approx(1.0, abs=1e-12)
-            surest = verdict.probabilities.max(initial=0.0)
+            unbiased = learner.settings.prior is None
+            surest = verdict.probabilities.max(initial=0.0) if unbiased else 0.0
             guessed = verdict.sink / (1 + len(verdict.probabilities))
             guessing = learner.settings.unreached == "nearest" and not verdict.outlier
             reached = 1.0 - verdict.sink + guessed * guessing

@@ -17,6 +17,7 @@ from labelwalk import (
     signs,
     state,
     tuning,
+    undo,
     union,
 )
 from labelwalk.arrays import Floats, Ints
@@ -85,7 +86,7 @@ class Engine:
             return self.feed(rows, codes, shares)
         before = int(self.now.here.n_seen)
         if taught:
-            departure.record(self.now)
+            undo.record(self.now)
         try:
             return self.feed(rows, codes, shares)
         finally:
@@ -93,7 +94,7 @@ class Engine:
             if taught and here.n_pending >= 0:
                 here.n_pending += here.n_seen - before
             if here.n_pending == 0 or (not taught and here.n_seen > before):
-                departure.drop_record(self.now)
+                undo.drop_record(self.now)
 
     def feed(self, rows: Floats, codes: Ints, shares: Floats) -> Answers:
         """Learn rows in order, taught ones (class code) or not (UNLABELLED); answer the latter.
@@ -168,7 +169,7 @@ class Engine:
     def _draw_without(self, since: int, n_labels: int) -> None:
         """Draw the graph without labels that have left: as it was, or by measuring it again."""
         now, self._settled = self.now, None
-        restored = departure.taken_back(now, since, n_labels)
+        restored = undo.taken_back(now, since, n_labels)
         if not restored and now.here.measure_at_founded != NEVER:
             self._measure()
         self._draw()
@@ -200,7 +201,7 @@ class Engine:
         elif event == stream.TRIM:
             budget = self.settings.labels_per_class
             self._regroup(cover.trim_labels(now.vertices, now.here, code, budget))
-            departure.spoil(now)
+            undo.spoil(now)
         elif event == stream.COARSEN:
             self._regroup(cover.coarsen(now.vertices, now.here, self.settings))
         elif event == stream.REBALANCE:
@@ -232,7 +233,7 @@ class Engine:
 
     def _forget(self) -> None:
         now, here = self.now, self.now.here
-        departure.spoil(now)
+        undo.spoil(now)
         forgetting.next_time(here, self.settings)
         if self.settings.window is not None:
             forgetting.slide(now, self.settings, euclidean=not self.rules.own_distances)
@@ -371,7 +372,7 @@ class Engine:
         regrouping = cover.unite(both.vertices, both.here, self.settings, both.n_classes)
         relaxation.keep(both.system, regrouping.kept, regrouping.heir)
         memory.forget(both.memory, both.here)
-        departure.drop_record(both)
+        undo.drop_record(both)
         if not isinstance(similarity, Pairwise):
             self._measure()
         self._draw()

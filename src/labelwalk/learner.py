@@ -88,8 +88,8 @@ class OnlineLearner:
         None: all are kept out, as in the paper, and also where distances are your own.
     source_share : float or None
         The most that one source may have of what is learned, over about the last thousand examples,
-        where `observe` is told where examples come from; what exceeds it is answered and not
-        learned. None: sources are not told apart.
+        where `observe` is told where examples come from; what exceeds it is answered, and neither
+        learned nor remembered. None: sources are not told apart.
     remember : int
         How many of the last examples are kept as they came, so that they can be taught later, asked
         about, or taken back by their ids.
@@ -301,7 +301,8 @@ class OnlineLearner:
 
         The labelled vertices go, and the others are answered without them. Where nothing was
         observed in between, the cover and its weights are byte for byte as if it had never been
-        taught, unless that was while a robust scale was still measured. Else what other examples
+        taught, unless it merged with other labels, fell on a step of forgetting, or was taught
+        while a robust scale was still measured. Else what other examples
         were taken for in the meantime stays; the vertices that stand for them are the same wherever
         the label did not decide who was an outlier. Under labelled="absorb" the examples a labelled
         vertex took in go with it.
@@ -439,8 +440,10 @@ class OnlineLearner:
         Returns
         -------
         questions : list of Question
-            The most helpful first; fewer than n where there are fewer unlabelled vertices. Answer
-            with `teach_later(question.example_id, label)`.
+            The most helpful first, those with an example to show before all others; fewer than n
+            where there are fewer unlabelled vertices. Answer with
+            `teach_later(question.example_id, label)`, or, where that is None, with
+            `teach(question.example, label)`.
 
         Examples
         --------
@@ -716,12 +719,23 @@ class OnlineLearner:
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:
         # copied: arrays that joblib maps from a file cannot be written to
-        self.settings = pickled["settings"]
-        self._classes = {name: code for code, name in enumerate(pickled["classes"])}
-        now = state.from_arrays(pickled["arrays"], len(self._classes))
-        self._engine = Engine(self.settings, now)
-        self._scale = Scale.from_arrays(pickled["arrays"])
-        self._sources = Sources(dict(pickled["sources"]))
+        arrays, classes = pickled["arrays"], pickled["classes"]
+        now, scale = state.from_arrays(arrays, len(classes)), Scale.from_arrays(arrays)
+        self._become(pickled["settings"], classes, now, scale, Sources(dict(pickled["sources"])))
+
+    def _become(
+        self,
+        settings: Settings,
+        classes: list[Label],
+        now: state.State,
+        scale: Scale,
+        sources: Sources,
+    ) -> None:
+        self.settings = settings
+        self._classes = {name: code for code, name in enumerate(classes)}
+        self._engine = Engine(settings, now)
+        self._scale = scale
+        self._sources = sources
 
     def _contents(self) -> tuple[dict[str, Any], dict[str, Any]]:
         header = {
@@ -767,9 +781,6 @@ def load(path: str | os.PathLike[str], *, similarity: Similarity | None = None) 
         raise modelfile.ModelFileError(
             f"{path} holds no learner that can be used: {error}"
         ) from error
-    learner = OnlineLearner(**settings.parameters())
-    learner._classes = {name: code for code, name in enumerate(classes)}
-    learner._engine = Engine(settings, now)
-    learner._scale = scale
-    learner._sources = sources
+    learner = OnlineLearner.__new__(OnlineLearner)
+    learner._become(settings, classes, now, scale, sources)
     return learner
