@@ -133,6 +133,32 @@ def test_unlabelled_vertices_are_at_least_r_apart(stream: list[Step], rules: Rul
         assert separation(unlabelled_points(learner)) >= learner.radius
 
 
+@given(streams(), all_rules(), st.integers(1, 3))
+def test_what_leaves_quarantine_is_no_closer_than_r(
+    stream: list[Step], rules: Rules, quarantine: int
+) -> None:
+    """Where R exceeds the bandwidth an outlier may lie within R of a vertex: that takes it in."""
+    learner = plain_learner(
+        rules.k,
+        similarity=Gaussian(1.0, threshold=0.01),
+        coarsening=rules.coarsening,
+        labelled=rules.labelled,
+        quarantine=quarantine,
+    )
+    for _ in stepwise(learner, stream):
+        assert separation(unlabelled_points(learner)) >= learner.radius
+
+
+def test_a_group_within_r_of_a_vertex_joins_it() -> None:
+    learner = OnlineLearner(10, similarity=Gaussian(1.0), coarsening="doubling")
+    learner.observe(np.repeat(np.arange(0.0, 101.0, 10.0), 5)[:, None])
+    before = learner.n_vertices
+    assert learner.radius == 15.0
+    assert learner.observe(np.full((5, 1), -7.0)).outlier.all()
+    assert learner.n_vertices == before
+    assert -7.0 not in learner.vertices.points
+
+
 @given(streams(), all_rules())
 def test_r_never_shrinks(stream: list[Step], rules: Rules) -> None:
     learner, before = rules.learner(), 0.0
@@ -486,3 +512,15 @@ def test_learners_of_other_features_do_not_merge() -> None:
         learner.merge(other)
     assert learner.digest() == before
     assert learner.classes == ("a",)
+
+
+def test_the_smallest_of_all_distances_can_be_doubled() -> None:
+    """Where R is one or two times the smallest number there is, R times 1.1 is R."""
+
+    def tiny(x: Floats, rows: Floats) -> Floats:
+        return np.asarray(5e-324 * np.abs(rows - x).sum(axis=1))
+
+    similarity = Gaussian(1.0, threshold=0.0, distance=tiny)
+    learner = OnlineLearner(3, growth=1.1, coarsening="doubling", similarity=similarity)
+    learner.observe(np.arange(8.0)[:, None])
+    assert learner.n_vertices <= 3

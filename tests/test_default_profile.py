@@ -11,6 +11,7 @@ from labelwalk import Gaussian, OnlineLearner, SelfTuning
 from labelwalk.arrays import Floats, Ints, Label
 from labelwalk.engine import capped_mean
 from labelwalk.kernels.balance import balance, class_mass
+from tests.naive.balance import balanced
 from tests.naive.harmonic import quantized_row_form, reaches_a_label
 from tests.naive.profile import NaiveProfile
 
@@ -162,6 +163,51 @@ def test_under_a_prior_classes_take_their_shares(seed: int, share: float) -> Non
     assert (mass[0] + 1.0) / (mass.sum() + 2.0) == pytest.approx(share, abs=1e-3)
 
 
+@given(seeds, ks, st.floats(0.05, 0.95), st.integers(1, 40))
+def test_the_prior_is_brought_to_bear_on_the_solution(
+    seed: int, k: int | None, share: float, n: int
+) -> None:
+    """Labels were just taught, and nothing is solved until a row is to be answered."""
+    rows, _ = clouds(seed, n=80)
+    prior: dict[Label, float] = {"a": share, "b": 1.0 - share}
+    learner = OnlineLearner(k, prior=prior, tolerance=1e-6)
+    learner.teach(rows[0], "a")
+    learner.observe(rows[1:40])
+    learner.teach(rows[40 : 40 + n], ["b"] * n)
+    now, size = learner._engine.now, learner.n_vertices
+    due = now.here.n_seen >= now.here.balance_at_seen
+    codes, bias = now.vertices.label[:size], now.system.bias[1:].tolist()
+    labelled = np.flatnonzero(codes >= 0)
+    w, v, g = now.system.w[:size, :size], now.system.v[:size], now.system.g[:size]
+    exact = quantized_row_form(w, v, labelled.tolist(), np.eye(2)[codes[labelled]], g)
+    if due:
+        counts = now.vertices.examples[:size][codes < 0].tolist()
+        bias = balanced(exact[codes < 0].tolist(), counts, bias, [share, 1.0 - share])
+    foreseen = learner._engine.settled(learner._shares())[0].bias[1:]
+    np.testing.assert_allclose(foreseen, bias, rtol=1e-3)
+    assert (now.system.bias[1:] == [1.0, 1.0]).all()
+    learner.observe(rows[-1])
+    np.testing.assert_array_equal(now.system.bias[1:], foreseen)
+
+
+def test_a_class_taught_late_leaves_the_others_their_share() -> None:
+    rng = np.random.default_rng(1)
+    rows, new, more = (rng.normal(size=(n, 2)) for n in (200, 32, 400))
+    learner = OnlineLearner(60, prior="uniform")
+    learner.teach([-1.5, 0.0], "left")
+    learner.observe(rows)
+    learner.teach(new + np.array([1.5, 0.0]), ["right"] * 32)
+    truth = np.where(more[:, 0] < 0, "left", "right")
+    assert (learner.predict(more).label == truth).mean() > 0.75
+    assert (learner.observe(more[:40]).label == truth[:40]).mean() > 0.75
+
+
+def test_without_unlabelled_examples_a_prior_prefers_nobody() -> None:
+    learner = OnlineLearner(prior={"a": 0.9, "b": 0.1})
+    learner.teach([[0.0], [1.0]], ["a", "b"])
+    assert learner.predict([[0.1], [0.9]]).label.tolist() == ["a", "b"]
+
+
 def test_without_a_prior_scores_are_probabilities_where_all_is_reached() -> None:
     learner, rows = begun(20, 3, unreached="abstain")
     verdicts = learner.observe(rows)
@@ -252,7 +298,7 @@ class TestSelfTuning:
         ({}, "prior={} is not None"),
         ({"a": 0.0}, "prior gives 'a' the share 0.0"),
         ({"a": float("nan")}, "prior gives 'a' the share nan"),
-        ({1.5: 0.5}, "prior gives 1.5 the share 0.5"),
+        ({1.5: 0.5}, "prior has a share for 1.5"),
     ],
 )
 def test_a_bad_prior_is_named(prior: object, message: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,29 @@ PROFILES: dict[str, dict[str, Any]] = {
     "counts": {"label_weight": None, "readout": "vertex"},
 }
 profiles = st.sampled_from(sorted(PROFILES))
+
+
+SAVED = {name: PROFILES[name] for name in PROFILES if "own" not in name} | {
+    "robust": {"scale": "robust", "labels_per_class": 2},
+    "fading": {"half_life": 20},
+    "window": {"window": 30},
+}
+CHANGES: dict[str, Callable[[OnlineLearner, Floats, int], Any]] = {
+    "observe": lambda learner, rows, i: learner.observe(rows[: 1 + i]),
+    "teach": lambda learner, rows, i: learner.teach(rows[: 1 + i % 9], ["a"] * (1 + i % 9)),
+    "teach another": lambda learner, rows, i: learner.teach(rows[i], f"class {i % 3}"),
+    "teach later": lambda learner, rows, i: learner.teach_later(learner.n_seen - 1 - i % 30, "b"),
+    "retract": lambda learner, rows, i: learner.retract(learner.n_seen - 1 - i % 9),
+    "retract a class": lambda learner, rows, i: learner.retract(label="a"),
+    "forget": lambda learner, rows, i: learner.forget("b"),
+}
+changes = st.tuples(st.sampled_from(sorted(CHANGES)), st.integers(0, 260))
+
+
+def reloaded(learner: OnlineLearner) -> OnlineLearner:
+    with tempfile.TemporaryDirectory() as folder:
+        learner.save(Path(folder) / "a.labelwalk")
+        return load(Path(folder) / "a.labelwalk")
 
 
 def started(profile: str, seed: int, k: int = 15, n: int = 60) -> tuple[OnlineLearner, Floats]:
@@ -127,14 +152,33 @@ class TestRetract:
         before = cover_and_weights(learner)
         ids = learner.teach(more[:3], ["new"] * 3, ids=True)
         learner.retract(ids[0])
-        with tempfile.TemporaryDirectory() as folder:
-            learner.save(Path(folder) / "a.labelwalk")
-            back = load(Path(folder) / "a.labelwalk")
+        back = reloaded(learner)
         for number in ids[1:]:
             learner.retract(number)
             back.retract(number)
         assert cover_and_weights(back) == before
         assert back.digest() == learner.digest()
+
+    def test_across_the_end_of_a_block(self) -> None:
+        """What is taken back was counted when the block was judged, and the file must say so."""
+        learner = OnlineLearner(20)
+        rows = np.random.default_rng(0).normal(size=(260, 2))
+        learner.teach(rows[:2], ["a", "b"])
+        learner.observe(rows[2:252])
+        for number in learner.teach(rows[252:], ["a"] * 8, ids=True):
+            learner.retract(number)
+        assert reloaded(learner).digest() == learner.digest()
+
+    @pytest.mark.filterwarnings("error")
+    @given(st.sampled_from(sorted(SAVED)), seeds, st.lists(changes, max_size=12))
+    def test_whatever_came_before_a_learner_can_be_saved(
+        self, profile: str, seed: int, made: list[tuple[str, int]]
+    ) -> None:
+        learner, more = OnlineLearner(8, **SAVED[profile]), cubes(seed, 300)[0]
+        for name, i in made:
+            with contextlib.suppress(ValueError, LabelConflictWarning):
+                CHANGES[name](learner, more, i)
+        assert reloaded(learner).digest() == learner.digest()
 
     @given(seeds, st.sampled_from([3, 8, 15]))
     def test_with_a_stream_in_between_the_cover_is_that_of_one_never_taught(
@@ -211,6 +255,29 @@ class TestRetract:
         learner.retract(learner.teach([0.0], "a", ids=True))
         np.testing.assert_allclose(learner.vertices.means, before.means, rtol=1e-12)
         np.testing.assert_array_equal(learner.vertices.count, before.count)
+
+    @pytest.mark.parametrize("labelled", ["pure", "absorb"])
+    def test_at_a_founder_whose_mean_has_moved_similarities_are_those_of_before(
+        self, labelled: Any
+    ) -> None:
+        learner = OnlineLearner(labels_per_class=1, labelled=labelled)
+        learner.teach([[0.0], [1.0], [5.0]], ["a", "a", "b"])
+        learner.observe([[2.0], [3.0], [4.0]])
+        before = learner._engine.now.graph.w.copy()
+        number = learner.teach([0.0], "a", ids=True)
+        assert np.abs(learner._engine.now.graph.w - before).max() > 0.01
+        learner.retract(number)
+        np.testing.assert_allclose(learner._engine.now.graph.w, before, rtol=1e-12)
+
+    @given(seeds, st.integers(0, 40))
+    def test_after_a_fading_too(self, seed: int, n: int) -> None:
+        learner, more = OnlineLearner(15, half_life=8), cubes(seed, 200)[0]
+        learner.teach(more[:3], ["a", "b", "c"])
+        learner.observe(more[3 : 100 + n])
+        before = cover_and_weights(learner)
+        spoiled = learner.n_seen + 1 >= learner._engine.now.here.forget_at
+        learner.retract(learner.teach(more[-1], "new", ids=True))
+        assert spoiled or cover_and_weights(learner) == before
 
     def test_everything(self) -> None:
         learner = OnlineLearner()
@@ -447,6 +514,21 @@ class TestConflicts:
             "label 'b' was taught to an example that had been taught 'a'."
         ]
         assert caught[0].filename == __file__
+
+    def test_only_new_conflicts_are_reported(self) -> None:
+        learner = OnlineLearner()
+        learner.teach([[0.0], [5.0], [9.0]], ["a", "a", "a"])
+        for x in (0.0, 5.0, 9.0):
+            with pytest.warns(LabelConflictWarning) as caught:
+                learner.teach([x], "b")
+            assert len(caught) == 1
+            younger = int(learner.vertices.founder[-1])
+            assert f"retract(example_id={younger})" in str(caught[0].message)
+        _, number = learner.observe([2.0], ids=True)
+        learner.teach([2.0], "a")
+        with pytest.warns(LabelConflictWarning) as caught:
+            learner.teach_later(number, "b")
+        assert [one.filename for one in caught] == [__file__]
 
     def test_the_same_label_twice_is_no_conflict(self) -> None:
         learner = OnlineLearner()

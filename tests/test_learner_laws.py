@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pytest
@@ -60,6 +60,8 @@ LEARNERS: dict[str, Maker] = {
     "doubling, pure, doubtful": lambda: OnlineLearner(
         10, coarsening="doubling", sink=0.05, abstain_below=0.6
     ),
+    "prior": lambda: OnlineLearner(10, prior="uniform"),
+    "prior, robust scale": lambda: OnlineLearner(10, prior="uniform", scale="robust"),
     "fading": lambda: OnlineLearner(10, half_life=50),
     "window": lambda: OnlineLearner(10, window=70, similarity=Gaussian("cover")),
     "own distance": lambda: OnlineLearner(10, similarity=Gaussian(distance=own_distance)),
@@ -193,6 +195,33 @@ class TestChunks:
     ) -> None:
         cuts = data.draw(st.sets(st.integers(0, len(stream.rows)), max_size=20))
         assert outcome(make(), stream, cuts) == outcome(make(), stream)
+
+    @given(st.sampled_from([None, "uniform"]), st.integers(2, 60), st.integers(0, 2**32 - 1))
+    def test_a_class_is_unknown_until_its_first_row(
+        self, prior: Literal["uniform"] | None, n: int, seed: int
+    ) -> None:
+        rows = np.random.default_rng(seed).normal(size=(100 + n, 2))
+        labels = ["old"] * (n - 1) + ["new"]
+        once, twice = (OnlineLearner(20, prior=prior) for _ in range(2))
+        for learner in (once, twice):
+            learner.teach(rows[:2], ["old", "other"])
+            learner.observe(rows[2:100])
+        once.teach(rows[100:], labels)
+        twice.teach(rows[100:-1], labels[:-1])
+        twice.teach(rows[-1], labels[-1])
+        assert once.digest() == twice.digest()
+
+    def test_signs_are_judged_by_the_classes_known_then(self) -> None:
+        rows = np.random.default_rng(0).normal(size=(1030, 2))
+        once, twice = OnlineLearner(20), OnlineLearner(20)
+        for learner in (once, twice):
+            learner.teach(rows[0], "old")
+            learner.observe(rows[1:1020])
+        once.teach(rows[1020:], ["old"] * 9 + ["new"])
+        twice.teach(rows[1020:-1], ["old"] * 9)
+        twice.teach(rows[-1], "new")
+        assert once.events == twice.events
+        assert once.digest() == twice.digest()
 
     @given(learners, streams(), st.data())
     def test_predicting_in_between_changes_nothing(
@@ -462,7 +491,8 @@ class TestProbabilities:
             assert (verdict.probabilities <= 1.0).all()
             assert 0.0 <= verdict.sink <= 1.0
             assert verdict.probabilities.sum() + verdict.sink == pytest.approx(1.0, abs=1e-12)
-            surest = verdict.probabilities.max(initial=0.0)
+            unbiased = learner.settings.prior is None
+            surest = verdict.probabilities.max(initial=0.0) if unbiased else 0.0
             guessed = verdict.sink / (1 + len(verdict.probabilities))
             guessing = learner.settings.unreached == "nearest" and not verdict.outlier
             reached = 1.0 - verdict.sink + guessed * guessing

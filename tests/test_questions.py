@@ -35,7 +35,7 @@ def test_it_asks_about_the_vertices_that_help_most(seed: int, by: Any, n: int) -
     asked = learner.ask(n, by=by)
     assert learner.digest() == before
     table, engine = learner.vertices, learner._engine
-    f = np.ascontiguousarray(engine.settled()[0].f[1:, : learner.n_vertices].T)
+    f = np.ascontiguousarray(engine.settled(learner._shares())[0].f[1:, : learner.n_vertices].T)
     best = choose(engine.now.graph, f, table.count.astype(float), n, by)
     assert [question.vertex for question in asked] == best.tolist()
     for question in asked:
@@ -74,6 +74,34 @@ def test_where_the_examples_are_forgotten_the_representative_is_shown() -> None:
     for question in learner.ask(3):
         assert question.example_id is None
         np.testing.assert_array_equal(question.example, learner.vertices.means[question.vertex])
+
+
+@given(seeds, rules, st.integers(0, 3), st.integers(1, 40))
+def test_vertices_without_an_example_to_show_are_asked_about_by_their_means(
+    seed: int, by: Any, remember: int, n: int
+) -> None:
+    learner, rows = started(seed, remember=remember)
+    asked, table = learner.ask(n, by=by), learner.vertices
+    free = sum(label is None for label in table.label)
+    assert len({question.vertex for question in asked}) == len(asked) == min(n, free)
+    shown = [question.example_id is not None for question in asked]
+    assert shown == sorted(shown, reverse=True)
+    for question in asked:
+        example = table.means[question.vertex]
+        if question.example_id is not None:
+            example = rows[question.example_id]
+        np.testing.assert_array_equal(question.example, example)
+
+
+@pytest.mark.parametrize("labelled", ["pure", "absorb"])
+def test_it_asks_even_where_all_that_is_remembered_has_a_label(labelled: Any) -> None:
+    learner, rows = started(0, remember=1, labelled=labelled)
+    if labelled == "pure":
+        learner.teach_later(learner.n_seen - 1, "a")
+    else:
+        learner.teach(rows[-1], "a")
+        learner.observe(rows[-1])
+    assert [question.example_id for question in learner.ask(10)] == [None] * 10
 
 
 def test_without_labels_it_asks_too() -> None:

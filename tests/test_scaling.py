@@ -18,6 +18,7 @@ from hypothesis.extra.numpy import arrays
 
 from labelwalk import (
     Gaussian,
+    LabelConflictWarning,
     ModelFileError,
     OnlineLearner,
     Pairwise,
@@ -472,6 +473,16 @@ class TestChangesOfThePast:
         assert sorted(str(label) for label in learner.vertices.label if label) == [
             label for label in labels if label != "None"
         ]
+
+    @pytest.mark.filterwarnings("error")
+    def test_a_label_that_contradicts_ends_the_warm_up_too(self) -> None:
+        learner, rows = self.started()
+        learner.teach(rows[30], "a")
+        with pytest.raises(LabelConflictWarning):
+            learner.teach_later(30, "late")
+        assert learner._scale.frozen
+        learner.observe(np.tile(rows, (3, 1)))
+        assert "late" in learner.vertices.label
 
     def test_questions_and_reasons_are_in_the_units_examples_came_in(self) -> None:
         learner, rows = self.started()

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk import ModelFileError, OnlineLearner, load, modelfile
+from labelwalk import Gaussian, ModelFileError, OnlineLearner, load, modelfile
+from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.sources import FIRST, Sources
 from tests.streams import costly
 
@@ -77,6 +78,54 @@ def test_what_exceeds_a_share_is_answered_and_not_learned() -> None:
     np.testing.assert_array_equal(learner.vertices.count, before.count)
     gone = learner._engine.now.here.n_gone
     assert learner.vertices.count.sum() + learner.n_outliers + gone == learner.n_seen
+
+
+@costly
+@given(
+    st.lists(st.sampled_from(["good", "flood", "flood", "flood"]), min_size=50, max_size=300),
+    st.sampled_from([{}, {"window": 40}, {"half_life": 30}]),
+    st.sampled_from([0.0, 1e-2]),
+)
+def test_a_flood_leaves_no_trace_and_makes_nobody_older(
+    stream: list[str], settings: dict[str, Any], threshold: float
+) -> None:
+    """The cover is that of a learner which never met what was not to be learned."""
+    rows = np.random.default_rng(len(stream)).normal(size=(len(stream), 2))
+    similarity = Gaussian(0.5, threshold=threshold)
+    common: dict[str, Any] = {"similarity": similarity, "calibrate": False, **settings}
+    flooded = OnlineLearner(15, source_share=0.3, **common)
+    flooded.observe(rows, source=stream)
+    never = OnlineLearner(15, **common)
+    learned = Sources().codes([*stream], 0.3) == UNLABELLED
+    never.observe(rows[learned])
+    assert flooded.n_seen == never.n_seen + (~learned).sum()
+    mine, theirs = flooded.vertices, never.vertices
+    for name in ("points", "means", "count", "weight", "reach"):
+        np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name))
+    n = len(mine)
+    w, others = (each._engine.now.system.w[:n, :n] for each in (flooded, never))
+    np.testing.assert_array_equal(w, others)
+    gone = flooded._engine.now.here.n_gone
+    assert mine.count.sum() + flooded.n_outliers + gone == flooded.n_seen
+
+
+@pytest.mark.parametrize("settings", [{}, {"window": 300}])
+def test_a_flood_is_not_remembered(settings: dict[str, Any], tmp_path: Path) -> None:
+    learner = OnlineLearner(30, source_share=0.5, remember=200, **settings)
+    rows = np.random.default_rng(0).normal(size=(1100, 2))
+    _, good = learner.observe(rows[:100], source="good", ids=True)
+    _, flood = learner.observe(rows[100:], source="flood", ids=True)
+    learner.save(tmp_path / "a.labelwalk")
+    learner = load(tmp_path / "a.labelwalk")
+    learner.teach_later(good[50], "seen")
+    np.testing.assert_array_equal(learner.vertices.points[-1], rows[50])
+    with pytest.raises(ValueError, match=r"is not remembered.*but none whose source had its"):
+        learner.teach_later(flood[-1], "seen")
+    for question in learner.ask(5):
+        assert question.example_id is not None
+        np.testing.assert_array_equal(question.example, rows[question.example_id])
+    learner.retract(good[50])
+    assert "seen" not in learner.vertices.label
 
 
 def test_one_stuck_source_leaves_the_others_their_say() -> None:

@@ -110,7 +110,7 @@ def variance_reduction(graph: Graph, counts: Floats) -> Floats:
 
 
 def choose(
-    graph: Graph, f: Floats, counts: Floats, n: int, by: str, among: Bools | None = None
+    graph: Graph, f: Floats, counts: Floats, n: int, by: str, first: Bools | None = None
 ) -> Ints:
     """Choose vertices to ask about together, so that no two ask the same thing.
 
@@ -129,8 +129,8 @@ def choose(
     by : {"uncertainty", "error", "variance"}
         `uncertainty`, each times the part of its variance the vertices taken before leave open;
         `expected_error_reduction`; or `variance_reduction`.
-    among : (n_vertices,) array of bool, optional
-        Which vertices can be asked about; all if not given.
+    first : (n_vertices,) array of bool, optional
+        Which vertices are asked about before all others.
 
     Returns
     -------
@@ -159,10 +159,11 @@ def choose(
     labelled, chosen = graph.labelled.copy(), []
     free, N = np.flatnonzero(~labelled), _visits(graph)
     whole = solved = np.diagonal(N)  # before any answer, and when N was last solved for
-    asked = np.ones(len(labelled), dtype=np.bool_) if among is None else among
-    for _ in range(min(n, int(asked[free].sum()))):
+    for _ in range(min(n, len(free))):
         scores = _scores(by, N, whole, graph.v[free], f[free], counts[free])
-        i = _best(np.where(asked[free], scores, -1.0), graph.v[free])
+        if first is not None and first[free].any():
+            scores = np.where(first[free], scores, -1.0)
+        i = _best(scores, graph.v[free])
         chosen.append(free[i])
         labelled[free[i]] = True
         N = _answered(N, i)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from labelwalk.arrays import Label
+from labelwalk.arrays import Floats, Ints, Label
 from labelwalk.kernels.cover import UNKNOWN, UNLABELLED
 from labelwalk.state import State
 
@@ -25,11 +25,11 @@ def conflicts(now: State) -> list[tuple[int, int]]:
     return [(int(i), int(j)) for i, j in pairs]
 
 
-def warn_of(now: State, classes: Sequence[Label], taught: set[int]) -> None:
-    """Warn of every conflict of the classes just taught, and say how to end it."""
+def warn_of(now: State, classes: Sequence[Label], rows: Floats, codes: Ints) -> None:
+    """Warn of every conflict that rows just taught have part in, and say how to end it."""
     label, founder = now.vertices.label, now.vertices.founder
     for older, younger in conflicts(now):
-        if not {int(label[older]), int(label[younger])} & taught:
+        if not any(_is_among(now, i, rows, codes) for i in (older, younger)):
             continue
         numbers = [int(founder[i]) for i in (younger, older) if founder[i] != UNKNOWN]
         calls = " or ".join(f"retract(example_id={number})" for number in numbers)
@@ -38,5 +38,11 @@ def warn_of(now: State, classes: Sequence[Label], taught: set[int]) -> None:
             f"{classes[label[older]]!r}. Both count. Take the wrong one back, as in "
             f"{calls or 'retract(label=...)'}.",
             LabelConflictWarning,
-            stacklevel=5,
+            stacklevel=3,
         )
+
+
+def _is_among(now: State, i: int, rows: Floats, codes: Ints) -> bool:
+    """Say whether a row of this place and class is among those."""
+    same = (rows == now.vertices.points[:, i]).all(axis=1)
+    return bool(np.any(same & (codes == now.vertices.label[i])))

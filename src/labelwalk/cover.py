@@ -67,7 +67,8 @@ def coarsen(vertices: Vertices, here: Record, settings: Settings) -> Regrouping:
             here.radius = smallest_positive_distance(vertices, here.n)
         left = here.n_unlabelled
         while left > settings.n_centroids:
-            here.radius *= growth
+            # where R is so small that a product rounds back to it, the next larger number
+            here.radius = max(growth * here.radius, np.nextafter(here.radius, np.inf))
             left = repartition(vertices, here.n, heir, here.radius, absorb)
     else:
         group = ABSORBING if absorb else UNLABELLED

@@ -1,4 +1,4 @@
-"""Examples, labels and vertices leave; and labels without a trace, if nothing came after them."""
+"""Examples, labels and vertices leave."""
 
 from __future__ import annotations
 
@@ -6,17 +6,9 @@ import numpy as np
 
 from labelwalk import cover, memory, relaxation
 from labelwalk.arrays import Bools, Floats, Ints
-from labelwalk.kernels.cover import UNKNOWN, UNLABELLED, let_go
+from labelwalk.kernels.cover import UNKNOWN, UNLABELLED, let_go, measure_apart
 from labelwalk.kernels.memory import GONE
-from labelwalk.kernels.progress import NO_RECORD, SPOILED, Rules
-from labelwalk.kernels.system import rebuild
 from labelwalk.state import State
-
-# What labels may change beside the vertices they found.
-RESTORED = (
-    *("n_founded", "n_moments", "load", "measure_at_seen", "measure_at_founded", "choose_at_seen"),
-    *("sigma", "width", "evenness", "sharpness", "typical", "balance_at_seen"),
-)
 
 
 def remove(now: State, gone: Ints) -> None:
@@ -26,34 +18,6 @@ def remove(now: State, gone: Ints) -> None:
     memory.follow(now.memory, regrouping.heir)
     if now.here.vertex >= 0:
         now.here.vertex = regrouping.heir[now.here.vertex]
-    _weigh_up(now)
-
-
-def leave(now: State, gone: Ints) -> None:
-    """Remove vertices outright, with all they stand for."""
-    remove(now, gone)
-    relaxation.refresh(now.system, now.n)
-
-
-def take_out(now: State, rules: Rules, i: int, x: Floats) -> None:
-    """Let one example leave its vertex, and the vertex with it if it was the only one."""
-    vertices, system, here = now.vertices, now.system, now.here
-    if vertices.examples[i] == 1:
-        leave(now, np.array([i]))
-        return
-    let_go(vertices, i, x)
-    here.n_gone += 1
-    free = vertices.label[i] == UNLABELLED
-    if free:
-        here.mass -= 1
-    if free or rules.label_weight == 0.0:
-        most = rules.weight_cap * here.mu if rules.label_weight > 0.0 else np.inf
-        system.v[i] = min(float(vertices.fresh[i]), most)
-        _weigh_up(now)
-        rebuild(system, now.n)
-
-
-def _weigh_up(now: State) -> None:
     free = ~now.system.clamped[: now.n]
     now.here.load = float(now.system.v[: now.n][free].sum())
 
@@ -74,61 +38,40 @@ def _labelled(now: State) -> Bools:
 def _taught_places(now: State, number: int) -> Ints:
     """Return where an example is remembered with a label: at once, or later."""
     kept = now.memory
-    places = memory.numbers(kept, now.here) % max(len(kept.seen_vertex), 1)
-    taught = (kept.seen_first[places] == number) & (kept.seen_label[places] != UNLABELLED)
-    return np.asarray(places[taught])
+    return np.flatnonzero((kept.seen_first == number) & (kept.seen_label != UNLABELLED))
 
 
-def untell(now: State, rules: Rules, i: int, number: int) -> None:
-    """Let an example leave labelled vertex i; what the vertex took in goes with the last label."""
+def untell(now: State, i: int, number: int) -> None:
+    """Let an example leave labelled vertex i; what the vertex took in goes with the last label.
+
+    Similarities, degrees and residuals are out of date then.
+    """
     vertices, kept, places = now.vertices, now.memory, _taught_places(now, number)
     x = kept.seen_rows[places[0]] if len(places) else vertices.points[:, i]
     known = vertices.founder[: now.n]
     known[_labelled(now) & (known == number)] = UNKNOWN
     kept.seen_label[places] = UNLABELLED
     if vertices.taught[i] == 1:
-        leave(now, np.array([i]))
+        remove(now, np.array([i]))
     else:
         vertices.taught[i] -= 1
-        take_out(now, rules, i, np.array(x))
+        now.here.n_gone += 1
+        _let_go(now, i, np.array(x))
         kept.seen_vertex[places] = GONE
 
 
-def record(now: State) -> None:
-    """Write down what labels that are taught next may change, unless that is written already."""
-    if now.here.n_pending == NO_RECORD:
-        n = now.n
-        now.here.n_pending = 0
-        now.before_progress[...] = now.progress
-        now.before.before_bandwidth[:n] = now.vertices.bandwidth[:n]
-        now.before.before_moments[...] = now.beside.moments
-        now.before.before_bias[...] = now.system.bias
-
-
-def drop_record(now: State) -> None:
-    """Labels taught so far can no longer be taken back without a trace."""
-    if now.here.n_pending != NO_RECORD:
-        spoil(now)
-        now.here.n_pending = NO_RECORD
-
-
-def spoil(now: State) -> None:
-    """Drop the record, and let there be no other until something is observed."""
-    if now.here.n_pending >= 0:
-        now.here.n_pending = SPOILED
-        now.before_progress[...] = np.zeros(1, dtype=now.before_progress.dtype)
-        now.before.before_bandwidth[:] = 0.0
-        now.before.before_moments[:] = 0.0
-        now.before.before_bias[:] = 1.0
+def _let_go(now: State, i: int, x: Floats) -> None:
+    """Let x leave the mean of vertex i, and the distances to it too, if they were drawn with it."""
+    vertices, before = now.vertices, now.vertices.means[:, i].copy()
+    drawn_with_it = vertices.drawn[i] == vertices.examples[i]
+    let_go(vertices, i, x)
+    if drawn_with_it and np.any(vertices.means[:, i] != before):
+        measure_apart(vertices, now.n, i, now.beside.mean, now.beside.distances)
 
 
 def taught_when(now: State, number: int) -> int:
     """Return at which example an example was taught: its own number, or later."""
-    kept = now.memory
-    seen = memory.numbers(kept, now.here)
-    places = seen % max(len(kept.seen_vertex), 1)
-    later = seen[(kept.seen_first[places] == number) & (kept.seen_label[places] != UNLABELLED)]
-    return int(later.max(initial=number))
+    return int(now.memory.seen_number[_taught_places(now, number)].max(initial=number))
 
 
 def class_taught_since(now: State, code: int) -> int:
@@ -136,24 +79,3 @@ def class_taught_since(now: State, code: int) -> int:
     mine = now.vertices.label[: now.n] == code
     founders: list[int] = now.vertices.founder[: now.n][mine].tolist()
     return min((taught_when(now, number) for number in founders), default=int(now.here.n_seen))
-
-
-def taken_back(now: State, since: int, n_labels: int = 1) -> bool:
-    """Count labels taught since some example as taken back.
-
-    Return whether these are all since the record; what it holds is restored then.
-    """
-    here = now.here
-    if here.n_pending < n_labels or since < now.before_progress[0].n_seen:
-        drop_record(now)
-        return False
-    here.n_pending -= n_labels
-    if here.n_pending > 0:
-        return False
-    for name in RESTORED:
-        now.progress[name] = now.before_progress[name]
-    now.vertices.bandwidth[: now.n] = now.before.before_bandwidth[: now.n]
-    now.beside.moments[:] = now.before.before_moments
-    now.system.bias[:] = now.before.before_bias
-    drop_record(now)
-    return True

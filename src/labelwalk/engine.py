@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 import numpy as np
 
 from labelwalk import (
@@ -14,6 +17,7 @@ from labelwalk import (
     signs,
     state,
     tuning,
+    undo,
     union,
 )
 from labelwalk.arrays import Floats, Ints
@@ -82,7 +86,7 @@ class Engine:
             return self.feed(rows, codes, shares)
         before = int(self.now.here.n_seen)
         if taught:
-            departure.record(self.now)
+            undo.record(self.now)
         try:
             return self.feed(rows, codes, shares)
         finally:
@@ -90,13 +94,14 @@ class Engine:
             if taught and here.n_pending >= 0:
                 here.n_pending += here.n_seen - before
             if here.n_pending == 0 or (not taught and here.n_seen > before):
-                departure.drop_record(self.now)
+                undo.drop_record(self.now)
 
     def feed(self, rows: Floats, codes: Ints, shares: Floats) -> Answers:
         """Learn rows in order, taught ones (class code) or not (UNLABELLED); answer the latter.
 
-        `shares` is what each class is believed to have of the stream, where there is a prior.
-        Where a function of the user's raises, the rows before stay learned, with their classes.
+        `shares` is what each class is believed to have of the stream, where there is a prior: of
+        all that are known from the first row on. Where a function of the user's raises, the rows
+        before stay learned, with their classes.
         """
         if self.now.progress["stage"][0] != WAITING:
             raise RuntimeError(
@@ -105,7 +110,7 @@ class Engine:
             )
         n_known, n_classes = self.now.n_classes, len(shares)
         self.shares = shares
-        self._make_room(n_classes)
+        self._know(n_classes)
         self._settled = None
         answers = blank_answers(len(rows), n_classes)
         row = 0
@@ -116,19 +121,17 @@ class Engine:
                     with held_interrupts():
                         row = self._finish(event, rows[: row + 1], codes, row, answers)
         except BaseException as error:
-            self._make_room(max(n_known, 1 + int(codes[:row].max(initial=-1))))
+            self._know(max(n_known, 1 + int(codes[:row].max(initial=-1))))
             if isinstance(error, RowRefusedError):
                 raise error.reason from None
             raise
         return answers
 
-    def teach_later(self, number: int, code: int, shares: Floats) -> None:
+    def teach_later(self, number: int, x: Floats, code: int, shares: Floats) -> None:
         """Teach an example that is remembered, as if it came again with its label."""
-        now = self.now
-        place = memory.place_of(now.memory, now.here, number)
-        now.here.id = number
+        self.now.here.id = number
         try:
-            self.learn(now.memory.seen_rows[[place]], np.array([code]), shares)
+            self.learn(x, np.array([code]), shares)
         finally:
             if self.now.here.stage == WAITING:
                 self.now.here.id = NO_ROW
@@ -143,7 +146,7 @@ class Engine:
         now, i = self.now, departure.taught_vertex(self.now, number)
         since = departure.taught_when(now, number)
         with held_interrupts():
-            departure.untell(now, self.rules, i, number)
+            departure.untell(now, i, number)
             self._draw_without(since, 1)
 
     def retract_class(self, code: int) -> None:
@@ -153,7 +156,7 @@ class Engine:
         since = departure.class_taught_since(now, code)
         n_labels = int(now.vertices.taught[gone].sum())
         with held_interrupts():
-            departure.leave(now, gone)
+            departure.remove(now, gone)
             now.memory.seen_label[now.memory.seen_label == code] = UNLABELLED
             self._draw_without(since, n_labels)
 
@@ -165,12 +168,14 @@ class Engine:
 
     def _draw_without(self, since: int, n_labels: int) -> None:
         """Draw the graph without labels that have left: as it was, or by measuring it again."""
-        self._settled = None
-        if departure.taken_back(self.now, since, n_labels):
-            self._draw()
-            relaxation.refresh(self.now.system, self.now.n)
-        elif self.now.here.measure_at_founded != NEVER:
+        now, self._settled = self.now, None
+        restored = undo.taken_back(now, since, n_labels)
+        if not restored and now.here.measure_at_founded != NEVER:
             self._measure()
+        self._draw()
+        if self.rules.label_weight == 0.0:
+            now.system.v[: now.n] = now.vertices.fresh[: now.n]
+        relaxation.refresh(now.system, now.n)
 
     def _run(self, rows: Floats, codes: Ints, row: int, answers: Answers) -> tuple[int, int]:
         now = self.now
@@ -188,7 +193,7 @@ class Engine:
     def _attend(self, event: int, x: Floats, code: int) -> None:
         now = self.now
         if event == stream.GROW:
-            self._make_room(now.n_classes)
+            self._make_room()
         elif event == stream.COMPARE:
             self._compare_arrived(x)
         elif event == stream.MEASURE:
@@ -196,15 +201,17 @@ class Engine:
         elif event == stream.TRIM:
             budget = self.settings.labels_per_class
             self._regroup(cover.trim_labels(now.vertices, now.here, code, budget))
-            departure.spoil(now)
+            undo.spoil(now)
         elif event == stream.COARSEN:
             self._regroup(cover.coarsen(now.vertices, now.here, self.settings))
         elif event == stream.REBALANCE:
             self._weigh()
             rebuild(now.system, now.n)
         elif event == stream.BALANCE:
+            relaxation.settle_vertices(now.system, now.n, self.rules.tolerance, now.reading)
             balance(now.vertices, now.system, now.n, self.shares)
-            now.here.balance_at_seen = now.here.n_seen + min(BALANCED_EVERY, now.here.n_seen)
+            before = int(now.here.n_seen) - 1
+            now.here.balance_at_seen = before + max(1, min(BALANCED_EVERY, before))
         elif event == stream.CHOOSE:
             self._choose()
         elif event == stream.FORGET:
@@ -226,7 +233,7 @@ class Engine:
 
     def _forget(self) -> None:
         now, here = self.now, self.now.here
-        departure.spoil(now)
+        undo.spoil(now)
         forgetting.next_time(here, self.settings)
         if self.settings.window is not None:
             forgetting.slide(now, self.settings, euclidean=not self.rules.own_distances)
@@ -238,17 +245,21 @@ class Engine:
             gone = forgetting.light(now)
             if len(gone):
                 forgetting.fade_away(now, gone, self.rules.sink)
+                self._draw()  # the same bits whenever it is drawn again
+        forgetting.leave_quarantine(now, self.settings)
         forgetting.come_down(here, self.settings)
         relaxation.refresh(now.system, now.n)
 
-    def _make_room(self, n_classes: int) -> None:
+    def _know(self, n_classes: int) -> None:
+        if n_classes != self.now.n_classes:
+            self.now = state.with_classes(self.now, n_classes)
+
+    def _make_room(self) -> None:
         now, capacity = self.now, self.now.capacity
-        if now.n == capacity:
-            labelled = int(now.n - now.here.n_unlabelled)
-            enough = (self.settings.n_centroids or 2 * capacity) + labelled + 16
-            capacity = max(capacity + 16, min(2 * capacity, enough))
-        if (capacity, n_classes) != (now.capacity, now.n_classes):
-            self.now = state.resized(now, capacity, n_classes)
+        labelled = int(now.n - now.here.n_unlabelled)
+        enough = (self.settings.n_centroids or 2 * capacity) + labelled + 16
+        capacity = max(capacity + 16, min(2 * capacity, enough))
+        self.now = state.resized(now, capacity, now.n_classes)
 
     def _compare(self, x: Floats) -> None:
         now, n = self.now, self.now.n
@@ -305,13 +316,13 @@ class Engine:
                 now.system.g[:n] += leak[:n] * here.mu
         here.load = float(weights[free].sum())
 
-    def extend(self, rows: Floats, n_classes: int) -> Answers:
+    def extend(self, rows: Floats, shares: Floats) -> Answers:
         """Answer rows without learning: the harmonic extension of the graph to each."""
         now = self.now
-        answers = blank_answers(len(rows), n_classes)
+        answers = blank_answers(len(rows), len(shares))
         if now.n == 0:
             return answers
-        system, errors = self.settled()
+        system, errors = self.settled(shares)
         parts = (now.vertices, system, now.progress, self.rules, now.beside, errors, now.reading)
         if not self.rules.own_distances:
             extend_rows(*parts, rows, answers)
@@ -321,11 +332,16 @@ class Engine:
                 extend(*parts, answers, row)
         return answers
 
-    def settled(self) -> tuple[System, Floats]:
-        """Return a copy of the system in which every vertex is settled, and their errors."""
+    def settled(self, shares: Floats) -> tuple[System, Floats]:
+        """Return a copy of the system in which every vertex is settled, and their errors.
+
+        Where the prior is due it is brought to bear, as it would be for the next row.
+        """
         if self._settled is None:
-            now, tolerance = self.now, self.rules.tolerance
+            now, here, tolerance = self.now, self.now.here, self.rules.tolerance
             self._settled = relaxation.settled_copy(now.system, now.n, tolerance, now.reading)
+            if self.rules.balanced and here.n_seen >= here.balance_at_seen:
+                balance(now.vertices, self._settled[0], now.n, shares)
         return self._settled
 
     def similarities(self, x: Floats) -> Floats:
@@ -356,7 +372,7 @@ class Engine:
         regrouping = cover.unite(both.vertices, both.here, self.settings, both.n_classes)
         relaxation.keep(both.system, regrouping.kept, regrouping.heir)
         memory.forget(both.memory, both.here)
-        departure.drop_record(both)
+        undo.drop_record(both)
         if not isinstance(similarity, Pairwise):
             self._measure()
         self._draw()
@@ -378,3 +394,22 @@ def capped_mean(counts: Floats, cap: float) -> float:
         if ascending[n - 1 - m] <= cap * mean:
             return mean
         m += 1
+
+
+def class_by_class(codes: Ints, n_known: int) -> Iterator[tuple[slice, int]]:
+    """Yield runs of rows in which no row but the first has a new class, and how many are known.
+
+    So one call does what several would do: a class is unknown until its first row.
+
+    Examples
+    --------
+    >>> for rows, n_classes in class_by_class(np.array([0, 2, -1, 0, 3]), n_known=2):
+    ...     print(rows.start, rows.stop, n_classes)
+    0 1 2
+    1 4 3
+    4 5 4
+    """
+    known = np.maximum.accumulate(np.maximum(codes + 1, n_known))
+    starts = np.flatnonzero(np.diff(known, prepend=-1))
+    for start, stop in pairwise([*starts.tolist(), len(codes)]):
+        yield slice(start, stop), int(known[start])

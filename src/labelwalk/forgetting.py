@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from labelwalk import departure
@@ -9,6 +11,8 @@ from labelwalk.arrays import Ints, Record
 from labelwalk.elimination import Elimination, eliminate, proven_error
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.forgetting import leave_window, measure_reach
+from labelwalk.kernels.memory import age
+from labelwalk.kernels.quarantine import release_old
 from labelwalk.kernels.system import STEPS
 from labelwalk.settings import Settings
 from labelwalk.state import State
@@ -16,17 +20,19 @@ from labelwalk.state import State
 FADINGS = 16  # in a half-life
 SLIDES = 64  # of a window, in its own length
 LIGHT = 0.25  # of an example: what a vertex must still weigh to stay
+FADED = 2  # half-lives after which an example is as light as that
 STRONGEST = 16  # edges that a vertex leaves behind when it fades away
 DUST = 1e-6  # similarities left behind by others that are too small to keep
 SPARSE = 0.8  # of k: with fewer vertices, R comes down
+SMALLEST = 1e-160  # radius; the square of a smaller distance vanishes
 
 
 def schedule(here: Record, settings: Settings) -> None:
     """Say from which count on there is something to forget."""
     if settings.window is not None:
-        here.forget_at_seen = settings.window + 1
+        here.forget_at = settings.window + 1
     elif settings.half_life is not None:
-        here.forget_at_seen = _step(settings)
+        here.forget_at = _step(settings)
 
 
 def _step(settings: Settings) -> int:
@@ -39,16 +45,15 @@ def _step(settings: Settings) -> int:
 
 def next_time(here: Record, settings: Settings) -> None:
     """Say when to forget again."""
-    here.forget_at_seen = here.n_seen + _step(settings)
+    here.forget_at = age(here) + _step(settings)
 
 
 def slide(now: State, settings: Settings, *, euclidean: bool) -> None:
     """Let what has left the window go; vertices that stand for nothing any more go too."""
     assert settings.window is not None
     here = now.here
-    leave_window(
-        now.memory, now.vertices, here, int(here.n_seen) - settings.window + _step(settings) - 1
-    )
+    end = age(here) - settings.window + _step(settings) - 1
+    leave_window(now.memory, now.vertices, here, end)
     departure.remove(now, np.flatnonzero(now.vertices.examples[: now.n] == 0))
     if euclidean:
         measure_reach(now.memory, now.vertices, here)
@@ -63,6 +68,12 @@ def fade(now: State, settings: Settings) -> None:
     mesh *= left
     mesh[mesh < DUST] = 0.0
     leak *= left
+
+
+def leave_quarantine(now: State, settings: Settings) -> None:
+    """Let go of far examples that wait in vain: since a window, or until they would be light."""
+    patience = settings.window or math.ceil(FADED * (settings.half_life or 0.0))
+    release_old(now.quarantine, now.here, age(now.here) - patience)
 
 
 def light(now: State) -> Ints:
@@ -94,6 +105,7 @@ def fade_away(now: State, gone: Ints, sink: float) -> None:
 
 
 def come_down(here: Record, settings: Settings) -> None:
-    """Make room for finer vertices where many have left."""
+    """Make room for finer vertices where many have left; in the end R starts anew."""
     if settings.n_centroids is not None and here.n_unlabelled < SPARSE * settings.n_centroids:
-        here.radius /= settings.growth
+        finer = here.radius / settings.growth
+        here.radius = finer if finer >= SMALLEST else 0.0

@@ -15,7 +15,7 @@ from labelwalk import modelfile, state, union
 from labelwalk.arrays import Floats, Ints, Label
 from labelwalk.conflicts import warn_of
 from labelwalk.decision import decide, decide_one, joined
-from labelwalk.engine import Engine
+from labelwalk.engine import Engine, class_by_class
 from labelwalk.health import Event, Health, events, examine
 from labelwalk.interrupts import held_interrupts
 from labelwalk.kernels.cover import UNLABELLED
@@ -88,8 +88,8 @@ class OnlineLearner:
         None: all are kept out, as in the paper, and also where distances are your own.
     source_share : float or None
         The most that one source may have of what is learned, over about the last thousand examples,
-        where `observe` is told where examples come from; what exceeds it is answered and not
-        learned. None: sources are not told apart.
+        where `observe` is told where examples come from; what exceeds it is answered, and neither
+        learned nor remembered. None: sources are not told apart.
     remember : int
         How many of the last examples are kept as they came, so that they can be taught later, asked
         about, or taken back by their ids.
@@ -249,9 +249,12 @@ class OnlineLearner:
         rows, single = as_rows(X, self.n_features)
         names = as_labels(labels, len(rows))
         check_covers(self.settings.prior, names)
-        first = self.n_seen
+        first, n_conflicts = self.n_seen, int(self._engine.now.here.n_conflicts)
         with self._naming(names) as codes:
-            self._feed(rows, codes)
+            for some, n_classes in class_by_class(codes, self._engine.now.n_classes):
+                self._feed(rows[some], codes[some], n_classes)
+        if self._engine.now.here.n_conflicts > n_conflicts:
+            warn_of(self._engine.now, self.classes, self._scale.scaled(rows), codes)
         return self._ids(first, single) if ids else None
 
     def teach_later(self, example_id: int, label: Label) -> None:
@@ -277,8 +280,9 @@ class OnlineLearner:
         """
         number, names = as_id(example_id), [as_label(label)]
         check_covers(self.settings.prior, names)
-        place_of(self._engine.now.memory, self._engine.now.here, number)
-        known = self._engine.taught(number)
+        now = self._engine.now
+        x = now.memory.seen_rows[[place_of(now.memory, now.here, number)]]
+        known, n_conflicts = self._engine.taught(number), int(now.here.n_conflicts)
         if known != UNLABELLED:
             if self.classes[known] == names[0]:
                 return
@@ -286,16 +290,19 @@ class OnlineLearner:
                 f"example_id={number} was taught {self.classes[known]!r} before, and now "
                 f"{names[0]!r}. Take the old label back first: retract(example_id={number})."
             )
-        with self._naming(names) as codes:
-            self._engine.teach_later(number, int(codes[0]), self._shares())
-        self._scale.freeze()
+        with self._naming(names) as codes, held_interrupts():
+            self._engine.teach_later(number, x, int(codes[0]), self._shares())
+            self._scale.freeze()
+        if self._engine.now.here.n_conflicts > n_conflicts:
+            warn_of(self._engine.now, self.classes, x, codes)
 
     def retract(self, example_id: int | None = None, *, label: Label | None = None) -> None:
         """Take back what was taught: one example, or all of a class.
 
         The labelled vertices go, and the others are answered without them. Where nothing was
         observed in between, the cover and its weights are byte for byte as if it had never been
-        taught, unless that was while a robust scale was still measured. Else what other examples
+        taught, unless it merged with other labels, fell on a step of forgetting, or was taught
+        while a robust scale was still measured. Else what other examples
         were taken for in the meantime stays; the vertices that stand for them are the same wherever
         the label did not decide who was an outlier. Under labelled="absorb" the examples a labelled
         vertex took in go with it.
@@ -392,7 +399,7 @@ class OnlineLearner:
         verdicts : Verdicts, or Verdict where X is a single row
         """
         rows, single = as_rows(X, self.n_features)
-        answers = self._engine.extend(self._scale.scaled(rows), len(self._classes))
+        answers = self._engine.extend(self._scale.scaled(rows), self._shares())
         return self._verdicts(answers, single)
 
     def scaled(self, X: ArrayLike) -> Floats:
@@ -433,8 +440,10 @@ class OnlineLearner:
         Returns
         -------
         questions : list of Question
-            The most helpful first; fewer than n where there are fewer unlabelled vertices. Answer
-            with `teach_later(question.example_id, label)`.
+            The most helpful first, those with an example to show before all others; fewer than n
+            where there are fewer unlabelled vertices. Answer with
+            `teach_later(question.example_id, label)`, or, where that is None, with
+            `teach(question.example, label)`.
 
         Examples
         --------
@@ -453,7 +462,7 @@ class OnlineLearner:
             return []
         engine, original = self._engine, self._scale.original
         labelled = engine.now.graph.labelled.any()
-        rule, settled = by if labelled else "variance", engine.settled()[0]
+        rule, settled = by if labelled else "variance", engine.settled(self._shares())[0]
         asked = questions(engine.now, settled, self.classes, n, rule)
         return [replace(question, example=original(question.example)) for question in asked]
 
@@ -494,7 +503,7 @@ class OnlineLearner:
         path = [replace(point, point=original(point.point)) for point in said.path]
         return Explanation(met, said.sink, path)
 
-    def _feed(self, rows: Floats, codes: Ints) -> list[Answers]:
+    def _feed(self, rows: Floats, codes: Ints, n_classes: int | None = None) -> list[Answers]:
         """Learn rows in order: one by one while the scale is being measured, then all at once."""
         if self.n_features is None:
             self._engine = Engine.start(self.settings, rows.shape[1])
@@ -504,18 +513,20 @@ class OnlineLearner:
             row += 1
         if row < len(rows):
             scaled = self._scale.scaled(rows[row:])
-            answers.append(self._engine.learn(scaled, codes[row:], self._shares()))
+            answers.append(self._engine.learn(scaled, codes[row:], self._shares(n_classes)))
         return answers
 
     def _warm_up(self, row: Floats, code: Ints) -> Answers:
         """Learn one row; where it changes the scale, begin again with all rows so far."""
         scale, engine = self._scale.with_example(row, code), self._engine
-        shares = self._shares(1 + int(scale.labels.max()))
         with held_interrupts():
             if scale.just_measured:
                 engine = Engine.start(self.settings, row.shape[1])
-                answers = engine.feed(scale.scaled(scale.rows), scale.labels, shares)
+                rows, codes = scale.scaled(scale.rows), scale.labels
+                for some, n_classes in class_by_class(codes, 0):
+                    answers = engine.feed(rows[some], codes[some], self._shares(n_classes))
             else:
+                shares = self._shares(1 + int(scale.labels.max()))
                 answers = engine.learn(scale.scaled(row), code, shares)
             # only now: where a function of the user's fails, the row has never come
             self._engine, self._scale = engine, scale
@@ -528,15 +539,11 @@ class OnlineLearner:
         """Give the codes of labels, new ones included; those that were not taught are dropped."""
         for name in names:
             self._classes.setdefault(name, len(self._classes))
-        conflicts_before = int(self._engine.now.here.n_conflicts)
         try:
             yield np.array([self._classes[name] for name in names], dtype=np.int64)
         finally:
-            now = self._engine.now
-            for name in self.classes[now.n_classes :]:
+            for name in self.classes[self._engine.now.n_classes :]:
                 del self._classes[name]
-        if now.here.n_conflicts > conflicts_before:
-            warn_of(now, self.classes, {self._classes[name] for name in names})
 
     def _ids(self, first: int, single: bool) -> Any:
         return first if single else np.arange(first, self.n_seen)
@@ -712,12 +719,23 @@ class OnlineLearner:
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:
         # copied: arrays that joblib maps from a file cannot be written to
-        self.settings = pickled["settings"]
-        self._classes = {name: code for code, name in enumerate(pickled["classes"])}
-        now = state.from_arrays(pickled["arrays"], len(self._classes))
-        self._engine = Engine(self.settings, now)
-        self._scale = Scale.from_arrays(pickled["arrays"])
-        self._sources = Sources(dict(pickled["sources"]))
+        arrays, classes = pickled["arrays"], pickled["classes"]
+        now, scale = state.from_arrays(arrays, len(classes)), Scale.from_arrays(arrays)
+        self._become(pickled["settings"], classes, now, scale, Sources(dict(pickled["sources"])))
+
+    def _become(
+        self,
+        settings: Settings,
+        classes: list[Label],
+        now: state.State,
+        scale: Scale,
+        sources: Sources,
+    ) -> None:
+        self.settings = settings
+        self._classes = {name: code for code, name in enumerate(classes)}
+        self._engine = Engine(settings, now)
+        self._scale = scale
+        self._sources = sources
 
     def _contents(self) -> tuple[dict[str, Any], dict[str, Any]]:
         header = {
@@ -763,9 +781,6 @@ def load(path: str | os.PathLike[str], *, similarity: Similarity | None = None) 
         raise modelfile.ModelFileError(
             f"{path} holds no learner that can be used: {error}"
         ) from error
-    learner = OnlineLearner(**settings.parameters())
-    learner._classes = {name: code for code, name in enumerate(classes)}
-    learner._engine = Engine(settings, now)
-    learner._scale = scale
-    learner._sources = sources
+    learner = OnlineLearner.__new__(OnlineLearner)
+    learner._become(settings, classes, now, scale, sources)
     return learner

@@ -7,6 +7,7 @@ import numpy as np
 from labelwalk.arrays import Ints, Record
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.memory import GONE, OUT, Memory
+from labelwalk.kernels.progress import NO_ROW
 from labelwalk.parameters import shown
 
 
@@ -16,18 +17,9 @@ def empty(room: int, n_features: int) -> Memory:
         seen_rows=np.zeros((room, n_features)),
         seen_vertex=np.full(room, OUT, dtype=np.int32),
         seen_label=np.full(room, UNLABELLED, dtype=np.int32),
+        seen_number=np.full(room, NO_ROW, dtype=np.int64),
         seen_first=np.zeros(room, dtype=np.int64),
     )
-
-
-def oldest(memory: Memory, here: Record) -> int:
-    """Return the number of the oldest example that is remembered."""
-    return max(int(here.remembered_from), int(here.n_seen) - len(memory.seen_vertex))
-
-
-def is_remembered(memory: Memory, here: Record, number: int) -> bool:
-    """Say whether the example is still there."""
-    return bool(oldest(memory, here) <= number < here.n_seen)
 
 
 def check_exists(here: Record, number: int) -> None:
@@ -48,28 +40,24 @@ def place_of(memory: Memory, here: Record, number: int) -> int:
         It has not come yet, or is remembered no longer.
     """
     check_exists(here, number)
-    if not is_remembered(memory, here, number):
-        first = oldest(memory, here)
-        kept = "none is" if first == here.n_seen else f"the oldest that is has the id {first}"
+    places = np.flatnonzero(memory.seen_number == number)
+    if len(places) == 0:
+        known = memory.seen_number[memory.seen_number != NO_ROW]
+        kept = f"the oldest that is has the id {known.min()}" if len(known) else "none is"
         raise ValueError(
             f"example_id={number} is not remembered: {kept}. Teach the example itself. A learner "
             f"remembers the last {len(memory.seen_vertex)} examples, as its parameter remember "
-            "says, and none from before it was merged."
+            "says, but none whose source had its share, and none from before it was merged."
         )
-    return number % len(memory.seen_vertex)
-
-
-def numbers(memory: Memory, here: Record) -> Ints:
-    """Return the numbers of all examples that are remembered, oldest first."""
-    return np.arange(oldest(memory, here), int(here.n_seen), dtype=np.int64)
+    return int(places[0])
 
 
 def forget(memory: Memory, here: Record) -> None:
     """Remember nothing that came before."""
-    here.remembered_from = here.n_seen
     here.vertex = OUT
     memory.seen_vertex[:] = GONE
     memory.seen_label[:] = UNLABELLED
+    memory.seen_number[:] = NO_ROW
 
 
 def follow(memory: Memory, heir: Ints) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labelwalk import asking, memory
+from labelwalk import asking
 from labelwalk.arrays import Floats, Ints, Label
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.system import STEPS, System
@@ -49,29 +49,30 @@ def questions(
 ) -> list[Question]:
     """Return at most n questions, the best first, none asking what another one asks.
 
-    Vertices with an example to show come first; the others are asked about where there is none.
+    Vertices with an example to show come before all others.
     """
     f = np.ascontiguousarray(settled.f[STEPS + 1 :, : now.n].T)
     counts = now.vertices.examples[: now.n].astype(np.float64)
-    numbers, holders = _untold(now)
+    places = _untold(now)
+    holders = now.memory.seen_vertex[places]
     shown = np.isin(np.arange(now.n), holders)
-    chosen = asking.choose(now.graph, f, counts, n, by, shown if shown.any() else None)
+    chosen = asking.choose(now.graph, f, counts, n, by, shown)
     bias = settled.bias[1:]
-    return [_question(now, f[i], bias, classes, int(i), numbers[holders == i]) for i in chosen]
+    return [_question(now, f[i], bias, classes, int(i), places[holders == i]) for i in chosen]
 
 
 def _question(
-    now: State, f: Floats, bias: Floats, classes: Sequence[Label], i: int, examples: Ints
+    now: State, f: Floats, bias: Floats, classes: Sequence[Label], i: int, places: Ints
 ) -> Question:
     scores = f * bias
     best = int(np.argmax(scores)) if len(scores) and scores.max() > 0.0 else None
     vertices = now.vertices
     number = None
     example = np.array(now.representatives[:, i])
-    if len(examples):
-        rows = now.memory.seen_rows[examples % len(now.memory.seen_rows)]
-        nearest = int(np.argmin(euclidean(example, rows)))
-        number, example = int(examples[nearest]), np.array(rows[nearest])
+    if len(places):
+        nearest = places[np.argmin(euclidean(example, now.memory.seen_rows[places]))]
+        number = int(now.memory.seen_number[nearest])
+        example = np.array(now.memory.seen_rows[nearest])
     return Question(
         example_id=number,
         example=example,
@@ -82,11 +83,9 @@ def _question(
     )
 
 
-def _untold(now: State) -> tuple[Ints, Ints]:
-    """Return the remembered examples that no label was told of, and the vertex of each."""
+def _untold(now: State) -> Ints:
+    """Return where the examples lie that vertices stand for and no label was told of, in order."""
     kept = now.memory
-    numbers = memory.numbers(kept, now.here)
-    places = numbers % max(len(kept.seen_vertex), 1)
-    told = kept.seen_first[places[kept.seen_label[places] != UNLABELLED]]
-    free = (kept.seen_vertex[places] >= 0) & ~np.isin(numbers, told)
-    return numbers[free], kept.seen_vertex[places[free]].astype(np.int64)
+    told = kept.seen_first[kept.seen_label != UNLABELLED]
+    places = np.flatnonzero((kept.seen_vertex >= 0) & ~np.isin(kept.seen_number, told))
+    return places[np.argsort(kept.seen_number[places])]

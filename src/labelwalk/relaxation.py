@@ -59,7 +59,8 @@ def keep(system: System, kept: Ints, heir: Ints) -> None:
     m = len(kept)
     for mesh, leak in zip(system.mesh, system.leak, strict=True):
         share = _inherited(system.v[: len(heir)], heir, m)
-        mesh[:m, :m] = share @ mesh[: len(heir), : len(heir)] @ share.T
+        inherited = share @ mesh[: len(heir), : len(heir)] @ share.T
+        mesh[:m, :m] = 0.5 * (inherited + inherited.T)  # symmetric to the bit
         np.fill_diagonal(mesh[:m, :m], 0.0)
         leak[:m] = share @ leak[: len(heir)]
     keep_pairs(system.w, kept)
@@ -105,13 +106,19 @@ def proven_errors(system: System, n: int) -> Floats:
     return errors
 
 
-def settled_copy(
-    system: System, n: int, tolerance: float, reading: Reading
-) -> tuple[System, Floats]:
-    """Return the system with every vertex settled, and the bounds; the original is not touched.
+def settle_vertices(system: System, n: int, tolerance: float, reading: Reading) -> None:
+    """Settle every vertex, or solve where that costs less.
 
     Half the tolerance, since an answer's bound may be twice its error (see `excess_each`).
     """
+    if not settle_all(system, n, 0.5 * tolerance, reading):
+        solve_exactly(system, n)
+
+
+def settled_copy(
+    system: System, n: int, tolerance: float, reading: Reading
+) -> tuple[System, Floats]:
+    """Return the system with every vertex settled, and the bounds; the original is not touched."""
     copy = system._replace(
         d=system.d.copy(),
         f=system.f.copy(),
@@ -120,9 +127,9 @@ def settled_copy(
         peak=system.peak.copy(),
         largest=system.largest.copy(),
         stirred=system.stirred.copy(),
+        bias=system.bias.copy(),
     )
     errors = np.zeros(max(n, 1))
-    if not settle_all(copy, n, 0.5 * tolerance, reading):
-        solve_exactly(copy, n)
+    settle_vertices(copy, n, tolerance, reading)
     certify(copy, n, errors)
     return copy, errors

@@ -204,8 +204,7 @@ def _judge_next(now: State) -> None:
 def _recently(now: State) -> tuple[int, int, int]:
     """Examples, founded vertices and outliers since the last full block began."""
     here, (seen, founded, far) = now.here, now.watch.marks[0].tolist()
-    founded, far = int(here.n_founded) - founded, int(here.n_outliers) - far
-    return int(here.n_seen) - seen, max(0, founded), max(0, far)  # some may have been taken back
+    return int(here.n_seen) - seen, int(here.n_founded) - founded, int(here.n_outliers) - far
 
 
 def _free(now: State) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], Floats, Floats]:

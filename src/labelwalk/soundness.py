@@ -12,7 +12,7 @@ import numpy as np
 
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.drift import BLOCK
-from labelwalk.kernels.memory import GONE
+from labelwalk.kernels.memory import GONE, age
 from labelwalk.kernels.progress import NEVER, NO_RECORD, NO_ROW, SPOILED, WAITING
 from labelwalk.kernels.stream import BARRED
 from labelwalk.kernels.system import STEPS, System, rebuild, rounding
@@ -91,7 +91,7 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     yield "labels were taught", bool(np.all(told & (vertices.taught <= vertices.examples)))
     yield "unlabelled vertices are counted", here.n_unlabelled == free.sum()
     yield "their examples are counted", here.mass == vertices.examples[free].sum()
-    counted = (here.n_outliers, here.n_gone, here.n_conflicts, here.n_held)
+    counted = (here.n_outliers, here.n_gone, here.n_barred, here.n_conflicts, here.n_held)
     yield "examples are counted", all(0 <= count <= here.n_seen for count in counted)
     yield from _laws_of_memory(state, settings)
     yield "vertices were founded", here.n_founded >= state.n
@@ -128,9 +128,9 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
 def _laws_of_forgetting(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     here, vertices, system = state.here, state.vertices, state.system
     forgetful = settings.window is not None or settings.half_life is not None
-    scheduled = (here.forget_at_seen != NEVER) == (forgetful and state.n_features > 0)
-    passed = 0 <= here.n_forgotten <= here.n_seen and here.leap >= 0 and np.isfinite(here.leap)
-    recent = settings.window is None or here.n_seen - here.n_forgotten <= settings.room + 1
+    scheduled = (here.forget_at != NEVER) == (forgetful and state.n_features > 0)
+    passed = 0 <= here.n_forgotten <= age(here) and here.leap >= 0 and np.isfinite(here.leap)
+    recent = settings.window is None or age(here) - here.n_forgotten <= settings.room + 1
     yield "what is old is forgotten where that was asked for", bool(scheduled and passed and recent)
     fading = settings.half_life is not None and state.n_features > 0
     yield "vertices fade where that was asked for", len(system.leak) == fading
@@ -149,13 +149,14 @@ def _laws_of_memory(state: State, settings: Settings) -> Iterator[tuple[str, boo
     classes = (memory.seen_label >= UNLABELLED) & (memory.seen_label < state.n_classes)
     yield "what is remembered is known", bool(np.all(known & classes))
     yield "examples came before they were taught", bool(np.all(memory.seen_first <= here.n_seen))
-    yield "nothing is remembered from the future", 0 <= here.remembered_from <= here.n_seen
+    future = (memory.seen_number < NO_ROW) | (memory.seen_number >= max(here.n_seen, 1))
+    yield "nothing is remembered from the future", not np.any(future)
     yield "founders were seen", bool(np.all(state.vertices.founder < max(here.n_seen, 1)))
     floats = [before[name] for name in before.dtype.names if before.dtype[name].kind == "f"]
     yield "what stood before is finite", bool(np.all(np.isfinite(floats)))
     chosen = before.width > 0 <= before.evenness <= 1 <= before.sharpness
     lengths = (before.sigma, before.typical, before.load, *state.before.before_bandwidth)
-    fine = chosen and bool(np.all(np.array(lengths) >= 0)) and np.all(state.before.before_bias > 0)
+    fine = chosen and bool(np.all(np.array(lengths) >= 0))
     recorded = here.n_pending in (NO_RECORD, SPOILED) or (
         0 < here.n_pending <= here.n_seen and fine
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -29,7 +29,6 @@ class Before(NamedTuple):
 
     before_bandwidth: Floats
     before_moments: Floats
-    before_bias: Floats
 
 
 Arrays = TypeVar("Arrays", Vertices, System, Comparison, Quarantine, Before, Watch, Diary)
@@ -121,7 +120,7 @@ def empty(
     here = progress[0]
     here.mu = here.width = here.sharpness = 1.0
     here.measure_at_seen = here.measure_at_founded = here.choose_at_seen = NEVER
-    here.forget_at_seen = NEVER
+    here.forget_at = NEVER
     here.vertex, here.id = -1, NO_ROW
     here.n_pending = NO_RECORD
     here.judge_at_seen = BLOCK
@@ -144,7 +143,6 @@ def empty(
     before = Before(
         before_bandwidth=np.zeros(capacity),
         before_moments=np.zeros((2, n_features)),
-        before_bias=np.ones(1 + n_classes),
     )
     return State(
         vertices,
@@ -199,6 +197,20 @@ def resized(state: State, capacity: int, n_classes: int) -> State:
         _filled(new.watch, state.watch),
         _filled(new.diary, state.diary),
         state.progress,
+    )
+
+
+def with_classes(state: State, n_classes: int) -> State:
+    """Return the same state with room for another number of classes; most arrays are shared."""
+    least = 1 + min(n_classes, state.n_classes)
+    f, r = np.zeros((2, 1 + n_classes, state.capacity))
+    bias, system = np.ones(1 + n_classes), state.system
+    for target, source in ((f, system.f), (r, system.r), (bias, system.bias)):
+        target[:least] = source[:least]
+    return replace(
+        state,
+        system=system._replace(f=f, r=r, bias=bias),
+        reading=reading_room(state.capacity, n_classes),
     )
 
 

@@ -15,8 +15,7 @@ def recoded(state: State, codes: SmallInts, n_classes: int) -> State:
     """Return a copy in which class i is called codes[i], of n_classes."""
     copy = resized(state, state.capacity, n_classes)
     copy.progress, copy.before_progress = state.progress.copy(), state.before_progress.copy()
-    rows, vertex, seen_label, first = state.memory
-    copy.memory = Memory(rows.copy(), vertex.copy(), seen_label.copy(), first.copy())
+    copy.memory = Memory._make(array.copy() for array in state.memory)
     for label in (copy.vertices.label[: state.n], copy.memory.seen_label):
         label[label >= 0] = codes[label[label >= 0]]
     for target, source in ((copy.system.f, state.system.f), (copy.system.r, state.system.r)):
@@ -68,8 +67,8 @@ def united(ours: State, theirs: State, similarity: Similarity) -> State:
         target[new, old] = across.T
     both.beside.moments[:] = _pooled(ours, theirs)
     here, there = both.here, theirs.here
-    counts = ("n", "n_unlabelled", "mass", "n_seen", "n_outliers", "n_gone", "n_founded")
-    for name in (*counts, "n_moments", "load"):
+    counts = ("n", "n_unlabelled", "mass", "n_seen", "n_outliers", "n_gone", "n_barred")
+    for name in (*counts, "n_founded", "n_moments", "load"):
         here[name] += there[name]
     here.radius = max(here.radius, there.radius)
     here.last_taught = max(here.last_taught, there.last_taught)

@@ -34,7 +34,7 @@ def balance(vertices: Vertices, system: System, n: int, shares: Floats) -> None:
     """Move the biases so that class masses come closer to their shares of all.
 
     Iterative proportional fitting; one example more a class keeps an empty class finite. Class
-    mass normalisation is its first round.
+    mass normalisation is its first round. Nothing moves where there is no mass at all.
     """
     mass = np.empty(shares.shape[0])
     for _ in range(ROUNDS):
@@ -42,6 +42,8 @@ def balance(vertices: Vertices, system: System, n: int, shares: Floats) -> None:
         total = 0.0
         for c in range(mass.shape[0]):
             total += mass[c]
+        if total == 0.0:
+            return
         largest = 0.0
         for c in range(mass.shape[0]):
             wanted = shares[c] * (total + mass.shape[0])

@@ -12,7 +12,6 @@ from labelwalk.kernels.progress import Rules
 
 FADED = 39.0  # at so many bandwidths a Gaussian is zero in double precision
 LENIENT = 2.0  # typical bandwidths that a vertex judges outliers by at most
-MOST_NEIGHBOURS = 64  # of a self-tuning graph
 
 
 class Comparison(NamedTuple):
@@ -120,7 +119,7 @@ def local_distance(distances: Floats, n: int, neighbour: int) -> float:
 
     Where there are fewer, the farthest stands in; 0 where there is none.
     """
-    nearest = np.empty(MOST_NEIGHBOURS)
+    nearest = np.empty(neighbour)
     found = nearest_few(distances, n, neighbour, nearest)
     return nearest[found - 1] if found > 0 else 0.0
 

@@ -7,15 +7,15 @@ import numpy as np
 from labelwalk.arrays import Record
 from labelwalk.kernels.compiled import compiled
 from labelwalk.kernels.cover import UNLABELLED, Vertices, let_go
-from labelwalk.kernels.memory import GONE, Memory
+from labelwalk.kernels.memory import GONE, Memory, age
 
 
 @compiled
 def leave_window(memory: Memory, vertices: Vertices, here: Record, end: int) -> None:
-    """Let the unlabelled examples before number `end` go; a vertex may be left with none."""
+    """Let the first `end` examples go, if unlabelled; a vertex may be left with none."""
     room = memory.seen_vertex.shape[0]
-    for number in range(here.n_forgotten, end):
-        place = number % room
+    for turn in range(here.n_forgotten, end):
+        place = turn % room
         i = memory.seen_vertex[place]
         if i < 0 or memory.seen_label[place] != UNLABELLED:
             continue
@@ -38,8 +38,8 @@ def measure_reach(memory: Memory, vertices: Vertices, here: Record) -> None:
     for i in range(here.n):
         if vertices.label[i] == UNLABELLED and i != here.vertex:
             vertices.reach[i] = 0.0
-    for number in range(here.n_forgotten, here.n_seen - 1):
-        place = number % room
+    for turn in range(here.n_forgotten, age(here) - 1):
+        place = turn % room
         i = memory.seen_vertex[place]
         if i >= 0 and vertices.label[i] == UNLABELLED:
             square = 0.0

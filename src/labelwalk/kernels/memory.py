@@ -11,12 +11,22 @@ OUT, GONE = -1, -2  # in place of a vertex: kept out as an outlier, or no longer
 
 
 class Memory(NamedTuple):
-    """A ring: example number i lies at i modulo its length."""
+    """A ring: the example that came after i others, the barred not counted, lies at i modulo room.
+
+    A source that has its share cannot flood it.
+    """
 
     seen_rows: Floats  # (room, features)
     seen_vertex: SmallInts  # which vertex stands for it, or OUT, or GONE
     seen_label: SmallInts  # its class if it was taught, else UNLABELLED
-    seen_first: Ints  # its number; where it was taught late, that under which it came first
+    seen_number: Ints  # its number, or NO_ROW
+    seen_first: Ints  # the same; where it was taught late, that under which it came first
+
+
+@compiled
+def age(here: Record) -> int:
+    """Return how many examples have come for which time passes: all but the barred."""
+    return here.n_seen - here.n_barred
 
 
 @compiled
@@ -25,9 +35,10 @@ def remember(memory: Memory, here: Record, x: Floats, label: int, vertex: int) -
     room = memory.seen_vertex.shape[0]
     if room == 0:
         return
-    place = (here.n_seen - 1) % room
+    place = (age(here) - 1) % room
     for p in range(x.shape[0]):
         memory.seen_rows[place, p] = x[p]
     memory.seen_vertex[place] = vertex
     memory.seen_label[place] = label
+    memory.seen_number[place] = here.n_seen - 1
     memory.seen_first[place] = here.id

@@ -20,8 +20,8 @@ FIELDS = [
     ("n_seen", np.int64),  # examples, outliers included
     ("n_outliers", np.int64),
     ("n_gone", np.int64),  # examples that no longer count, or were answered and not learned
+    ("n_barred", np.int64),  # examples whose source had its share: for them no time passes
     ("n_conflicts", np.int64),  # labels taught where one of another class was
-    ("remembered_from", np.int64),  # the first example that may be remembered
     ("n_pending", np.int64),  # labels that can be taken back without a trace, or NO_RECORD
     ("n_held", np.int64),  # groups in quarantine
     ("n_moments", np.int64),  # examples in the running moments
@@ -38,8 +38,8 @@ FIELDS = [
     ("choose_at_seen", np.int64),  # these three are chosen again at this count
     ("typical", np.float64),  # typical distance from a vertex to one of its nearest
     ("balance_at_seen", np.int64),  # the prior is brought to bear again at this count
-    ("forget_at_seen", np.int64),  # what is old fades or leaves at this count
-    ("n_forgotten", np.int64),  # the first so many examples have left the window
+    ("forget_at", np.int64),  # what is old fades or leaves at this count, without the barred
+    ("n_forgotten", np.int64),  # the first so many of these have left the window
     ("leap", np.float64),  # proven bound on what that changed last time
     ("first_taught", np.int64),  # count at the first label, and at the last; 0: none
     ("last_taught", np.int64),

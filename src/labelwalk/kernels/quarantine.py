@@ -7,6 +7,7 @@ from typing import NamedTuple
 from labelwalk.arrays import Floats, Ints, Record
 from labelwalk.kernels.comparison import distances_to
 from labelwalk.kernels.compiled import compiled
+from labelwalk.kernels.memory import age
 from labelwalk.kernels.progress import Rules
 
 ROOM = 64  # groups
@@ -17,7 +18,7 @@ class Quarantine(NamedTuple):
 
     held_points: Floats  # (features, ROOM) the first example of each
     held_count: Ints  # examples
-    held_since: Ints  # when the last one came
+    held_since: Ints  # the age at which the last one came
     held_room: Floats  # of no meaning between calls
 
 
@@ -30,6 +31,14 @@ def release(quarantine: Quarantine, here: Record, group: int) -> None:
     quarantine.held_count[group] = quarantine.held_count[last]
     quarantine.held_since[group] = quarantine.held_since[last]
     here.n_held = last
+
+
+@compiled
+def release_old(quarantine: Quarantine, here: Record, since: int) -> None:
+    """Let go of groups that nothing has come to since some age."""
+    for group in range(here.n_held - 1, -1, -1):
+        if quarantine.held_since[group] <= since:
+            release(quarantine, here, group)
 
 
 @compiled
@@ -62,7 +71,7 @@ def hold(quarantine: Quarantine, here: Record, rules: Rules, x: Floats) -> bool:
         for p in range(x.shape[0]):
             quarantine.held_points[p, group] = x[p]
     quarantine.held_count[group] += 1
-    quarantine.held_since[group] = here.n_seen
+    quarantine.held_since[group] = age(here)
     if quarantine.held_count[group] < rules.support:
         return False
     release(quarantine, here, group)

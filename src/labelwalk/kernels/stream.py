@@ -13,8 +13,8 @@ from labelwalk.kernels.compiled import compiled
 from labelwalk.kernels.cover import UNLABELLED, Vertices
 from labelwalk.kernels.drift import Watch, watch_row
 from labelwalk.kernels.extension import compare_row, extended, nearest_label, reaches
-from labelwalk.kernels.learning import enter, learn
-from labelwalk.kernels.memory import GONE, OUT, Memory, remember
+from labelwalk.kernels.learning import learn
+from labelwalk.kernels.memory import GONE, OUT, Memory, age, remember
 from labelwalk.kernels.progress import (
     ARRIVED,
     COMPARED,
@@ -74,8 +74,6 @@ def chores(vertices: Vertices, here: Record, rules: Rules, label: int) -> int:
         mean = here.load / here.n_unlabelled
         if mean > MEAN_STEP * here.mu or here.mu > MEAN_STEP * mean:
             return REBALANCE
-    if rules.balanced and here.n_seen >= here.balance_at_seen:
-        return BALANCE
     if here.n_seen >= here.choose_at_seen:
         return CHOOSE
     return DONE
@@ -139,7 +137,7 @@ def feed(
             if here.id == NO_ROW:
                 here.id = here.n_seen
             here.n_seen += 1
-            if here.measure_at_seen != NEVER:
+            if here.measure_at_seen != NEVER and label != BARRED:
                 here.n_moments += 1
                 add_to_moments(beside.moments, here.n_moments, x)
             here.stage = ARRIVED
@@ -151,14 +149,17 @@ def feed(
             compare_row(vertices, here, x, beside)
             here.stage = COMPARED
         if here.stage == COMPARED and asked:
+            if rules.balanced and here.n_seen > here.balance_at_seen:
+                return row, BALANCE
             watch_row(watch, here, x)
             if is_outlier(vertices.bandwidth, here, rules, beside):
                 answers.outlier[row] = True
+                here.n_barred += label == BARRED
                 if rules.support == 0 or label == BARRED or not hold(quarantine, here, rules, x):
                     here.n_outliers += 1
                     here.vertex, here.stage = OUT, ENDED
                 else:
-                    enter(vertices, system, here, rules, beside, x, UNLABELLED)
+                    learn(vertices, system, here, rules, beside, x, UNLABELLED)
                     here.stage = LEARNED
         if rules.read_first and asked and here.stage in (COMPARED, SOLVED):
             compare_with(vertices.bandwidth, here, rules, beside)
@@ -166,6 +167,7 @@ def feed(
                 return row, SOLVE
             here.stage = COMPARED
         if here.stage == COMPARED and label == BARRED:
+            here.n_barred += 1
             here.n_gone += 1
             here.vertex, here.stage = GONE, ENDED
         if here.stage == COMPARED:
@@ -182,10 +184,11 @@ def feed(
             if not answer(vertices, system, here, rules, beside, reading, answers, row):
                 return row, SOLVE
         here.stage = ENDED
-        if here.n_seen >= here.forget_at_seen:
+        if age(here) >= here.forget_at:
             return row, FORGET
         if here.n_seen >= here.judge_at_seen:
             return row, JUDGE
-        remember(memory, here, x, max(label, UNLABELLED), here.vertex)
+        if label != BARRED:
+            remember(memory, here, x, label, here.vertex)
         here.stage, here.id = WAITING, NO_ROW
     return rows.shape[0], DONE
