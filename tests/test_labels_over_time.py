@@ -256,18 +256,34 @@ class TestRetract:
         np.testing.assert_allclose(learner.vertices.means, before.means, rtol=1e-12)
         np.testing.assert_array_equal(learner.vertices.count, before.count)
 
-    @pytest.mark.parametrize("labelled", ["pure", "absorb"])
-    def test_at_a_founder_whose_mean_has_moved_similarities_are_those_of_before(
-        self, labelled: Any
+    @given(st.sampled_from(["pure", "absorb"]), seeds, st.integers(1, 4))
+    def test_at_a_founder_whose_mean_has_moved_only_the_mean_is_rounded(
+        self, labelled: Any, seed: int, n: int
     ) -> None:
-        learner = OnlineLearner(labels_per_class=1, labelled=labelled)
-        learner.teach([[0.0], [1.0], [5.0]], ["a", "a", "b"])
+        learner, rows = OnlineLearner(8, labels_per_class=2, labelled=labelled), cubes(seed, 40)[0]
+        learner.teach(rows[:6], ["a", "a", "a", "b", "b", "b"])
+        learner.observe(rows[6:])
+        before, means = cover_and_weights(learner), learner.vertices.means
+        i = int(np.flatnonzero(learner.vertices.label == "a")[0])
+        again = np.repeat(learner.vertices.points[[i]], n, axis=0)
+        for number in learner.teach(again, ["a"] * n, ids=True):
+            learner.retract(number)
+        np.testing.assert_allclose(learner.vertices.means, means, rtol=1e-9, atol=1e-12)
+        assert cover_and_weights(learner) | {"means": b""} == before | {"means": b""}
+
+    def test_out_of_a_vertex_that_was_drawn_with_it(self) -> None:
+        """Two labels have merged, and the distances to both are left as those to one."""
+        learner = OnlineLearner(labels_per_class=1)
+        ids = learner.teach([[0.0], [1.0], [5.0]], ["a", "a", "b"], ids=True)
         learner.observe([[2.0], [3.0], [4.0]])
-        before = learner._engine.now.graph.w.copy()
-        number = learner.teach([0.0], "a", ids=True)
-        assert np.abs(learner._engine.now.graph.w - before).max() > 0.01
-        learner.retract(number)
-        np.testing.assert_allclose(learner._engine.now.graph.w, before, rtol=1e-12)
+        learner.retract(ids[1])
+        now = learner._engine.now
+        assert now.vertices.means[0, : now.n].tolist() == [0.0, 5.0, 2.0, 3.0, 4.0]
+        assert now.vertices.apart[0, : now.n].tolist() == [0.0, 5.0, 2.0, 3.0, 4.0]
+        s = now.vertices.bandwidth[: now.n]
+        expected = np.exp(-0.5 * now.vertices.apart[0, : now.n] ** 2 / (s[0] * s))
+        expected[(expected < 1e-4) | (now.vertices.apart[0, : now.n] == 0.0)] = 0.0
+        np.testing.assert_allclose(now.graph.w[0], expected, rtol=1e-9)
 
     @given(seeds, st.integers(0, 40))
     def test_after_a_fading_too(self, seed: int, n: int) -> None:

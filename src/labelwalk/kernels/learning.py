@@ -109,13 +109,18 @@ def support(
     rules: Rules,
     beside: Comparison,
     x: Floats,
+    label: int,
     i: int,
     distance: float,
 ) -> None:
-    """Let vertex i take the row in."""
+    """Let vertex i take the row in.
+
+    A label moves the mean alone, so that it can be taken back; it is drawn with what comes next.
+    """
     stand_for_another(vertices, system, here, rules, i)
+    vertices.taught[i] += label != UNLABELLED
     vertices.reach[i] = max(vertices.reach[i], distance)
-    if move_mean(vertices, i, x) and has_moved(vertices, i):
+    if move_mean(vertices, i, x) and label == UNLABELLED and has_moved(vertices, i):
         redraw(vertices, system, here, rules, beside, i)
     here.vertex = i
 
@@ -140,7 +145,6 @@ def learn(
         if distance > 0.0 and distance >= here.radius:
             taker = -1
     if taker >= 0:
-        vertices.taught[taker] += label != UNLABELLED
-        support(vertices, system, here, rules, beside, x, taker, distance)
+        support(vertices, system, here, rules, beside, x, label, taker, distance)
     else:
         enter(vertices, system, here, rules, beside, x, label)
