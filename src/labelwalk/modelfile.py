@@ -34,7 +34,7 @@ from labelwalk.replacement import replace
 __all__ = ["ModelFileError", "digest", "read", "write"]
 
 MAGIC = b"LABELWALK\n"
-VERSION = 2
+VERSION = 3
 ALIGNMENT = 64
 DTYPES = ("<f8", "<i8", "<i4", "|u1", "|b1")
 _SIZES = struct.Struct("<IQQ")
