@@ -251,7 +251,7 @@ class TestDamage:
 
     def test_a_newer_format(self, path: Path) -> None:
         forge(path, listing(), version=modelfile.VERSION + 1)
-        with pytest.raises(ModelFileError, match=r"format version 3.*upgrade labelwalk"):
+        with pytest.raises(ModelFileError, match=r"format version 4.*upgrade labelwalk"):
             read(path)
 
     def test_an_older_format(self, path: Path) -> None:
