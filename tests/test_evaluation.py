@@ -190,12 +190,28 @@ def test_a_curve_trades_precision_for_recall() -> None:
     assert precision_at_recall([CurvePoint(1, 0.5, 0.9)], 0.9) == 0.5
 
 
+class Mute(Parrot):
+    def observe(self, X: Any) -> Any:
+        return Sayings(np.array([None], dtype=object), np.zeros(1))
+
+
+def one_each(n: int) -> Stream:
+    return labels_first(np.zeros((n, 1)), np.zeros(n, int), per_class=1)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
+        (lambda: evaluate(Mute(), one_each(3)), "learner=Mute gave 1 answers to 2 rows"),
+        (lambda: evaluate(Parrot(), one_each(1)), "no example to be answered"),
+        (
+            lambda: Stream(np.zeros((2, 1)), np.zeros(2, int), np.array([-1, 0])),
+            r"told_at=.*-1,  0",
+        ),
+        (lambda: Stream(np.zeros((2, 1)), np.zeros(2, int), np.array([2, -1])), r"told_at=.*2, -1"),
         (lambda: labels_first([[0.0]], [0.5]), r"y=\[0.5\]"),
         (lambda: labels_first([[0.0]], [-2]), r"y=\[-2\]"),
-        (lambda: labels_first([[0.0]], [0, 1]), r"y=\[0, 1\]"),
+        (lambda: labels_first([[0.0]], [0, 1]), r"y has shape \(2,\) for 1 rows"),
         (lambda: labels_first([[0.0]], [0], per_class=0), "per_class=0"),
         (lambda: labels_at_random([[0.0]], [0], share=2.0), "share=2.0"),
         (lambda: labels_at_random([[0.0]], [0], share=0.5, delay=-1), "delay=-1"),
@@ -223,6 +239,11 @@ def test_results_come_back_as_written_and_twice_the_same(tmp_path: Path) -> None
 
 def test_results_that_were_cut_short_do_not_count(tmp_path: Path) -> None:
     results.write(tmp_path / "one", {"k": [1]}, {})
+    (tmp_path / "one.parquet").write_bytes(b"PAR1")
+    assert results.read(tmp_path / "one") is None
+    results.write(tmp_path / "one", {"k": [1]}, {})
+    (tmp_path / "one.json").write_text("{")
+    assert results.read(tmp_path / "one") is None
     (tmp_path / "one.json").unlink()
     assert results.read(tmp_path / "one") is None
     assert json.loads(json.dumps(results.versions()))["python"]

@@ -102,6 +102,15 @@ class TestJobs:
         monkeypatch.setattr(results, "versions", lambda: {"labelwalk": "next"})
         assert Job("one", doubled, {"number": 3}).result(tmp_path) is None
 
+    def test_a_result_that_says_nothing_is_done_anew(self, tmp_path: Path) -> None:
+        results.write(tmp_path / "one", {"number": [3]}, {})
+        assert Job("one", doubled, {"number": 3}).result(tmp_path) is None
+
+    @pytest.mark.slow
+    def test_a_failure_in_another_process_is_told(self, tmp_path: Path) -> None:
+        with pytest.raises(RuntimeError, match="no such luck"):
+            jobs.run_all([Job("bad", failing)], tmp_path, "a test", workers=2)
+
     def test_a_failure_leaves_the_others(self, tmp_path: Path) -> None:
         good, bad = Job("good", doubled, {"number": 1}), Job("bad", failing)
         with pytest.raises(RuntimeError, match="no such luck"):
@@ -176,7 +185,7 @@ def test_all_studies_without_any_data_twice_the_same(tmp_path: Path) -> None:
     page = found.report.read_text("utf-8")
     for study in STUDIES.values():
         assert f"id='{study.name}'" in page
-    assert page.count("<svg") == len(list((one / "figures").glob("*.svg")))
+    assert page.count("<img") == len(list((one / "figures").glob("*.svg")))
     for claim in found.claims:
         assert claim.verdict in ("holds", "holds in part", "does not hold", "not measured")
         assert "nan" not in claim.ours
@@ -284,12 +293,19 @@ class TestCommand:
         ran = self.run("bounds", "--quick", "--out", str(out), "--workers", "1")
         assert ran.exit_code == 0, ran.output
         assert "holds" in ran.output
-        assert f"Report: {out / 'report.html'}" in ran.output
+        assert f"Report: {out / 'report-bounds.html'}" in ran.output
 
     def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
         ran = self.run("fig2", "--data", str(tmp_path / "nowhere"), "--out", str(tmp_path))
         assert ran.exit_code == 2
         assert "nowhere is not a folder" in ran.output
+
+    def test_a_damaged_data_set(self, tmp_path: Path) -> None:
+        (tmp_path / "letter").mkdir()
+        (tmp_path / "letter/letter.npz").write_bytes(b"half of it")
+        ran = self.run("fig2", "--data", str(tmp_path), "--out", str(tmp_path / "out"))
+        assert ran.exit_code == 2
+        assert "Fetch it again" in ran.output
 
     def test_a_file_in_the_way(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")

@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from labelwalk.cli.files import say_where, writing
+from labelwalk.cli.files import say_where
 
 if TYPE_CHECKING:
     from labelwalk.reproduce.findings import Claim
@@ -79,13 +79,16 @@ def reproduce(
     from labelwalk.datasets import DataMissingError
 
     try:
-        with writing(out), _live_line(console) as watch:
+        with _live_line(console) as watch:
             found = studies.reproduce(
                 name, out, data=data, quick=quick, workers=workers, watch=watch
             )
-    except DataMissingError as error:
+    except (DataMissingError, ValueError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
+    except OSError as error:
+        typer.echo(f"{out} cannot be written ({error}); choose another folder.", err=True)
+        raise typer.Exit(1) from None
     except KeyboardInterrupt:
         typer.echo(f"Interrupted. What is done is in {out}; the same command goes on.", err=True)
         raise typer.Exit(130) from None
@@ -99,6 +102,7 @@ def reproduce(
 def _live_line(console: Console) -> Iterator[Callable[[int, int, str], None]]:
     """Yield what shows how far it has come; without a terminal, it prints a line now and then."""
     if not console.is_terminal:
+        console.print("starting (the first run compiles) ...")
         yield lambda done, total, key: _print_rarely(console, done, total, key)
         return
     columns = (
@@ -108,7 +112,7 @@ def _live_line(console: Console) -> Iterator[Callable[[int, int, str], None]]:
         TextColumn("{task.fields[key]}"),
     )
     with Progress(*columns, console=console) as bar:
-        task = bar.add_task("", total=None, key="starting ...")
+        task = bar.add_task("", total=None, key="starting (the first run compiles) ...")
         yield lambda done, total, key: bar.update(task, completed=done, total=total, key=key)
 
 

@@ -14,7 +14,6 @@ from labelwalk.parameters import check_choice
 REAL: dict[str, Callable[[Path | None], Dataset]] = {
     loader.__name__: loader
     for loader in (
-        real.digits,
         real.optdigits,
         real.letter,
         real.outdoor,
@@ -26,11 +25,17 @@ REAL: dict[str, Callable[[Path | None], Dataset]] = {
         faces.places_pixels,
     )
 }
-MADE: dict[str, Callable[[], Dataset]] = {
+AT_HAND: dict[str, Callable[[], Dataset]] = {
     maker.__name__: maker
-    for maker in (synthetic.moons, synthetic.spirals, synthetic.swiss_roll, synthetic.drifting)
+    for maker in (
+        real.digits,
+        synthetic.moons,
+        synthetic.spirals,
+        synthetic.swiss_roll,
+        synthetic.drifting,
+    )
 }
-NAMES = (*REAL, *MADE)
+NAMES = (*REAL, *AT_HAND)
 
 
 def load(name: str, folder: str | os.PathLike[str] | None = None) -> Dataset:
@@ -56,7 +61,7 @@ def load(name: str, folder: str | os.PathLike[str] | None = None) -> Dataset:
     ((2000, 2), 2)
     """
     check_choice("name", name, NAMES)
-    return MADE[name]() if name in MADE else REAL[name](data_folder(folder))
+    return AT_HAND[name]() if name in AT_HAND else REAL[name](data_folder(folder))
 
 
 def missing(names: tuple[str, ...], folder: str | os.PathLike[str] | None = None) -> dict[str, str]:

@@ -14,7 +14,9 @@ from labelwalk.arrays import Floats
 from labelwalk.datasets.dataset import DataMissingError
 
 
-def fetch(name: str, data_id: int, sha256: str) -> tuple[Floats, NDArray[Any]]:
+def fetch(
+    name: str, data_id: int, sha256: str, *, ordered: bool = False
+) -> tuple[Floats, NDArray[Any]]:
     """Return rows and labels of a data set of OpenML.
 
     Parameters
@@ -25,6 +27,8 @@ def fetch(name: str, data_id: int, sha256: str) -> tuple[Floats, NDArray[Any]]:
         Its number there.
     sha256 : str
         What `fingerprint` must give.
+    ordered : bool
+        Whether the order of the rows means something.
 
     Raises
     ------
@@ -43,7 +47,7 @@ def fetch(name: str, data_id: int, sha256: str) -> tuple[Floats, NDArray[Any]]:
             f"{name} is not in a data folder and could not be fetched from OpenML (number "
             f"{data_id}): {error}. Name the folder by --data or LABELWALK_DATA, or go online."
         ) from error
-    if fingerprint(X, y) != sha256:
+    if fingerprint(X, y, ordered=ordered) != sha256:
         raise DataMissingError(
             f"{name}, as OpenML has it (number {data_id}), holds other rows than those our results "
             "were measured on. Name a folder that has it by --data or LABELWALK_DATA."
@@ -51,8 +55,8 @@ def fetch(name: str, data_id: int, sha256: str) -> tuple[Floats, NDArray[Any]]:
     return X, y
 
 
-def fingerprint(X: Floats, y: NDArray[Any]) -> str:
-    """Return a SHA-256 of labelled rows that does not depend on their order.
+def fingerprint(X: Floats, y: NDArray[Any], *, ordered: bool = False) -> str:
+    """Return a SHA-256 of labelled rows, which depends on their order if that is asked for.
 
     Examples
     --------
@@ -60,8 +64,10 @@ def fingerprint(X: Floats, y: NDArray[Any]) -> str:
     >>> fingerprint(X, y) == fingerprint(X[::-1], y[::-1])
     True
     """
-    lines = sorted(
+    lines = [
         ",".join([*(f"{value:.9g}" for value in row), str(label)])
         for row, label in zip(X.tolist(), y.tolist(), strict=True)
-    )
+    ]
+    if not ordered:
+        lines.sort()
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()

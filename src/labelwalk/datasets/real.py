@@ -18,10 +18,10 @@ DRIFT_DATA = "https://github.com/vlosing/driftDatasets"
 # fingerprints of the rows, as `openml.fingerprint` gives them
 OPTDIGITS = "4ac4d33a01af06f9e06c115f75be350249b23616b6e1212c83d0ba0b425db7f8"
 LETTER = "81bb70144aa4327b17ba875d02a4c9d5c2396692f4553a25bdcb6f4e3018dab3"
-ELEC2 = "ef1099808b566c855109fad23356789c845e3fe5f3c8e19577f8f76fa412716c"
+ELEC2 = "c9f050f93c60c2eea5bca48cb00158e801db807720d693354d3642c6ad0141c6"
 
 
-def digits(folder: Path | None) -> Dataset:
+def digits() -> Dataset:
     """Handwritten digits that come with scikit-learn: the smaller part of optdigits."""
     from sklearn.datasets import load_digits
 
@@ -59,7 +59,7 @@ def elec2(folder: Path | None) -> Dataset:
     if data:
         X, y = data["X"], data["y"]
     else:
-        X, words = openml.fetch("elec2", 151, ELEC2)
+        X, words = openml.fetch("elec2", 151, ELEC2, ordered=True)
         y = (words == "DOWN").astype(np.int64)
     note = "electricity market of New South Wales, half-hourly, without the date"
     return Dataset("elec2", np.ascontiguousarray(X[:, 1:]), coded(y), True, note)

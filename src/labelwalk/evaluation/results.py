@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import metadata
 from io import BytesIO
 from pathlib import Path
@@ -43,13 +45,15 @@ def write(path: Path, columns: Columns, about: Mapping[str, Any]) -> None:
 
 
 def read(path: Path) -> Result | None:
-    """Read a table and what is known about it; None where it was not written to its end."""
+    """Read a table and what is known about it; None where either is missing or damaged."""
     from pyarrow import parquet
 
-    if not _named(path, ".json").exists():
+    try:
+        about = json.loads(_named(path, ".json").read_text("utf-8"))
+        table = parquet.read_table(_named(path, ".parquet"))
+    except (OSError, ValueError):
         return None
-    about = json.loads(_named(path, ".json").read_text("utf-8"))
-    return Result(parquet.read_table(_named(path, ".parquet")).to_pydict(), about)
+    return Result(table.to_pydict(), about)
 
 
 def _named(path: Path, suffix: str) -> Path:
@@ -63,5 +67,15 @@ def versions() -> dict[str, str]:
         try:
             known[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
-            known[package] = "run from its sources"
+            known[package] = f"sources {_fingerprint()}"
     return known
+
+
+@cache
+def _fingerprint() -> str:
+    """Tell one state of our sources from another."""
+    root = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]

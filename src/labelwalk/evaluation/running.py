@@ -33,7 +33,8 @@ class Answers(Protocol):
 class StreamLearner(Protocol):
     """What can be evaluated: `OnlineLearner`, and every baseline.
 
-    One that has `online = False` is given all labels first, and then all other rows in one call.
+    One that has `online = False` is given what is taught at its own step first, and then all other
+    rows in one call; labels that are told late come too late for it.
     """
 
     def teach(self, X: Floats, labels: list[int]) -> Any:
@@ -115,6 +116,8 @@ def evaluate(
     >>> outcome.said, outcome.right
     (array([0, 1, 0]), array([ True,  True,  True]))
     """
+    if not stream.answered.any():
+        raise ValueError("stream leaves no example to be answered. Teach fewer: lower per_class.")
     said = np.full(len(stream), NOBODY, dtype=np.int64)
     confidence, seconds, done = np.zeros(len(stream)), np.zeros(len(stream)), 0
     for step in _steps(stream) if getattr(learner, "online", True) else _all_at_once(stream):
@@ -125,6 +128,11 @@ def evaluate(
         begun = perf_counter()
         answers: Answers = learner.observe(rows)
         seconds[step.examples] = (perf_counter() - begun) / len(rows)
+        if len(answers.label) != len(rows):
+            raise ValueError(
+                f"learner={type(learner).__name__} gave {len(answers.label)} answers to "
+                f"{len(rows)} rows. Let observe return a label, or None, for each row."
+            )
         said[step.examples] = [NOBODY if label is None else label for label in answers.label]
         confidence[step.examples] = np.where(said[step.examples] < 0, 0.0, answers.confidence)
         done += len(rows)

@@ -33,6 +33,14 @@ class Stream:
     truth: Ints
     told_at: Ints
 
+    def __post_init__(self) -> None:
+        late = self.told_at[self.told_at != NEVER] - np.flatnonzero(self.told_at != NEVER)
+        if late.min(initial=0) < 0 or self.told_at.max(initial=0) >= len(self):
+            raise ValueError(
+                f"told_at={shown(self.told_at)} gives a label before its example, or after the "
+                f"last one. Use the example's own step, a later one, or {NEVER}."
+            )
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -123,7 +131,11 @@ def labels_at_random(
 def _checked(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Ints]:
     rows, _ = as_rows(X, None)
     truth = np.asarray(y)
-    if truth.shape != (len(rows),) or truth.dtype.kind not in "iu" or truth.min() < OUTSIDER:
+    if truth.shape != (len(rows),):
+        raise ValueError(
+            f"y has shape {truth.shape} for {len(rows)} rows of X. Give one class a row."
+        )
+    if truth.dtype.kind not in "iu" or truth.min() < OUTSIDER:
         raise ValueError(
             f"y={shown(y)} is not one integer >= 0 a row, or {OUTSIDER} for no class. "
             "Try np.unique(y, return_inverse=True)[1]."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,10 @@ def conclude(plan: Plan) -> Findings:
         pictures=[_picture(over_k)],
         claims=[*_claims_of_statements(statements), _claim_of_rates(over_k)],
         notes=[
+            "Two moons with eight labels, each example moved to its nearest centroid, a fifth as "
+            "many; γ is n^(1/8) and n^(1/4). The figure shows points spread evenly over a cube: "
+            "the largest distance to a centroid, R m / (m − 1), the constant of Proposition 6, and "
+            "half the distance of k + 1 points far apart, below which no k centroids can come.",
             "The theory speaks of soft constraints, the normalised Laplacian and a sink that grows "
             "with n; the algorithm has hard constraints, the plain one and a small sink.",
             "A statement that holds here may fail elsewhere. As printed, Lemma 1, the step (9) in "
@@ -122,10 +127,11 @@ class _Case:
         yield online.proposition_2(at_t_q, at_t, offline, self.y)
         printed = generalisation.printed_beta(n_l, **size, largest_eigenvalue=2.0)
         proven = generalisation.proven_beta(n_l, **soft)
-        for beta in (printed, proven):
-            yield generalisation.proposition_3(
+        for beta, whose in ((printed, "the printed β"), (proven, "the proven β")):
+            bound = generalisation.proposition_3(
                 offline, self.y, self.labelled, beta=beta, delta=0.05
             )
+            yield replace(bound, name=f"{bound.name} with {whose}")
         yield sizes.lemma_1_as_printed(offline, self.labelled, **size)
         yield sizes.lemma_1(offline, self.labelled, **size)
         yield online.proposition_4_as_printed(at_t, offline, n_l, **soft)
@@ -182,8 +188,9 @@ def _claims_of_statements(table: dict[str, list[Any]]) -> list[Claim]:
             f"γ = {table['sink'][i]:.3g}: {table['left'][i]:.3g} ≤ {table['right'][i]:.3g}"
             for i in rows
         )
+        outside = "" if all(table["covered"][i] for i in rows) else " Its conditions are not met."
         holds = judged(bool(table["holds"][i]) for i in rows)
-        claims.append(Claim(f"{name}: left side ≤ right side.", f"{sides}.", holds))
+        claims.append(Claim(f"{name}: left side ≤ right side.", f"{sides}.{outside}", holds))
     return claims
 
 

@@ -12,7 +12,7 @@ import json
 import numpy as np
 
 from labelwalk.datasets import load
-from labelwalk.datasets.catalogue import MADE
+from labelwalk.datasets.catalogue import AT_HAND
 from labelwalk.evaluation import (
     Stream,
     accuracy,
@@ -27,7 +27,7 @@ from labelwalk.reproduce.jobs import Found, Job
 from labelwalk.reproduce.verdicts import judged
 
 REAL = ("optdigits", "letter", "outdoor", "keystroke", "elec2", "office")
-ALWAYS = ("digits", *MADE)
+ALWAYS = tuple(AT_HAND)
 OURS, NEAREST = "ours, default profile", "nearest label"
 MOST, MOST_QUICK, TO_TUNE = 6000, 500, 2000
 SEEDS, TUNING_SEED = 3, 100

@@ -100,7 +100,7 @@ def _picture(tables: dict[str, dict[str, list[float]]]) -> Picture:
 
 
 def _claims(tables: dict[str, dict[str, list[float]]], variant: str) -> list[Claim]:
-    how = {"absorb": "as printed", "pure": "labels pure"}[variant]
+    how = {"absorb": "as printed", "pure": "labelled vertices pure"}[variant]
     errors = {name: table[f"normalised, {variant}"] for name, table in tables.items()}
     reached = {name: table[f"accuracy, {variant}"] for name, table in tables.items()}
     gains = {name: shares[-1] - shares[0] for name, shares in reached.items()}
@@ -112,14 +112,19 @@ def _claims(tables: dict[str, dict[str, list[float]]], variant: str) -> list[Cla
             f"It falls at {sum(steps)} of {len(steps)} steps between the fewest and the most (R "
             "grows in steps of 1.5). Fitted exponents of the error in k: "
             f"{_exponents(tables, errors)}.",
-            judged(found[-1] < found[0] for found in errors.values()),
+            judged(steps),
         ),
         Claim(
             f"[{how}] As k increases, the quality of the solutions on W^q improves (Figure 3, "
-            "bottom), and approaches that on W^o.",
-            f"Accuracy with most centroids less that with fewest: {_listed(gains)}; accuracy on "
-            f"W^o less that with most centroids: {_listed(gaps)}. Within {CLOSE} is called alike.",
-            judged(gains[name] > -CLOSE and gaps[name] <= CLOSE for name in tables),
+            "bottom).",
+            f"Accuracy with most centroids less that with fewest: {_listed(gains)}.",
+            judged(gain > 0 for gain in gains.values()),
+        ),
+        Claim(
+            f"[{how}] It approaches that on W^o (Figure 3, bottom).",
+            f"Accuracy on W^o less that with most centroids: {_listed(gaps)}. Within {CLOSE} is "
+            "called that.",
+            judged(abs(gap) <= CLOSE for gap in gaps.values()),
         ),
     ]
 

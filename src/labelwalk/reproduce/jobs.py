@@ -42,7 +42,7 @@ class Job:
     def result(self, folder: Path) -> Result | None:
         """Return the result if it is there, and was found by the same call of the same version."""
         kept = results.read(folder / self.key)
-        if kept is None or kept.about["call"] != self.call:
+        if kept is None or kept.about.get("call") != self.call:
             return None
         same = kept.about["versions"]["labelwalk"] == results.versions()["labelwalk"]
         return kept if same else None
@@ -99,6 +99,7 @@ def run_all(
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
         running = {pool.submit(job.run, folder, command): job for job in to_do}
+        processes = list(pool._processes.values())
         try:
             for future in as_completed(running):
                 future.result()
@@ -106,6 +107,6 @@ def run_all(
                 report(done, len(wanted), running[future].key)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in list(pool._processes.values()):
+            for process in processes:
                 process.terminate()
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
@@ -13,7 +14,7 @@ STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
 section { border-top: 1px solid #8888; margin-top: 2rem; }
 figure { margin: 1rem 0; background: white; }
-figure svg { max-width: 100%; height: auto; }
+figure img { max-width: 100%; height: auto; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0;
   border-bottom: 1px solid #8884; }
@@ -94,5 +95,6 @@ def _missing(missing: Mapping[str, str]) -> str:
 
 
 def _inline(path: Path) -> str:
-    text = path.read_text("utf-8")
-    return text[text.index("<svg") :]
+    """As an image of its own: in one page, the names inside two drawings would clash."""
+    data = base64.b64encode(path.read_bytes()).decode()
+    return f"<img src='data:image/svg+xml;base64,{data}' alt='{escape(path.stem)}'>"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labelwalk import datasets
-from labelwalk.datasets.files import VARIABLE
+from labelwalk.datasets.files import VARIABLE, data_folder
 from labelwalk.evaluation.results import Columns, versions
 from labelwalk.parameters import check_choice, check_whole
 from labelwalk.replacement import replace
@@ -54,7 +54,7 @@ class Reproduced:
 
 def reproduce(
     name: str,
-    out: Path,
+    out: str | os.PathLike[str],
     *,
     data: str | os.PathLike[str] | None = None,
     quick: bool = False,
@@ -69,7 +69,8 @@ def reproduce(
         One of `STUDIES`, or "all".
     out : path
         A folder: `results/` holds a Parquet and a JSON file for each job, `tables/` CSV files,
-        `figures/` PNG and SVG files, and `report.html` puts it all together.
+        `figures/` PNG and SVG files, and `report.html` puts it all together (`report-NAME.html`
+        for one study).
     data : path, optional
         The folder of the data sets; else LABELWALK_DATA says it. What is missing is replaced by
         data that comes with scikit-learn or is made.
@@ -81,9 +82,11 @@ def reproduce(
         Called with the number of jobs done, of all jobs, and the key of the last one done.
     """
     check_choice("name", name, (*STUDIES, ALL))
+    out = Path(out)
     check_whole("workers", workers, "2")
     studies = list(STUDIES.values()) if name == ALL else [STUDIES[name]]
     command = f"labelwalk reproduce {name}{' --quick' if quick else ''}"
+    data_folder(data)
     with _data_folder(data):
         wanted = tuple(dict.fromkeys(one for study in studies for one in study.data))
         missing = datasets.missing(wanted)
@@ -94,9 +97,10 @@ def reproduce(
         findings = {study: study.conclude(plan) for study in studies}
     _write_tables(out / "tables", findings.values())
     about = f"{command}, with " + ", ".join(f"{k} {v}" for k, v in versions().items())
-    report.write(out / "report.html", findings, _drawn(findings, out), missing, about)
+    page = out / ("report.html" if name == ALL else f"report-{name}.html")
+    report.write(page, findings, _drawn(findings, out), missing, about)
     claims = [claim for found in findings.values() for claim in found.claims]
-    return Reproduced(out / "report.html", claims, missing)
+    return Reproduced(page, claims, missing)
 
 
 @contextmanager
