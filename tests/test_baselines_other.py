@@ -292,7 +292,7 @@ class TestSemiBoost:
                 twin.teach(x, "abc".index(name))
             else:
                 H = np.array([twin.observe(x)])
-                assert_says(method.observe(x), H / (1 + H), list("abc"))
+                assert_says(method.observe(x), H, list("abc"))
         for c, regressor in enumerate(twin.regressors):
             chosen, alpha = np.array(regressor).T
             np.testing.assert_allclose(method.alpha[:, c], alpha, atol=1e-9)

@@ -99,7 +99,7 @@ class TestJobs:
     ) -> None:
         jobs.run_all([Job("one", doubled, {"number": 3})], tmp_path, "a test", workers=1)
         assert Job("one", doubled, {"number": 4}).result(tmp_path) is None
-        monkeypatch.setattr(results, "versions", lambda: {"labelwalk": "next"})
+        monkeypatch.setattr(results, "versions", lambda: {"numpy": "next"})
         assert Job("one", doubled, {"number": 3}).result(tmp_path) is None
 
     def test_a_result_that_says_nothing_is_done_anew(self, tmp_path: Path) -> None:
@@ -178,18 +178,18 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_all_studies_without_any_data_twice_the_same(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     found = reproduce(ALL, one, quick=True, workers=1)
-    assert found.report == one / "report.html"
+    assert found.report == one / "quick/report.html"
     assert {"optdigits", "letter", "places", "office"} <= set(found.missing)
     reproduce(ALL, two, quick=True, workers=1)
     assert_same_numbers(one, two)
     page = found.report.read_text("utf-8")
     for study in STUDIES.values():
         assert f"id='{study.name}'" in page
-    assert page.count("<img") == len(list((one / "figures").glob("*.svg")))
+    assert page.count("<img") == len(list((one / "quick/figures").glob("*.svg")))
     for claim in found.claims:
         assert claim.verdict in ("holds", "holds in part", "does not hold", "not measured")
         assert "nan" not in claim.ours
-    figures = {path.stem for path in (one / "figures").glob("*.png")}
+    figures = {path.stem for path in (one / "quick/figures").glob("*.png")}
     assert {"fig2-pairs", "fig2-rest", "fig3", "fig5b-digits", "budget"} <= figures
 
 
@@ -207,7 +207,7 @@ def assert_same_numbers(one: Path, two: Path) -> None:
 @pytest.mark.usefixtures("small")
 def test_a_study_leaves_tables_that_can_be_read(tmp_path: Path) -> None:
     found = reproduce("bounds", tmp_path, quick=True, workers=1)
-    with (tmp_path / "tables/bounds-statements.csv").open(newline="") as file:
+    with (tmp_path / "quick/tables/bounds-statements.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["statement"] for row in rows} >= {"Lemma 1", "Proposition 2", "Proposition 7"}
     proven = [row for row in rows if "as printed" not in row["statement"]]
@@ -248,7 +248,7 @@ def test_weak_learners_come_from_their_quarter() -> None:
 def test_every_method_is_made_from_all_its_parameters(method: str) -> None:
     stream = everywhere.stream_of("moons", 0, 60)
     for chosen in contestants.METHODS[method][1]:
-        learner = contestants.made(method, stream, chosen)
+        learner = contestants.made(method, stream.rows, chosen)
         learner.teach(stream.rows[:8], stream.truth[:8].tolist())
         assert len(learner.observe(stream.rows[8:20]).label) == 12
 
@@ -293,7 +293,7 @@ class TestCommand:
         ran = self.run("bounds", "--quick", "--out", str(out), "--workers", "1")
         assert ran.exit_code == 0, ran.output
         assert "holds" in ran.output
-        assert f"Report: {out / 'report-bounds.html'}" in ran.output
+        assert f"Report: {out / 'quick/report-bounds.html'}" in ran.output
 
     def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
         ran = self.run("fig2", "--data", str(tmp_path / "nowhere"), "--out", str(tmp_path))

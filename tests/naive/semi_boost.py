@@ -43,8 +43,8 @@ class NaiveSemiBoost:
             self.boost(c, x, y=1 if c == label else -1)
 
     def observe(self, x: Matrix) -> list[float]:
-        """H of each class as it was before x."""
-        H = [self.regressor(c, x) for c in range(self.n_classes)]
+        """H / Σα of each class as it was before x."""
+        H = [self.share(c, x) for c in range(self.n_classes)]
         for c in range(self.n_classes):
             self.boost(c, x, prior=self.prior(c, x))
         return H
@@ -52,8 +52,10 @@ class NaiveSemiBoost:
     def weak(self, i: int, x: Matrix) -> int:
         return 1 if similarity(self.candidates[i], x, self.sigma) >= self.epsilon else 0
 
-    def regressor(self, c: int, x: Matrix) -> float:
-        return sum(alpha * self.weak(i, x) for i, alpha in self.regressors[c])
+    def share(self, c: int, x: Matrix) -> float:
+        H = sum(alpha * self.weak(i, x) for i, alpha in self.regressors[c])
+        total = sum(alpha for _, alpha in self.regressors[c])
+        return H / total if total > 0 else 0.0
 
     def prior(self, c: int, x: Matrix) -> float:
         nearest, most = -1, -1.0
@@ -67,12 +69,13 @@ class NaiveSemiBoost:
 
     def boost(self, c: int, x: Matrix, y: int = 0, prior: float = 0.0) -> None:
         """y is +1 or -1, or 0 where x has no label."""
-        H, taken = 0.0, []
+        H, total, taken = 0.0, 0.0, []
         for n in range(len(self.regressors[c])):
+            F = H / total if total > 0 else 0.0
             if y != 0:
-                z = y * min(np.exp(-y * H), 10.0)
+                z = y * np.exp(-y * F)
             else:
-                z = np.tanh(2 * prior) - np.tanh(2 * H)
+                z = np.tanh(2 * prior) - np.tanh(2 * F)
             best, smallest = -1, 2.0
             for i in range(len(self.candidates)):
                 if self.weak(i, x) == 1 and z > 0:
@@ -88,3 +91,4 @@ class NaiveSemiBoost:
             alpha = max(0.0, np.log((1 - smallest) / smallest))
             self.regressors[c][n] = (best, alpha)
             H += alpha * self.weak(best, x)
+            total += alpha

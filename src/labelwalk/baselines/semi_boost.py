@@ -5,8 +5,10 @@ the regressor of a class is H(x) = Σ_n α_n h_n(x), with a candidate for each s
 passes the selectors in order, and has a pseudo-label and an importance for each, which are the sign
 and the size of
 
-    unlabelled:  z = tanh(2 P(x)) − tanh(2 H_{n−1}(x)),    P the prior, made from the labels alone;
-    labelled:    z = y exp(−y H_{n−1}(x)),                 y = ±1, at most 10 in size.
+    unlabelled:  z = tanh(2 P(x)) − tanh(2 F_{n−1}(x)),    P the prior, made from the labels alone;
+    labelled:    z = y exp(−y F_{n−1}(x)),                 y = ±1.
+
+F_{n−1} is H over the first n − 1 selectors as a share of their Σ α, from 0 to 1 as P is.
 
 The importance is added to what each candidate with h_i(x) = 1 has got right (z > 0) or wrong
 (z < 0) at this selector. The selector then takes the candidate of the smallest error
@@ -38,7 +40,6 @@ from labelwalk.parameters import check_number, check_whole
 from labelwalk.rows import as_rows
 from labelwalk.similarity import Gaussian
 
-LARGEST_IMPORTANCE = 10.0
 AT_ONCE = 1024  # rows compared with the candidates at a time
 
 
@@ -113,9 +114,9 @@ class SemiBoost:
             some = slice(start, start + AT_ONCE)
             passing = zip(self._votes(rows[some]), self._prior(rows[some]), strict=True)
             for t, (h, prior) in enumerate(passing, start):
-                H[t] = (self.alpha * h[self.chosen]).sum(axis=0)
+                H[t] = _share((self.alpha * h[self.chosen]).sum(axis=0), self.alpha.sum(axis=0))
                 self._boost(h, _unsupervised(prior))
-        return self.classes.said(H / (1.0 + H))
+        return self.classes.said(H)
 
     @property
     def nbytes(self) -> int:
@@ -127,9 +128,10 @@ class SemiBoost:
         if not h.any():  # nobody votes, nothing changes
             return
         every = np.arange(len(self.classes))
-        H, free = np.zeros(len(every)), np.ones(self.right.shape[1:])
+        H, total = np.zeros(len(every)), np.zeros(len(every))
+        free = np.ones(self.right.shape[1:])
         for n in range(len(self.alpha)):
-            z = importance(H)[:, None]
+            z = importance(_share(H, total))[:, None]
             self.right[n] += np.maximum(z, 0.0) * h
             self.wrong[n] += np.maximum(-z, 0.0) * h
             odds = self.right[n] / self.wrong[n] * free  # (1 - e) / e
@@ -138,6 +140,7 @@ class SemiBoost:
             self.alpha[n] = np.log(np.maximum(odds[every, best], 1.0))
             free[every, best] = 0.0
             H += self.alpha[n] * h[best]
+            total += self.alpha[n]
 
     def _votes(self, rows: Floats) -> Floats:
         return np.where(self._similarities(rows, self.candidates) >= self.epsilon, 1.0, 0.0)
@@ -160,10 +163,15 @@ class SemiBoost:
         self.chosen, self.alpha = np.pad(self.chosen, more), np.pad(self.alpha, more)
 
 
+def _share(part: Floats, total: Floats) -> Floats:
+    share: Floats = part / np.where(total > 0.0, total, 1.0)
+    return share
+
+
 def _supervised(y: Floats) -> Callable[[Floats], Floats]:
-    return lambda H: y * np.minimum(np.exp(-y * H), LARGEST_IMPORTANCE)
+    return lambda share: y * np.exp(-y * share)
 
 
 def _unsupervised(prior: Floats) -> Callable[[Floats], Floats]:
     wanted = np.tanh(2.0 * prior)
-    return lambda H: wanted - np.tanh(2.0 * H)
+    return lambda share: wanted - np.tanh(2.0 * share)

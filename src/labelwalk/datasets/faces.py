@@ -17,10 +17,11 @@ from scipy.ndimage import gaussian_filter
 
 from labelwalk.arrays import Floats, Ints
 from labelwalk.datasets import files
-from labelwalk.datasets.dataset import OUTSIDER, DataMissingError, Dataset
+from labelwalk.datasets.dataset import OUTSIDER, Dataset
 
 PIXELS = ("face_streams/otb_haar_faces_64.npz", "94565f52c4872ebf678842d3f0ff67ea")
 VECTORS = ("face_streams/otb_haar_faces_dlib128.npz", "d4c5b28de3c51e9a7d232d7065172947")
+OTB = "Haar detections in 12 videos of the tracking benchmark OTB (Wu, Lim and Yang 2013)."
 PEOPLE, SEGMENTS = 8, 10
 PLACES = ("David2", "David", "Trellis")  # office, dark room and lobby, outdoors
 SIDE = 32  # pixels
@@ -29,7 +30,7 @@ SMOOTH = 1.0  # pixels of the crop, which has 64
 
 def office(folder: Path | None) -> Dataset:
     """Eight people take turns, as vectors of a face network."""
-    data = _needed(folder, *VECTORS)
+    data = files.needed(folder, *VECTORS, OTB)
     order, y = taking_turns(data["person"])
     note = "faces of eight people in 12 videos, dlib vectors, ten segments each that take turns"
     return Dataset("office", data["emb"][order].astype(np.float64), y, True, note)
@@ -37,7 +38,7 @@ def office(folder: Path | None) -> Dataset:
 
 def office_pixels(folder: Path | None) -> Dataset:
     """Eight people take turns, as pixels."""
-    data = _needed(folder, *PIXELS)
+    data = files.needed(folder, *PIXELS, OTB)
     order, y = taking_turns(data["person"])
     note = "faces of eight people in 12 videos, pixels, ten segments each that take turns"
     return Dataset("office_pixels", prepared(data["faces"][order]), y, True, note)
@@ -45,7 +46,7 @@ def office_pixels(folder: Path | None) -> Dataset:
 
 def places(folder: Path | None) -> Dataset:
     """One man in three places among strangers, as vectors of a face network."""
-    data = _needed(folder, *VECTORS)
+    data = files.needed(folder, *VECTORS, OTB)
     order, y = _among_strangers(data)
     note = "one man in three places among strangers and false detections, dlib vectors"
     return Dataset("places", data["emb"][order].astype(np.float64), y, True, note)
@@ -53,7 +54,7 @@ def places(folder: Path | None) -> Dataset:
 
 def places_pixels(folder: Path | None) -> Dataset:
     """One man in three places among strangers, as pixels."""
-    data = _needed(folder, *PIXELS)
+    data = files.needed(folder, *PIXELS, OTB)
     order, y = _among_strangers(data)
     note = "one man in three places among strangers and false detections, pixels"
     return Dataset("places_pixels", prepared(data["faces"][order]), y, True, note)
@@ -103,13 +104,3 @@ def _among_strangers(data: dict[str, NDArray[Any]]) -> tuple[Ints, Ints]:
     order = np.empty(len(person), dtype=np.int64)
     order[is_his], order[~is_his] = his_rows, random.permutation(strangers)
     return order, np.where(is_his, 0, OUTSIDER)
-
-
-def _needed(folder: Path | None, file: str, md5: str) -> dict[str, NDArray[Any]]:
-    data = folder and files.arrays(folder, file, md5)
-    if not data:
-        raise DataMissingError(
-            f"faces need {file} in a data folder, named by --data or LABELWALK_DATA. They are Haar "
-            "detections in twelve videos of the tracking benchmark OTB (Wu, Lim and Yang 2013)."
-        )
-    return data

@@ -50,6 +50,22 @@ def arrays(folder: Path, file: str, md5: str) -> dict[str, NDArray[Any]] | None:
         return dict(data)
 
 
+def needed(folder: Path | None, file: str, md5: str, whence: str) -> dict[str, NDArray[Any]]:
+    """Read an NPZ file that can be had from a folder alone.
+
+    Raises
+    ------
+    DataMissingError
+        It is not there; `whence` says where such data come from.
+    """
+    data = arrays(folder, file, md5) if folder else None
+    if data is None:
+        raise DataMissingError(
+            f"{file} is needed in a data folder, named by --data or {VARIABLE}. {whence}"
+        )
+    return data
+
+
 def check_content(path: Path, md5: str) -> None:
     """Refuse a file whose bytes are not those that results were measured on."""
     content = hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()

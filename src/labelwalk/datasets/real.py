@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from labelwalk.arrays import Floats, Ints
 from labelwalk.datasets import files, openml
-from labelwalk.datasets.dataset import DataMissingError, Dataset
+from labelwalk.datasets.dataset import Dataset
 
 SCALED_ON = 200  # first rows, where features come in different units
-DRIFT_DATA = "https://github.com/vlosing/driftDatasets"
+DRIFT_DATA = "Its rows come from https://github.com/vlosing/driftDatasets: arrays X and y."
 
 # fingerprints of the rows, as `openml.fingerprint` gives them
 OPTDIGITS = "4ac4d33a01af06f9e06c115f75be350249b23616b6e1212c83d0ba0b425db7f8"
@@ -67,18 +67,16 @@ def elec2(folder: Path | None) -> Dataset:
 
 def outdoor(folder: Path | None) -> Dataset:
     """Forty objects, approached ten times each under changing daylight."""
-    data = _needed(
-        folder, "outdoor", "outdoor_objects/outdoor.npz", "188da0994b72cb6e16c3a53bebfb0169"
-    )
+    md5 = "188da0994b72cb6e16c3a53bebfb0169"
+    data = files.needed(folder, "outdoor_objects/outdoor.npz", md5, DRIFT_DATA)
     note = f"outdoor objects, colour histograms, scaled on the first {SCALED_ON} rows"
     return Dataset("outdoor", scaled(data["X"]), coded(data["y"]), True, note)
 
 
 def keystroke(folder: Path | None) -> Dataset:
     """Four people type one word in many sessions."""
-    data = _needed(
-        folder, "keystroke", "keystroke/keystroke.npz", "e82fefe0dfbcc6f01adac3048a9ab528"
-    )
+    md5 = "e82fefe0dfbcc6f01adac3048a9ab528"
+    data = files.needed(folder, "keystroke/keystroke.npz", md5, DRIFT_DATA)
     note = f"rhythm of four people's typing, scaled on the first {SCALED_ON} rows"
     return Dataset("keystroke", scaled(data["X"]), coded(data["y"]), True, note)
 
@@ -100,13 +98,3 @@ def scaled(X: Floats) -> Floats:
 def coded(y: NDArray[Any]) -> Ints:
     """Return classes as numbers from 0, in the order of their names."""
     return np.unique(y, return_inverse=True)[1].astype(np.int64)
-
-
-def _needed(folder: Path | None, name: str, file: str, md5: str) -> dict[str, NDArray[Any]]:
-    data = folder and files.arrays(folder, file, md5)
-    if not data:
-        raise DataMissingError(
-            f"{name} needs {file} in a data folder, named by --data or LABELWALK_DATA. The rows "
-            f"come from {DRIFT_DATA}: arrays X and y of an NPZ file."
-        )
-    return data

@@ -40,6 +40,7 @@ def write(path: Path, columns: Columns, about: Mapping[str, Any]) -> None:
     table = BytesIO()
     parquet.write_table(pyarrow.table(dict(columns)), table)
     text = json.dumps(dict(about) | {"versions": versions()}, indent=2) + "\n"
+    _named(path, ".json").unlink(missing_ok=True)  # an old one must not vouch for a new table
     replace(_named(path, ".parquet"), [table.getbuffer()])
     replace(_named(path, ".json"), [memoryview(text.encode())])
 

@@ -2,7 +2,9 @@
 
 Each method is tuned first: all its parameters are tried on another shuffle of the data, or, where
 the order means something, on the first third of the stream, with the truth to choose by, which no
-user has. Our default profile has nothing to tune. Abstentions count as wrong.
+user has. Our default profile is the same everywhere, but was chosen on, or changed after looking
+at, all real data here, digits and moons; spirals, the swiss roll and the drifting clusters had no
+part in it. Abstentions count as wrong. Slow methods see the first examples only, as the table says.
 """
 
 from __future__ import annotations
@@ -38,12 +40,9 @@ HARM = 0.01
 
 def jobs(plan: Plan) -> list[Job]:
     """Return a job for each method on each data set, and for each number of labels."""
+    size = _size(plan)
     compared = [
-        Job(
-            _key(dataset, method),
-            compared_on,
-            {"dataset": dataset, "method": method, **_size(plan)},
-        )
+        Job(_key(dataset, method), compared_on, {"dataset": dataset, "method": method, **size})
         for dataset in datasets(plan)
         for method in METHODS
     ]
@@ -51,7 +50,7 @@ def jobs(plan: Plan) -> list[Job]:
         Job(
             f"everywhere/{dataset}/labels-{n}",
             accuracy_by_labels,
-            {"dataset": dataset, "per_class": n, **_size(plan)},
+            {"dataset": dataset, "per_class": n, "most": size["most"], "seeds": size["seeds"]},
         )
         for dataset in _shuffled(plan)
         for n in LABELS
@@ -87,7 +86,7 @@ def compared_on(dataset: str, method: str, most: int, to_tune: int, seeds: int) 
     seconds = []
     for seed in range(orders):
         stream = stream_of(dataset, seed, most)
-        outcome = evaluate(made(method, stream, best), stream)
+        outcome = evaluate(made(method, stream.rows, best), stream)
         over_time = windowed_accuracy(outcome.right, WINDOW)[:: max(1, len(outcome.right) // 40)]
         row = (seed, accuracy(outcome), calibration_error(outcome), len(outcome.right))
         rest = (outcome.nbytes, json.dumps(best), over_time.tolist())
@@ -97,13 +96,13 @@ def compared_on(dataset: str, method: str, most: int, to_tune: int, seeds: int) 
     return Found(table, {"per example": float(np.mean(seconds))})
 
 
-def accuracy_by_labels(dataset: str, per_class: int, most: int, to_tune: int, seeds: int) -> Found:
+def accuracy_by_labels(dataset: str, per_class: int, most: int, seeds: int) -> Found:
     """Accuracy of our default and of the nearest label with so many labels a class."""
     table: dict[str, list[float]] = {OURS: [], NEAREST: []}
     for seed in range(seeds):
         stream = stream_of(dataset, seed, most, per_class)
         for method, column in table.items():
-            column.append(accuracy(evaluate(made(method, stream, {}), stream)))
+            column.append(accuracy(evaluate(made(method, stream.rows, {}), stream)))
     return Found(table, {})
 
 
@@ -128,7 +127,7 @@ def _tuning_accuracy(dataset: str, method: str, chosen: dict[str, float], most: 
     data = load(dataset)
     n = min(most, len(data.y) // 3) if data.in_time else most
     stream = stream_of(dataset, TUNING_SEED, n)
-    return accuracy(evaluate(made(method, stream, chosen), stream))
+    return accuracy(evaluate(made(method, stream.rows, chosen), stream))
 
 
 def _size(plan: Plan) -> dict[str, int]:
@@ -222,10 +221,8 @@ def _claims(table: dict[str, list[object]]) -> list[Claim]:
     for data, method, share in zip(table["data"], table["method"], table["accuracy"], strict=True):
         reached.setdefault(str(data), {})[str(method)] = float(str(share))
     ours = {data: methods[OURS] for data, methods in reached.items()}
-    best = {
-        data: max((m for m in methods if not m.endswith("offline")), key=methods.__getitem__)
-        for data, methods in reached.items()
-    }
+    rivals = [m for m in METHODS if not m.endswith("offline") and m not in MOST_EXAMPLES]
+    best = {data: max(rivals, key=methods.__getitem__) for data, methods in reached.items()}
     return [
         Claim(
             "[ours, not the paper's] The default profile is never more than a point below the "
@@ -237,8 +234,8 @@ def _claims(table: dict[str, list[object]]) -> list[Claim]:
             judged(mine >= reached[data][NEAREST] - HARM for data, mine in ours.items()),
         ),
         Claim(
-            "[ours, not the paper's] Untuned, it is the best of the methods that answer at once, "
-            "all others tuned.",
+            "[ours, not the paper's] The default profile, the same everywhere, is the best of the "
+            "methods that answer at once and see the whole stream, all others tuned for each.",
             ", ".join(
                 f"{data}: best is {best[data]} ({reached[data][best[data]]:.3f}), ours {mine:.3f}"
                 for data, mine in ours.items()

@@ -35,7 +35,7 @@ WIDTHS = (0.08, 0.1, 0.12, 0.15, 0.2)  # bandwidths, as shares of the typical di
 QUICK_WIDTHS = (0.1, 0.15)
 USELESS = 0.4  # a curve ends where precision falls below this
 RADII = 16
-SHARES, QUICK_SHARES = (0.85, 1.0, 1.15), (1.0,)  # radii of weak learners over those of labels
+SHARES, QUICK_SHARES = (0.85, 1.0), (1.0,)  # radii of weak learners over those of labels
 QUARTERS = ("all", "first quarter", "last quarter")
 STRANGERS = "one digit among strangers"  # stands in where there are no faces
 
@@ -55,7 +55,7 @@ def stream_of(dataset: str, quick: bool) -> Stream:
 def ours(dataset: str, quick: bool, width: float) -> Found:
     """The paper's learner for one bandwidth, over the sink; ε is a tenth of that."""
     stream = stream_of(dataset, quick)
-    sigma = width * typical_distance(stream)
+    sigma = width * typical_distance(stream.rows)
 
     def learner_for(sink: float) -> OnlineLearner:
         return OnlineLearner.paper(K, sigma, sink, GROWTH, threshold=0.1 * sink)

@@ -121,8 +121,8 @@ def _said(reading: str) -> str:
 def _slopes(table: dict[str, list[float]], variant: str) -> float:
     t, error = np.array(table["t"]), np.array(table[f"normalised, {variant}"])
     half = len(t) // 2
-    late = _slope(t[half:], error[half:])
-    return late / _slope(t[: half + 1], error[: half + 1])
+    early, late = _slope(t[: half + 1], error[: half + 1]), _slope(t[half:], error[half:])
+    return late / early if early > 0 else np.inf
 
 
 def _slope(t: Floats, values: Floats) -> float:

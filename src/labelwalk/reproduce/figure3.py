@@ -105,7 +105,11 @@ def _claims(tables: dict[str, dict[str, list[float]]], variant: str) -> list[Cla
     reached = {name: table[f"accuracy, {variant}"] for name, table in tables.items()}
     gains = {name: shares[-1] - shares[0] for name, shares in reached.items()}
     gaps = {name: tables[name]["every_example"][-1] - reached[name][-1] for name in tables}
-    steps = [later < error for found in errors.values() for error, later in pairwise(found)]
+    steps = [
+        later < error or later == error == 0.0
+        for found in errors.values()
+        for error, later in pairwise(found)
+    ]
     return [
         Claim(
             f"[{how}] As k increases, the quantization error decreases (Figure 3, top).",
@@ -130,12 +134,14 @@ def _claims(tables: dict[str, dict[str, list[float]]], variant: str) -> list[Cla
 
 
 def _exponents(tables: dict[str, dict[str, list[float]]], errors: dict[str, list[float]]) -> str:
-    fitted = {name: fitted_exponent(tables[name]["k"], error) for name, error in errors.items()}
-    features = {name: load(name).X.shape[1] for name in tables}
-    return ", ".join(
-        f"{name} {slope:.2f} (-1/d = {-1 / features[name]:.3f} for its {features[name]} features)"
-        for name, slope in fitted.items()
-    )
+    told = []
+    for name, error in errors.items():
+        # where all examples are centroids, nothing is lost
+        lossy = [(k, e) for k, e in zip(tables[name]["k"], error, strict=True) if e > 0]
+        slope = f"{fitted_exponent(*zip(*lossy, strict=True)):.2f}" if len(lossy) > 1 else "none"
+        features = load(name).X.shape[1]
+        told.append(f"{name} {slope} (-1/d = {-1 / features:.3f} for its {features} features)")
+    return ", ".join(told)
 
 
 def _listed(numbers: dict[str, float]) -> str:

@@ -40,12 +40,11 @@ class Job:
     arguments: dict[str, Any] = field(default_factory=dict)
 
     def result(self, folder: Path) -> Result | None:
-        """Return the result if it is there, and was found by the same call of the same version."""
+        """Return the result if it is there, and was found by the same call of the same versions."""
         kept = results.read(folder / self.key)
         if kept is None or kept.about.get("call") != self.call:
             return None
-        same = kept.about["versions"]["labelwalk"] == results.versions()["labelwalk"]
-        return kept if same else None
+        return kept if kept.about["versions"] == results.versions() else None
 
     @property
     def call(self) -> dict[str, Any]:

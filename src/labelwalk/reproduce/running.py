@@ -68,9 +68,9 @@ def reproduce(
     name : str
         One of `STUDIES`, or "all".
     out : path
-        A folder: `results/` holds a Parquet and a JSON file for each job, `tables/` CSV files,
-        `figures/` PNG and SVG files, and `report.html` puts it all together (`report-NAME.html`
-        for one study).
+        A folder; a quick run uses `quick/` in it. `results/` holds a Parquet and a JSON file for
+        each job, `tables/` CSV files, `figures/` PNG and SVG files, and `report.html` puts it all
+        together (`report-NAME.html` for one study).
     data : path, optional
         The folder of the data sets; else LABELWALK_DATA says it. What is missing is replaced by
         data that comes with scikit-learn or is made.
@@ -82,7 +82,7 @@ def reproduce(
         Called with the number of jobs done, of all jobs, and the key of the last one done.
     """
     check_choice("name", name, (*STUDIES, ALL))
-    out = Path(out)
+    out = Path(out) / "quick" if quick else Path(out)
     check_whole("workers", workers, "2")
     studies = list(STUDIES.values()) if name == ALL else [STUDIES[name]]
     command = f"labelwalk reproduce {name}{' --quick' if quick else ''}"
@@ -90,7 +90,7 @@ def reproduce(
     with _data_folder(data):
         wanted = tuple(dict.fromkeys(one for study in studies for one in study.data))
         missing = datasets.missing(wanted)
-        kept = out / "results" / ("quick" if quick else "full")
+        kept = out / "results"
         plan = Plan(quick, frozenset(wanted) - set(missing), kept)
         jobs = [job for study in studies for job in study.jobs(plan)]
         run_all(jobs, kept, command, workers=workers, watch=watch)
