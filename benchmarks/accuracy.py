@@ -30,9 +30,9 @@ from _data import (
     outdoor,
     outdoor_shuffled,
 )
-from labelwalk.baselines.nearest import NearestLabel
 
 from labelwalk import OnlineLearner
+from labelwalk.baselines.nearest import NearestLabel
 from labelwalk.evaluation import accuracy, calibration_error, evaluate, precision_recall
 
 CHOSEN_ON, LOOKED_AT, UNSEEN = "chosen on", "looked at", "unseen"
