@@ -187,7 +187,7 @@ def test_the_prior_is_brought_to_bear_on_the_solution(
     np.testing.assert_allclose(foreseen, bias, rtol=1e-3)
     assert (now.system.bias[1:] == [1.0, 1.0]).all()
     learner.observe(rows[-1])
-    np.testing.assert_array_equal(now.system.bias[1:], foreseen)
+    np.testing.assert_array_equal(learner._engine.now.system.bias[1:], foreseen)
 
 
 def test_a_class_taught_late_leaves_the_others_their_share() -> None:

@@ -165,6 +165,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(faces, "CANDIDATES", 30)
     monkeypatch.setattr(faces, "K", 60)
     monkeypatch.setattr(bounds, "DIMENSIONS", (1, 2))
+    monkeypatch.setattr(bounds, "QUICK", (40, 200))
+    monkeypatch.setattr(bounds, "CENTROIDS", (10, 20))
     monkeypatch.setattr(budget, "SIZES", (20, 40))
     monkeypatch.setattr(budget, "WIDTHS", (0.2,))
     monkeypatch.setattr(everywhere, "ALWAYS", ("moons", "drifting", "digits"))

@@ -23,12 +23,13 @@ from labelwalk.reproduce.verdicts import judged
 
 GROWTH, C_U, N_LABELS = 1.5, 0.1, 8
 DIMENSIONS = (1, 2, 3)
+CENTROIDS = (25, 50, 100, 200, 400, 800)
+FULL, QUICK = (300, 30_000), (100, 4000)  # examples of the statements, and points of a cube
 
 
 def jobs(plan: Plan) -> list[Job]:
     """Return a job for the statements, and one for the distortion in each dimension."""
-    n = 100 if plan.quick else 300
-    points = 4000 if plan.quick else 30_000
+    n, points = QUICK if plan.quick else FULL
     statements = Job("bounds/statements", statements_on_moons, {"n": n})
     return [
         statements,
@@ -59,7 +60,7 @@ def distortion_over_k(dimensions: int, n: int) -> Found:
     table: dict[str, list[float]] = {
         name: [] for name in ("k", "measured", "radius bound", "proposition 6", "optimum at least")
     }
-    for k in (25, 50, 100, 200, 400, 800):
+    for k in CENTROIDS:
         learner = OnlineLearner.paper(k, 1.0, 0.1, GROWTH)
         learner.observe(rows)
         centres = learner.vertices.points
