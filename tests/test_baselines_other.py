@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 from labelwalk.arrays import Floats, Ints
-from labelwalk.baselines import nystrom, whole_stream
+from labelwalk.baselines import class_mass, nystrom
 from labelwalk.baselines.full_graph import similarity_matrix
 from labelwalk.baselines.k_means import KMeansHarmonic
 from labelwalk.baselines.manifold_svm import ManifoldSVM
@@ -146,7 +146,7 @@ class TestRepresentatives:
         np.testing.assert_array_equal(method.counts, [9])
 
     def test_a_class_without_mass_stays_without(self) -> None:
-        f = whole_stream.balanced(np.array([[0.5, 0.0], [0.0, 0.0]]), np.array([3.0, 1.0]))
+        f = class_mass.balanced(np.array([[0.5, 0.0], [0.0, 0.0]]), np.array([3.0, 1.0]))
         np.testing.assert_array_equal(f, [[0.5, 0.0], [0.0, 0.0]])
 
     @pytest.mark.parametrize("make", [KMeansHarmonic, SampleHarmonic])

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from labelwalk import Gaussian, OnlineLearner, SelfTuning
 from labelwalk.arrays import Floats, Ints, Label
-from labelwalk.engine import capped_mean
 from labelwalk.kernels.balance import balance, class_mass
+from labelwalk.weights import capped_mean
 from tests.naive.balance import balanced
 from tests.naive.harmonic import quantized_row_form, reaches_a_label
 from tests.naive.profile import NaiveProfile

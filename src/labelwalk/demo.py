@@ -8,9 +8,13 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelwalk.arrays import Bools, Floats, Ints
+from labelwalk.baselines.nearest import NearestLabel
+from labelwalk.datasets import load
 from labelwalk.decision import Verdicts
+from labelwalk.evaluation import labels_first
 from labelwalk.learner import OnlineLearner
 
 CHUNK = 25  # examples between two looks at the clock; any chunking gives the same answers
@@ -179,28 +183,23 @@ def _observe(
 
 def digits(seed: int, labels_per_class: int, limit: int | None = None) -> Stream:
     """Shuffle the digits; the first few of each class are taught, the others follow."""
-    from sklearn.datasets import load_digits
-
     if not 1 <= labels_per_class <= MOST_LABELS:
         raise ValueError(
             f"labels_per_class={labels_per_class} is not from 1 to {MOST_LABELS}. Try 4."
         )
     if limit is not None and limit < 1:
         raise ValueError(f"limit={limit} leaves no examples. Try None for all of them.")
-    rows, truth = load_digits(return_X_y=True)
-    order = np.random.default_rng(seed).permutation(len(rows))
-    rows, truth = rows[order], truth[order]
-    first = [np.flatnonzero(truth == label)[:labels_per_class] for label in np.unique(truth)]
-    taught = np.sort(np.concatenate(first))
-    others = np.delete(np.arange(len(rows)), taught)[:limit]
-    return Stream(rows[taught], truth[taught], rows[others], truth[others])
+    data = load("digits")
+    all_digits = labels_first(data.X, data.y, per_class=labels_per_class, seed=seed)
+    rows, truth, asked = all_digits.rows, all_digits.truth, all_digits.answered
+    return Stream(rows[~asked], truth[~asked], rows[asked][:limit], truth[asked][:limit])
 
 
-def _nearest_label(stream: Stream) -> Ints:
+def _nearest_label(stream: Stream) -> NDArray[np.object_]:
     """Return for each example of the stream the label of the nearest taught one."""
-    gaps = stream.rows[:, None, :] - stream.taught[None, :, :]
-    nearest: Ints = stream.labels[(gaps**2).sum(axis=2).argmin(axis=1)]
-    return nearest
+    nearest = NearestLabel()
+    nearest.teach(stream.taught, stream.labels)
+    return nearest.observe(stream.rows).label
 
 
 def warm_up() -> None:

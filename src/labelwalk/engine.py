@@ -19,6 +19,7 @@ from labelwalk import (
     tuning,
     undo,
     union,
+    weights,
 )
 from labelwalk.arrays import Floats, Ints
 from labelwalk.decision import blank_answers
@@ -171,7 +172,7 @@ class Engine:
         now, self._settled = self.now, None
         restored = undo.taken_back(now, since, n_labels)
         if not restored and now.here.measure_at_founded != NEVER:
-            self._measure()
+            self._bandwidths_moved()
         self._draw()
         if self.rules.label_weight == 0.0:
             now.system.v[: now.n] = now.vertices.fresh[: now.n]
@@ -205,7 +206,7 @@ class Engine:
         elif event == stream.COARSEN:
             self._regroup(cover.coarsen(now.vertices, now.here, self.settings))
         elif event == stream.REBALANCE:
-            self._weigh()
+            weights.weigh(self.now, self.rules)
             rebuild(now.system, now.n)
         elif event == stream.BALANCE:
             relaxation.settle_vertices(now.system, now.n, self.rules.tolerance, now.reading)
@@ -237,11 +238,11 @@ class Engine:
         forgetting.next_time(here, self.settings)
         if self.settings.window is not None:
             forgetting.slide(now, self.settings, euclidean=not self.rules.own_distances)
-            self._weigh()
+            weights.weigh(self.now, self.rules)
         else:
             forgetting.fade(now, self.settings)
             self._draw()
-            self._weigh()
+            weights.weigh(self.now, self.rules)
             gone = forgetting.light(now)
             if len(gone):
                 forgetting.fade_away(now, gone, self.rules.sink)
@@ -280,10 +281,13 @@ class Engine:
         here.stage = COMPARED
 
     def _measure(self) -> None:
-        now, moments = self.now, self.now.beside.moments
-        if bandwidth.measure(now.here, self.settings.similarity, self.rules, now.vertices, moments):
+        if self._bandwidths_moved():
             self._draw()
-            relaxation.refresh(now.system, now.n)
+            relaxation.refresh(self.now.system, self.now.n)
+
+    def _bandwidths_moved(self) -> bool:
+        now, similarity = self.now, self.settings.similarity
+        return bandwidth.measure(now.here, similarity, self.rules, now.vertices, now.beside.moments)
 
     def _draw(self) -> None:
         now, vertices = self.now, self.now.vertices
@@ -299,22 +303,8 @@ class Engine:
         memory.follow(self.now.memory, regrouping.heir)
         bandwidth.measure_soon(here)
         self._draw()
-        self._weigh()
+        weights.weigh(self.now, self.rules)
         relaxation.refresh(self.now.system, self.now.n)
-
-    def _weigh(self) -> None:
-        now, here, n = self.now, self.now.here, self.now.n
-        free, weights = ~now.system.clamped[:n], now.system.v[:n]
-        weights[:] = now.vertices.fresh[:n]
-        if self.rules.label_weight > 0:
-            if here.n_unlabelled:
-                here.mu = capped_mean(weights[free], self.rules.weight_cap)
-            weights[free] = np.minimum(weights[free], self.rules.weight_cap * here.mu)
-            weights[~free] = self.rules.label_weight * here.mu
-            now.system.g[:n] = self.rules.sink * here.mu
-            for leak in now.system.leak:
-                now.system.g[:n] += leak[:n] * here.mu
-        here.load = float(weights[free].sum())
 
     def extend(self, rows: Floats, shares: Floats) -> Answers:
         """Answer rows without learning: the harmonic extension of the graph to each."""
@@ -374,26 +364,12 @@ class Engine:
         memory.forget(both.memory, both.here)
         undo.drop_record(both)
         if not isinstance(similarity, Pairwise):
-            self._measure()
+            self._bandwidths_moved()
         self._draw()
-        self._weigh()
+        weights.weigh(self.now, self.rules)
         relaxation.refresh(both.system, both.n)
         relaxation.solve_exactly(both.system, both.n)
         signs.watch_anew(both)
-
-
-def capped_mean(counts: Floats, cap: float) -> float:
-    """Return the mean weight of vertices that weigh their counts, but at most `cap` means.
-
-    With the m heaviest capped the mean is that of the others, over n - cap * m.
-    """
-    n, ascending = len(counts), np.sort(counts)
-    light, m = np.cumsum(ascending), 0
-    while True:
-        mean = float(light[n - 1 - m]) / (n - cap * m if m else n)
-        if ascending[n - 1 - m] <= cap * mean:
-            return mean
-        m += 1
 
 
 def class_by_class(codes: Ints, n_known: int) -> Iterator[tuple[slice, int]]:

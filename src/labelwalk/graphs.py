@@ -41,7 +41,7 @@ def as_graph(
     """
     w = as_similarity(similarity)
     v = as_weights(weights, w, copies=copies)
-    return Graph(w, v, as_positive("sink", sink, len(w)), _as_mask(is_labelled, len(w)))
+    return Graph(w, v, as_positive("sink", sink, len(w)), as_mask(is_labelled, len(w)))
 
 
 def as_similarity(similarity: ArrayLike) -> Floats:
@@ -126,7 +126,8 @@ def as_targets(values: ArrayLike, labelled: Bools) -> Floats:
     return np.where(labelled[:, None], targets, 0.0)
 
 
-def _as_mask(is_labelled: ArrayLike, n: int) -> Bools:
+def as_mask(is_labelled: ArrayLike, n: int) -> Bools:
+    """Return which of n vertices are labelled."""
     mask = np.asarray(is_labelled)
     if mask.dtype != np.bool_ or mask.shape != (n,):
         raise ValueError(

@@ -189,6 +189,7 @@ class OnlineLearner:
         growth: float = 1.5,
         threshold: float | None = None,
         *,
+        labelled: Literal["absorb", "pure"] = "absorb",
         tolerance: float = 1e-2,
     ) -> Self:
         """Return the learner of Figure 1, with its numbered repairs.
@@ -199,8 +200,8 @@ class OnlineLearner:
             k, σ, γ_g and m of the paper.
         threshold : float, optional
             ε of section 5.2, which sets it to 0.1 γ_g; none in section 5.1.
-        tolerance : float
-            As in `OnlineLearner`.
+        labelled, tolerance
+            As in `OnlineLearner`; "absorb" is the paper's.
 
         Examples
         --------
@@ -215,7 +216,7 @@ class OnlineLearner:
             sink=sink,
             growth=growth,
             coarsening="doubling",
-            labelled="absorb",
+            labelled=labelled,
             label_weight=None,
             weight_cap=None,
             labels_per_class=10_000,

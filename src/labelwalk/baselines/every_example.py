@@ -13,7 +13,7 @@ from labelwalk.baselines.full_graph import (
     MOST_EXAMPLES,
     check_fits,
     fixed_bandwidth,
-    similarities,
+    gaussian_similarities,
 )
 from labelwalk.baselines.said import Classes, Said
 from labelwalk.baselines.warm_start import PROVEN, resolve
@@ -102,11 +102,9 @@ class EveryExample:
             self._f = _larger(self._f, (room, len(self._classes)), n)
 
     def _add(self, row: Floats) -> int:
-        i, sigma = self._n, np.array([self._bandwidth])
+        i, (sigma, threshold) = self._n, (self._bandwidth, self.similarity.threshold)
         self._rows[i] = row
-        w = similarities(
-            row[None], self._rows[:i], sigma, np.repeat(sigma, i), self.similarity.threshold
-        )[0]
+        w = gaussian_similarities(row[None], self._rows[:i], sigma, threshold)[0]
         self._w[i, :i] = self._w[:i, i] = w
         self._n += 1
         return i

@@ -64,6 +64,14 @@ def similarities(
     return w
 
 
+def gaussian_similarities(
+    some: Floats, others: Floats, sigma: float, threshold: float = 0.0
+) -> Floats:
+    """Return the same with one bandwidth for all."""
+    own, theirs = np.full(len(some), sigma), np.full(len(others), sigma)
+    return similarities(some, others, own, theirs, threshold)
+
+
 def as_euclidean(similarity: object) -> FullSimilarity:
     """Return the similarity, or `SelfTuning()` where none is given.
 

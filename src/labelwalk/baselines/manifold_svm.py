@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk.arrays import Bools, Floats, Ints, Label
-from labelwalk.baselines.full_graph import fixed_bandwidth, similarities
+from labelwalk.baselines.full_graph import fixed_bandwidth, gaussian_similarities
 from labelwalk.baselines.said import Classes, Said
 from labelwalk.one_thread import one_blas_thread
 from labelwalk.parameters import check_number, check_whole
@@ -142,9 +142,8 @@ class ManifoldSVM:
         return int(leaving[self.born[leaving].argmin()])
 
     def _kernel(self, x: Floats) -> Floats:
-        own = np.full(self.n_kept + 1, self.bandwidth)
-        near = similarities(x[None], self.points[: self.n_kept], own[:1], own[1:], 0.0)
-        return near.reshape(-1)
+        kept = self.points[: self.n_kept]
+        return gaussian_similarities(x[None], kept, self.bandwidth).reshape(-1)
 
     def _make_room(self, n_features: int) -> None:
         if self.points.shape[1] == 0:

@@ -18,8 +18,8 @@ from labelwalk.arrays import Floats
 from labelwalk.baselines.full_graph import (
     MOST_BYTES,
     fixed_bandwidth,
+    gaussian_similarities,
     scale_bandwidth,
-    similarities,
 )
 from labelwalk.baselines.whole_stream import Offline
 from labelwalk.one_thread import one_blas_thread
@@ -92,8 +92,7 @@ class NystromHarmonic(Offline):
         scale = self.similarity.bandwidth == "scale"
         sigma = scale_bandwidth(points) if scale else fixed_bandwidth(self.similarity)
         drawn = np.random.default_rng(self.seed).choice(len(points), m, replace=False)
-        own, theirs = np.full(len(points), sigma), np.full(m, sigma)
-        C = similarities(points, points[drawn], own, theirs, self.similarity.threshold)
+        C = gaussian_similarities(points, points[drawn], sigma, self.similarity.threshold)
         return low_rank_factor(C, C[drawn])
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from labelwalk.arrays import Floats
+from labelwalk.baselines.class_mass import Prior, balanced, check_prior
 from labelwalk.baselines.full_graph import (
     FullSimilarity,
     as_euclidean,
     check_fits,
 )
 from labelwalk.baselines.representatives import harmonic_values
-from labelwalk.baselines.whole_stream import Offline, Prior, balanced, check_prior
+from labelwalk.baselines.whole_stream import Offline
 from labelwalk.parameters import check_number
 from labelwalk.rows import LARGEST
 
@@ -26,7 +27,7 @@ class OfflineHarmonic(Offline):
     sink : float
         γ > 0.
     prior : None or "uniform"
-        With "uniform", each class is divided by its mass on all rows (`whole_stream.balanced`).
+        With "uniform", each class is divided by its mass on all rows (`class_mass.balanced`).
 
     Examples
     --------

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk.arrays import Floats, Ints, Label
-from labelwalk.baselines.full_graph import fixed_bandwidth, similarities
+from labelwalk.baselines.full_graph import fixed_bandwidth, gaussian_similarities
 from labelwalk.baselines.said import Classes, Said
 from labelwalk.parameters import check_number, check_whole
 from labelwalk.rows import as_rows
@@ -153,8 +153,7 @@ class SemiBoost:
         return votes
 
     def _similarities(self, rows: Floats, others: Floats) -> Floats:
-        own, theirs = np.full(len(rows), self.bandwidth), np.full(len(others), self.bandwidth)
-        return similarities(rows, others, own, theirs, 0.0)
+        return gaussian_similarities(rows, others, self.bandwidth)
 
     def _make_room(self, n_new: int) -> None:
         more = ((0, 0), (0, n_new))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk.arrays import Floats, Label
-from labelwalk.baselines.full_graph import MOST_EXAMPLES, fixed_bandwidth, similarities
+from labelwalk.baselines.full_graph import MOST_EXAMPLES, fixed_bandwidth, gaussian_similarities
 from labelwalk.baselines.said import Said
 from labelwalk.baselines.taught import Taught
 from labelwalk.factorisation import factorise_graph
@@ -109,8 +109,7 @@ class TemporalPropagation:
             return self._similarities(rows, taught.rows[known:]) @ taught.one_hot[known:]
 
     def _similarities(self, some: Floats, others: Floats) -> Floats:
-        own, theirs = np.full(len(some), self._bandwidth), np.full(len(others), self._bandwidth)
-        return similarities(some, others, own, theirs, self.similarity.threshold)
+        return gaussian_similarities(some, others, self._bandwidth, self.similarity.threshold)
 
     @property
     def _n_vertices(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,10 +12,7 @@ from numpy.typing import ArrayLike
 from labelwalk.arrays import Floats, Label
 from labelwalk.baselines.said import Said
 from labelwalk.baselines.taught import Taught
-from labelwalk.parameters import shown
 from labelwalk.rows import as_rows
-
-Prior = Literal["uniform"] | None
 
 
 class Offline(ABC):
@@ -63,26 +60,3 @@ class Offline(ABC):
                 f"this {type(self).__name__} has answered its stream, and sees only one. Give all "
                 "labels first and all rows in one call, or make a new one."
             )
-
-
-def check_prior(prior: object) -> None:
-    """Refuse what is neither None nor "uniform"."""
-    if prior not in (None, "uniform"):
-        raise ValueError(f"prior={shown(prior)} is unknown. Choose None or 'uniform'.")
-
-
-def balanced(f: Floats, counts: Floats) -> Floats:
-    """Class mass normalisation: divide each class by its mass; each row keeps its own sum.
-
-    Examples
-    --------
-    >>> balanced(np.array([[0.6, 0.2], [0.5, 0.1]]), np.ones(2)).round(3)
-    array([[0.36 , 0.44 ],
-           [0.346, 0.254]])
-    """
-    mass = counts @ f
-    even = f / np.where(mass > 0.0, mass, 1.0)
-    total = even.sum(axis=1, keepdims=True)
-    shares = even / np.where(total > 0.0, total, 1.0)
-    scores: Floats = shares * f.sum(axis=1, keepdims=True)
-    return scores

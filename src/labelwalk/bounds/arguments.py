@@ -1,11 +1,11 @@
-"""What the statements take: solutions, masks and the constants γ, c_u and n_l, checked."""
+"""What the statements take: solutions, assignments and the constants γ, c_u and n_l, checked."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from labelwalk.arrays import Bools, Floats, Ints
+from labelwalk.arrays import Floats, Ints
 from labelwalk.graphs import as_columns
 from labelwalk.parameters import check_number, check_whole
 
@@ -27,17 +27,6 @@ def as_solution(name: str, values: ArrayLike, like: Floats | None = None) -> Flo
             "and look for NaN where they come from"
         )
     return columns
-
-
-def as_mask(is_labelled: ArrayLike, n: int) -> Bools:
-    """Return which of n examples are labelled."""
-    mask = np.asarray(is_labelled)
-    if mask.dtype != np.bool_ or mask.shape != (n,):
-        raise ValueError(
-            f"is_labelled has dtype {mask.dtype} and shape {mask.shape}: pass a boolean mask of "
-            f"shape ({n},)"
-        )
-    return mask
 
 
 def check_constants(c_u: float, sink: float, n_labelled: int = 0) -> None:

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk.arrays import Bools, Floats
-from labelwalk.bounds.arguments import as_mask, as_solution, check_constants
+from labelwalk.bounds.arguments import as_solution, check_constants
 from labelwalk.bounds.sizes import largest_value
 from labelwalk.bounds.statement import Bound, Condition, on_solutions
+from labelwalk.graphs import as_mask
 from labelwalk.harmonic import laplacian, solve_soft
 from labelwalk.one_thread import one_blas_thread
 from labelwalk.parameters import check_number, check_whole

@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 from labelwalk.arrays import Floats
 from labelwalk.bounds.arguments import (
     LARGEST,
-    as_mask,
     as_solution,
     check_constants,
     check_difference,
 )
 from labelwalk.bounds.online import gap, mean_square
 from labelwalk.bounds.statement import Bound, Condition, on_solutions
+from labelwalk.graphs import as_mask
 
 
 def lemma_2_as_printed(

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk.arrays import Floats
-from labelwalk.bounds.arguments import as_mask, as_solution, check_constants
+from labelwalk.bounds.arguments import as_solution, check_constants
 from labelwalk.bounds.statement import Bound, Condition, on_solutions
+from labelwalk.graphs import as_mask
 
 
 def lemma_1_as_printed(f: ArrayLike, is_labelled: ArrayLike, *, c_u: float, sink: float) -> Bound:

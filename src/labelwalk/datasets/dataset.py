@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from labelwalk.arrays import Floats, Ints
 
-OUTSIDER = -1
+OUTSIDER = -1  # of no class: the right answer is none
 
 
 class DataMissingError(LookupError):

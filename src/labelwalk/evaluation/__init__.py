@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from labelwalk.datasets.dataset import OUTSIDER
 from labelwalk.evaluation.curve import (
     CurvePoint,
     confidence_curve,
@@ -20,7 +21,6 @@ from labelwalk.evaluation.measures import (
 )
 from labelwalk.evaluation.running import NOBODY, Outcome, StreamLearner, evaluate
 from labelwalk.evaluation.streams import (
-    OUTSIDER,
     Stream,
     labels_at_first_appearance,
     labels_at_random,

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwalk.arrays import Bools, Floats, Ints
-from labelwalk.evaluation.streams import NEVER, OUTSIDER, Stream
+from labelwalk.datasets.dataset import OUTSIDER
+from labelwalk.evaluation.streams import NEVER, Stream
 
 NOBODY = -1  # said where a learner abstains
 CHUNK = 256  # examples between two looks at the clock

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk.arrays import Bools, Floats, Ints
+from labelwalk.datasets.dataset import OUTSIDER
 from labelwalk.parameters import check_number, check_whole, shown
 from labelwalk.rows import as_rows
 
-OUTSIDER = -1  # the truth of an example that belongs to no class: the right answer is none
 NEVER = -1
 
 

@@ -11,15 +11,15 @@ heavy as what they took, and with labelled vertices that stand for their own exa
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from labelwalk.arrays import Floats
 from labelwalk.baselines.every_example import EveryExample
-from labelwalk.baselines.full_graph import scale_bandwidth
+from labelwalk.baselines.full_graph import gaussian_similarities, scale_bandwidth
 from labelwalk.baselines.offline import OfflineHarmonic
 from labelwalk.bounds.distortion import nearest
 from labelwalk.bounds.laplacians import quantization_error
@@ -33,7 +33,8 @@ from labelwalk.similarity import Gaussian
 
 SINK, GROWTH, LABELS = 1000.0, 1.5, 4
 SINKS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0)
-VARIANTS = ("absorb", "pure")
+Variant = Literal["absorb", "pure"]
+VARIANTS: tuple[Variant, ...] = ("absorb", "pure")
 READINGS = ("pairs", "rest")  # one class against another; one class against all others
 WANTED, INSTEAD = ("letter", "optdigits"), ("digits",)
 LOOKS = 12  # times at which errors are measured
@@ -70,10 +71,15 @@ def problems(dataset: str, reading: str, count: int) -> list[tuple[int, int]]:
     >>> problems("digits", "rest", 2)
     [(4, -1), (6, -1)]
     """
-    classes = range(load(dataset).n_classes)
+    classes = range(_n_classes(dataset))
     every = list(combinations(classes, 2)) if reading == "pairs" else [(c, -1) for c in classes]
     chosen = np.random.default_rng(0).permutation(len(every))[:count]
     return [every[i] for i in chosen]
+
+
+@cache
+def _n_classes(dataset: str) -> int:
+    return load(dataset).n_classes
 
 
 def stream_of(dataset: str, one: int, other: int, most: int) -> Stream:
@@ -117,17 +123,11 @@ def search(dataset: str, most: int) -> Found:
     return Found(table, {})
 
 
-def learner_of(variant: str, k: int, sigma: float) -> OnlineLearner:
-    """Return the learner of Figure 1, as printed or with pure labelled vertices."""
-    printed = OnlineLearner.paper(k, sigma, SINK, GROWTH)
-    return OnlineLearner(**printed.settings.parameters() | {"labelled": variant})
-
-
-def quantized(dataset: str, one: int, other: int, most: int, k: int, variant: str) -> Found:
+def quantized(dataset: str, one: int, other: int, most: int, k: int, variant: Variant) -> Found:
     """W^q: the paper's learner; its errors and accuracy at several times."""
     stream = stream_of(dataset, one, other, most)
     sigma = bandwidth_of(stream)
-    learner = learner_of(variant, k, sigma)
+    learner = OnlineLearner.paper(k, sigma, SINK, GROWTH, labelled=variant)
     asked = stream.answered
     learner.teach(stream.rows[~asked], stream.truth[~asked].tolist())
     n_labels, right = int((~asked).sum()), np.zeros(0, dtype=bool)
@@ -148,7 +148,7 @@ def quantized(dataset: str, one: int, other: int, most: int, k: int, variant: st
 def errors(rows: Floats, centres: Floats, sigma: float) -> dict[str, float]:
     """Return ‖L^q − L^o‖_F of both Laplacians, each example taken for its nearest centroid."""
     own = nearest(rows, centres)
-    w_o, w_q = (np.exp(cdist(x, x, "sqeuclidean") / (-2 * sigma**2)) for x in (rows, centres))
+    w_o, w_q = (gaussian_similarities(x, x, sigma) for x in (rows, centres))
     return {
         "normalised": quantization_error(w_o, w_q, own, normalised=True),
         "plain": quantization_error(w_o, w_q, own, normalised=False),
@@ -178,7 +178,7 @@ def search_jobs(plan: Plan) -> list[Job]:
     ]
 
 
-def quantized_jobs(plan: Plan, reading: str, k: int, variant: str) -> list[Job]:
+def quantized_jobs(plan: Plan, reading: str, k: int, variant: Variant) -> list[Job]:
     """Return the jobs of the paper's learner with k centroids."""
     return [
         Job(f"binary/{place}/k{k}-{variant}", quantized, {**arguments, "k": k, "variant": variant})

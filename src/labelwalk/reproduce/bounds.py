@@ -7,10 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
-from labelwalk.arrays import Floats
-from labelwalk.baselines.full_graph import scale_bandwidth
+from labelwalk.baselines.full_graph import gaussian_similarities, scale_bandwidth
 from labelwalk.bounds import distortion, generalisation, laplacians, online, perturbation, sizes
 from labelwalk.bounds.schedules import PROPOSITION_4, PROPOSITION_5, fitted_exponent
 from labelwalk.bounds.statement import Bound
@@ -114,7 +112,9 @@ class _Case:
         learner.observe(self.rows)
         self.radius, self.centres = learner.radius, learner.vertices.points
         self.own = distortion.nearest(self.rows, self.centres)
-        self.w, self.w_centres = (_gaussian(x, sigma) for x in (self.rows, self.centres))
+        self.w, self.w_centres = (
+            gaussian_similarities(x, x, sigma) for x in (self.rows, self.centres)
+        )
         self.w_q = self.w_centres[np.ix_(self.own, self.own)]
 
     def statements(self, sink: float) -> Iterator[Bound]:
@@ -157,11 +157,6 @@ class _Case:
 
     def _difference(self, t: int) -> float:
         return laplacians.quantization_error(self.w[:t, :t], self.w_centres, self.own[:t])
-
-
-def _gaussian(rows: Floats, sigma: float) -> Floats:
-    w: Floats = np.exp(cdist(rows, rows, "sqeuclidean") / (-2.0 * sigma**2))
-    return w
 
 
 def _picture(over_k: list[dict[str, list[float]]]) -> Picture:

@@ -42,8 +42,7 @@ class KCenters:
     online = False
 
     def __init__(self, k: int, sigma: float) -> None:
-        printed = OnlineLearner.paper(k, sigma, SINK)
-        self.learner = OnlineLearner(**printed.settings.parameters() | {"labelled": "pure"})
+        self.learner = OnlineLearner.paper(k, sigma, SINK, labelled="pure")
 
     def teach(self, X: Floats, labels: list[int]) -> None:
         """Learn labelled rows."""
