@@ -1,4 +1,4 @@
-"""Beyond the paper: every method on every data set, and accuracy against labels and time.
+"""Beyond the paper: every method on every data set; accuracy against labels, k and time.
 
 Each method is tuned first: all its parameters are tried on another shuffle of the data, or, where
 the order means something, on the first third of the stream, with the truth to choose by, which no
@@ -10,6 +10,7 @@ part in it. Abstentions count as wrong. Slow methods see the first examples only
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from labelwalk.evaluation import (
     labels_first,
     windowed_accuracy,
 )
+from labelwalk.learner import OnlineLearner
 from labelwalk.reproduce.contestants import METHODS, MOST_EXAMPLES, made
 from labelwalk.reproduce.findings import Claim, Findings, Line, Panel, Picture, Plan, Study
 from labelwalk.reproduce.jobs import Found, Job
@@ -34,28 +36,39 @@ OURS, NEAREST = "ours, default profile", "nearest label"
 MOST, MOST_QUICK, TO_TUNE = 6000, 500, 2000
 SEEDS, TUNING_SEED = 3, 100
 LABELS = (1, 2, 4, 8, 16)
+CENTROIDS = (50, 100, 200, 500, 1000)
 WINDOW = 500
 HARM = 0.01
 
 
 def jobs(plan: Plan) -> list[Job]:
-    """Return a job for each method on each data set, and for each number of labels."""
+    """Return a job for each method on each data set, each number of labels, and each k."""
     size = _size(plan)
     compared = [
         Job(_key(dataset, method), compared_on, {"dataset": dataset, "method": method, **size})
         for dataset in datasets(plan)
         for method in METHODS
     ]
+    repeated = {"most": size["most"], "seeds": size["seeds"]}
     labelled = [
         Job(
             f"everywhere/{dataset}/labels-{n}",
             accuracy_by_labels,
-            {"dataset": dataset, "per_class": n, "most": size["most"], "seeds": size["seeds"]},
+            {"dataset": dataset, "per_class": n, **repeated},
         )
         for dataset in _shuffled(plan)
         for n in LABELS
     ]
-    return compared + labelled
+    sized = [
+        Job(
+            f"everywhere/{dataset}/centroids-{k}",
+            accuracy_by_centroids,
+            {"dataset": dataset, "n_centroids": k, **repeated},
+        )
+        for dataset in datasets(plan)
+        for k in CENTROIDS
+    ]
+    return compared + labelled + sized
 
 
 def datasets(plan: Plan) -> list[str]:
@@ -106,6 +119,16 @@ def accuracy_by_labels(dataset: str, per_class: int, most: int, seeds: int) -> F
     return Found(table, {})
 
 
+def accuracy_by_centroids(dataset: str, n_centroids: int, most: int, seeds: int) -> Found:
+    """Accuracy of our default with so many vertices."""
+    orders = 1 if load(dataset).in_time else seeds
+    shares = [
+        accuracy(evaluate(OnlineLearner(n_centroids), stream_of(dataset, seed, most)))
+        for seed in range(orders)
+    ]
+    return Found({OURS: shares}, {})
+
+
 def conclude(plan: Plan) -> Findings:
     """Put all of it into one table, and see where we are not best."""
     table = _table(plan)
@@ -114,8 +137,9 @@ def conclude(plan: Plan) -> Findings:
             "everywhere": table,
             "everywhere-times": _times(plan),
             "everywhere-labels": _by_labels(plan),
+            "everywhere-centroids": _by_centroids(plan),
         },
-        pictures=[_picture_of_labels(plan), _picture_over_time(plan)],
+        pictures=[_picture_of_labels(plan), _picture_of_centroids(plan), _picture_over_time(plan)],
         claims=_claims(table),
         notes=[f"{__doc__}".strip().partition("\n\n")[2].replace("\n", " ")],
     )
@@ -174,28 +198,53 @@ def _times(plan: Plan) -> dict[str, list[object]]:
 
 
 def _by_labels(plan: Plan) -> dict[str, list[object]]:
-    table: dict[str, list[object]] = {"data": [], "labels a class": [], OURS: [], NEAREST: []}
+    return _means(plan, accuracy_by_labels, ("per_class", "labels a class"), (OURS, NEAREST))
+
+
+def _by_centroids(plan: Plan) -> dict[str, list[object]]:
+    return _means(plan, accuracy_by_centroids, ("n_centroids", "k"), (OURS,))
+
+
+def _means(
+    plan: Plan, work: Callable[..., Found], varied: tuple[str, str], methods: tuple[str, ...]
+) -> dict[str, list[object]]:
+    """Return the mean accuracy of each job that varies an argument, by the name shown for it."""
+    argument, shown = varied
+    table: dict[str, list[object]] = {"data": [], shown: [], **{method: [] for method in methods}}
     for job in jobs(plan):
-        if job.work is accuracy_by_labels:
+        if job.work is work:
             found = plan.result(job).columns
             table["data"].append(job.arguments["dataset"])
-            table["labels a class"].append(job.arguments["per_class"])
-            for method in (OURS, NEAREST):
+            table[shown].append(job.arguments[argument])
+            for method in methods:
                 table[method].append(round(float(np.mean(found[method])), 4))
     return table
 
 
 def _picture_of_labels(plan: Plan) -> Picture:
-    table = _by_labels(plan)
+    return _picture("everywhere-labels", _by_labels(plan), "labels a class")
+
+
+def _picture_of_centroids(plan: Plan) -> Picture:
+    return _picture("everywhere-centroids", _by_centroids(plan), "k")
+
+
+def _picture(name: str, table: dict[str, list[object]], across: str) -> Picture:
     panels = []
-    for dataset in _shuffled(plan):
-        rows = [i for i, name in enumerate(table["data"]) if name == dataset]
+    for dataset in dict.fromkeys(table["data"]):
+        rows = [i for i, data in enumerate(table["data"]) if data == dataset]
+        x = [float(str(table[across][i])) for i in rows]
         lines = [
-            Line(method, LABELS, [float(str(table[method][i])) for i in rows], style, colour)
-            for method, style, colour in ((OURS, "o-", "black"), (NEAREST, "o-", "0.6"))
+            Line(method, x, [float(str(table[method][i])) for i in rows], "o-", colour)
+            for method, colour in ((OURS, "black"), (NEAREST, "0.6"))
+            if method in table
         ]
-        panels.append(Panel(dataset, "labels a class", "accuracy", lines, log_across=True))
-    return Picture("everywhere-labels", [panels[i : i + 3] for i in range(0, len(panels), 3)])
+        panels.append(Panel(str(dataset), across, "accuracy", lines, log_across=True))
+    return Picture(name, _in_threes(panels))
+
+
+def _in_threes(panels: list[Panel]) -> list[list[Panel]]:
+    return [panels[i : i + 3] for i in range(0, len(panels), 3)]
 
 
 def _picture_over_time(plan: Plan) -> Picture:
@@ -213,7 +262,7 @@ def _picture_over_time(plan: Plan) -> Picture:
                 method = job.arguments["method"]
                 lines.append(Line(method, x, y, *shown[method]))
         panels.append(Panel(dataset, "time", f"accuracy of the last {WINDOW}", lines))
-    return Picture("everywhere-time", [panels[i : i + 3] for i in range(0, len(panels), 3)])
+    return Picture("everywhere-time", _in_threes(panels))
 
 
 def _claims(table: dict[str, list[object]]) -> list[Claim]:
