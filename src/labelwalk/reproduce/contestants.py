@@ -120,6 +120,7 @@ METHODS: dict[str, tuple[Maker, list[Parameters]]] = {
     ),
 }
 MOST_EXAMPLES = {"all examples so far": 600, "online manifold SVM": 3000}  # they are slow
+MOST_TO_TUNE = {"temporal propagation": 2000}  # slow too, and it sees no more than its window
 
 
 def made(method: str, rows: Floats, chosen: Parameters) -> Any:

@@ -25,7 +25,7 @@ from labelwalk.evaluation import (
     windowed_accuracy,
 )
 from labelwalk.learner import OnlineLearner
-from labelwalk.reproduce.contestants import METHODS, MOST_EXAMPLES, made
+from labelwalk.reproduce.contestants import METHODS, MOST_EXAMPLES, MOST_TO_TUNE, made
 from labelwalk.reproduce.findings import Claim, Findings, Line, Panel, Picture, Plan, Study
 from labelwalk.reproduce.jobs import Found, Job
 from labelwalk.reproduce.verdicts import judged
@@ -33,7 +33,7 @@ from labelwalk.reproduce.verdicts import judged
 REAL = ("optdigits", "letter", "outdoor", "keystroke", "elec2", "office")
 ALWAYS = tuple(AT_HAND)
 OURS, NEAREST = "ours, default profile", "nearest label"
-MOST, MOST_QUICK, TO_TUNE = 6000, 500, 2000
+MOST, MOST_QUICK = 6000, 500
 SEEDS, TUNING_SEED = 3, 100
 LABELS = (1, 2, 4, 8, 16)
 CENTROIDS = (50, 100, 200, 500, 1000)
@@ -49,12 +49,11 @@ def jobs(plan: Plan) -> list[Job]:
         for dataset in datasets(plan)
         for method in METHODS
     ]
-    repeated = {"most": size["most"], "seeds": size["seeds"]}
     labelled = [
         Job(
             f"everywhere/{dataset}/labels-{n}",
             accuracy_by_labels,
-            {"dataset": dataset, "per_class": n, **repeated},
+            {"dataset": dataset, "per_class": n, **size},
         )
         for dataset in _shuffled(plan)
         for n in LABELS
@@ -63,7 +62,7 @@ def jobs(plan: Plan) -> list[Job]:
         Job(
             f"everywhere/{dataset}/centroids-{k}",
             accuracy_by_centroids,
-            {"dataset": dataset, "n_centroids": k, **repeated},
+            {"dataset": dataset, "n_centroids": k, **size},
         )
         for dataset in datasets(plan)
         for k in CENTROIDS
@@ -85,11 +84,12 @@ def stream_of(dataset: str, seed: int, most: int, per_class: int = 4) -> Stream:
     return labels_first(data.X[order], data.y[order], per_class=per_class)
 
 
-def compared_on(dataset: str, method: str, most: int, to_tune: int, seeds: int) -> Found:
+def compared_on(dataset: str, method: str, most: int, seeds: int) -> Found:
     """Tune a method, and evaluate it for each seed."""
     most = min(most, MOST_EXAMPLES.get(method, most))
     grid = METHODS[method][1]
-    tried = [_tuning_accuracy(dataset, method, chosen, min(most, to_tune)) for chosen in grid]
+    to_tune = min(most, MOST_TO_TUNE.get(method, most))
+    tried = [_tuning_accuracy(dataset, method, chosen, to_tune) for chosen in grid]
     best = grid[int(np.argmax(tried))]
     orders = 1 if load(dataset).in_time else seeds
     table: dict[str, list[object]] = {
@@ -156,8 +156,8 @@ def _tuning_accuracy(dataset: str, method: str, chosen: dict[str, float], most: 
 
 def _size(plan: Plan) -> dict[str, int]:
     if plan.quick:
-        return {"most": MOST_QUICK, "to_tune": MOST_QUICK // 2, "seeds": 1}
-    return {"most": MOST, "to_tune": TO_TUNE, "seeds": SEEDS}
+        return {"most": MOST_QUICK, "seeds": 1}
+    return {"most": MOST, "seeds": SEEDS}
 
 
 def _shuffled(plan: Plan) -> list[str]:
