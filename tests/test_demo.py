@@ -184,14 +184,6 @@ class TestCommand:
     def test_wrong_usage(self, options: list[str]) -> None:
         assert labelwalk("demo", *options).exit_code == 2
 
-    @pytest.mark.parametrize("command", [[], ["demo"]])
-    def test_help_has_two_examples(self, command: list[str]) -> None:
-        result = labelwalk(*command, "--help", COLUMNS="100")
-        assert result.exit_code == 0
-        _, _, examples = result.output.partition("Examples:\n")
-        assert all("labelwalk demo" in line for line in examples.splitlines()[:2])
-        assert "Exit codes: 0 done" in result.output
-
     def test_version(self) -> None:
         result = labelwalk("--version")
         assert result.exit_code == 0

@@ -1,7 +1,10 @@
 """Every example in the docs runs, and every file they name exists."""
 
 import doctest
+import os
 import re
+import subprocess
+import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +25,7 @@ ARCHITECTURE = [path for path in [ROOT / "ARCHITECTURE.md"] if path.exists()]
 FENCED = re.compile(
     r"^(?P<indent>[ ]*)```(?P<language>\w*)[^\n`]*\n(?P<code>.*?)^[ ]*```[ ]*$", re.M | re.S
 )
-NOT_RUN = re.compile(r"<!-- not run -->\s*\Z")
+NOT_RUN = re.compile(r"<!-- not run[^>]*-->\s*\Z")
 INLINE_CODE = re.compile(r"`+[^`\n]+`+")
 LINK = re.compile(r"\]\(\s*<?([^)\s>]+)|<(?:img|a)\b[^>]*?\b(?:src|href)=\"([^\"]+)\"")
 OUTSIDE = re.compile(r"[a-z][a-z0-9+.-]*:|#", re.I)
@@ -34,20 +37,24 @@ DOCTEST_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 class Block(NamedTuple):
     code: str
     lines_before: int
+    language: str = "python"
 
 
 def identifier(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def python_blocks(text: str) -> Iterator[Block]:
+def blocks_to_run(text: str) -> Iterator[Block]:
     for match in FENCED.finditer(text):
-        if match["language"] == "python" and not NOT_RUN.search(text[: match.start()]):
-            yield Block(textwrap.dedent(match["code"]), text.count("\n", 0, match.start("code")))
+        language, lines = match["language"], text.count("\n", 0, match.start("code"))
+        if language in ("python", "console") and not NOT_RUN.search(text[: match.start()]):
+            yield Block(textwrap.dedent(match["code"]), lines, language)
 
 
 def run_block(block: Block, path: Path, namespace: dict[str, Any]) -> None:
-    if block.code.lstrip().startswith(">>>"):
+    if block.language == "console":
+        run_commands(block, path)
+    elif block.code.lstrip().startswith(">>>"):
         run_session(block, path, namespace)
     else:
         source = "\n" * block.lines_before + block.code
@@ -63,6 +70,21 @@ def run_session(block: Block, path: Path, namespace: dict[str, Any]) -> None:
     outcome = runner.run(session, out=report.append, clear_globs=False)
     assert outcome.failed == 0, "".join(report)
     namespace.update(session.globs)
+
+
+def run_commands(block: Block, path: Path) -> None:
+    """Run what stands after each $, where `labelwalk` is the one that is tested."""
+    shim = f'labelwalk() {{ "{sys.executable}" -m labelwalk "$@"; }}'
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    for line in block.code.splitlines():
+        if line.startswith("$ "):
+            ran = subprocess.run(
+                ["bash", "-c", f"{shim}\n{line[2:]}"],
+                capture_output=True,
+                text=True,
+                env=environment,
+            )
+            assert ran.returncode == 0, f"{path.name}: {line}\n{ran.stdout}{ran.stderr}"
 
 
 def links(text: str) -> Iterator[str]:
@@ -89,7 +111,7 @@ def exists_in_project(name: str) -> bool:
 def test_examples_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    for block in python_blocks(path.read_text("utf-8")):
+    for block in blocks_to_run(path.read_text("utf-8")):
         run_block(block, path, namespace)
 
 
@@ -124,6 +146,15 @@ raise AssertionError
    >>> x
    [2]
    ```
+
+```console
+$ true
+```
+
+<!-- not run: it takes an hour -->
+```console
+$ false
+```
 """
 
 
@@ -136,10 +167,16 @@ def test_reader_finds_named_files() -> None:
 
 
 def test_reader_finds_the_blocks_to_run() -> None:
-    assert [block.code for block in python_blocks(SAMPLE)] == [
+    assert [block.code for block in blocks_to_run(SAMPLE)] == [
         'x = [len](\n    "ab")\n',
         ">>> x\n[2]\n",
+        "$ true\n",
     ]
+
+
+def test_commands_that_fail_are_noticed() -> None:
+    with pytest.raises(AssertionError, match="nonsense"):
+        run_block(Block("$ labelwalk nonsense\n", 0, "console"), Path("page.md"), {})
 
 
 def test_sessions_see_earlier_blocks_and_are_compared() -> None:

@@ -700,9 +700,18 @@ class OnlineLearner:
                 self._scale.freeze()
             self._classes = classes
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all of the learner to a file, at once or not at all."""
-        modelfile.write(path, *self._contents())
+    def save(self, path: str | os.PathLike[str], *, note: dict[str, Any] | None = None) -> None:
+        """Write all of the learner to a file, at once or not at all.
+
+        Parameters
+        ----------
+        path : path
+        note : dict, optional
+            What else to keep in the file, as JSON can hold it; `labelwalk.modelfile.read` gives it
+            back in the header. `load` does not look at it.
+        """
+        header, arrays = self._contents()
+        modelfile.write(path, header if note is None else header | {"note": note}, arrays)
 
     def digest(self) -> str:
         """Return a SHA-256 of all of the learner: equal digests, equal learners."""

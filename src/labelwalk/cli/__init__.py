@@ -7,14 +7,28 @@ from typing import Annotated
 
 import typer
 
-from labelwalk.cli import demo, reproduce
-
-EXIT_CODES = (
-    "Exit codes: 0 done, 1 a file could not be written or a package is missing, 2 wrong usage, "
-    "130 interrupted."
+from labelwalk.cli import (
+    ask,
+    bench,
+    config,
+    demo,
+    explain,
+    inspect,
+    label,
+    merge,
+    plot,
+    predict,
+    reproduce,
+    teach,
 )
 
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
+EXIT_CODES = (
+    "Exit codes: 0 done, 1 a file, broker or package cannot be used, 2 wrong usage or settings, "
+    "3 input or model cannot be understood, 130 interrupted, 141 nobody reads the output, "
+    "143 terminated."
+)
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 def main() -> None:
@@ -43,9 +57,22 @@ def labelwalk(
     \b
     Examples:
       labelwalk demo
-      labelwalk reproduce all --quick
+      labelwalk label stream.csv --label-column y -o labelled.csv --model learner.lw
     """  # noqa: D301
 
 
-for command in (demo.demo, reproduce.reproduce):
+for command in (
+    label.label,
+    teach.teach,
+    predict.predict,
+    inspect.inspect,
+    ask.ask,
+    explain.explain,
+    merge.merge,
+    config.config,
+    plot.plot,
+    demo.demo,
+    bench.bench,
+    reproduce.reproduce,
+):
     app.command(epilog=EXIT_CODES)(command)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
@@ -16,7 +16,9 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from labelwalk.cli.files import say_where, writing
-from labelwalk.demo import MOST_LABELS, DemoResult, SoFar, run_demo, warm_up
+
+if TYPE_CHECKING:
+    from labelwalk.demo import DemoResult, SoFar
 
 PICTURE = Path("labelwalk-demo.png")
 LINE_EVERY = 500  # examples, where no terminal keeps a line alive
@@ -28,7 +30,7 @@ def demo(
         int, typer.Option(min=1, help="The most unlabelled vertices that are kept.")
     ] = 500,
     labels_per_class: Annotated[
-        int, typer.Option(min=1, max=MOST_LABELS, help="How many of each digit are taught.")
+        int, typer.Option(min=1, max=100, help="How many of each digit are taught.")
     ] = 4,
     limit: Annotated[int | None, typer.Option(min=1, help="Stop after so many digits.")] = None,
     picture: Annotated[
@@ -47,6 +49,8 @@ def demo(
       labelwalk demo
       labelwalk demo --labels-per-class 1 --seed 3 --picture one-label.png
     """  # noqa: D301
+    from labelwalk.demo import run_demo
+
     console = Console(highlight=False)
     _compile(console)
     with _live_line(console) as watch:
@@ -66,6 +70,8 @@ def demo(
 
 
 def _compile(console: Console) -> None:
+    from labelwalk.demo import warm_up
+
     words = "compiling (first run only) ..."
     if not console.is_terminal:
         console.print(words)

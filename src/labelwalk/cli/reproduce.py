@@ -71,10 +71,9 @@ def reproduce(
       labelwalk reproduce fig3 --data ~/data --out evidence
     """  # noqa: D301
     console = Console(highlight=False)
-    for package in ("matplotlib", "pyarrow"):
-        if find_spec(package) is None:
-            typer.echo(f"{package} is missing: pip install 'labelwalk[reproduce]'", err=True)
-            raise typer.Exit(1)
+    if find_spec("matplotlib") is None:
+        typer.echo("matplotlib is missing: pip install 'labelwalk[reproduce]'", err=True)
+        raise typer.Exit(1)
     from labelwalk import reproduce as studies
     from labelwalk.datasets import DataMissingError
 

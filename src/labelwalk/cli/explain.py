@@ -1,0 +1,55 @@
+"""`labelwalk explain`: why rows get their answers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from labelwalk.cli import reading as read
+from labelwalk.cli.options import configured
+from labelwalk.configuration import Configuration
+
+
+@configured("Columns")
+def explain(
+    model: read.Model,
+    input: read.Input = "-",
+    limit: Annotated[int, typer.Option(min=1, help="How many rows at most.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    format: read.Format = None,
+    delimiter: read.Delimiter = None,
+    no_header: read.NoHeader = False,
+    embed: read.Embed = None,
+    *,
+    configuration: Configuration,
+) -> None:
+    """Say which labels a walk from each row meets, and by which way; nothing is learned.
+
+    \b
+    Examples:
+      labelwalk explain learner.lw doubtful.csv
+      labelwalk explain learner.lw doubtful.csv --limit 1 --json
+    """  # noqa: D301
+    from labelwalk.learner import load
+    from labelwalk.streams import Reading, Task, examples
+
+    reading = Reading(format, delimiter, not no_header, False, embed)
+    learner, left = load(model), limit
+    for batch, found in examples(Task(input, None, configuration.columns, reading)):
+        for i, x in enumerate(found.matrix()[:left]):
+            said = learner.explain(x)
+            if as_json:
+                line = {"row": batch.where(i), **asdict(said)}
+                typer.echo(json.dumps(line, default=_listed, ensure_ascii=False))
+            else:
+                typer.echo(f"{batch.where(i)}\n{said}\n")
+        left -= len(found.rows)
+        if left <= 0:
+            return
+
+
+def _listed(value: Any) -> Any:
+    return value.tolist()

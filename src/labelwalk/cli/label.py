@@ -1,0 +1,151 @@
+"""`labelwalk label`: a stream in, the same rows out with label, confidence and outlier."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from labelwalk.cli import reading as read
+from labelwalk.cli.options import configured
+from labelwalk.cli.progress import summary, watching
+from labelwalk.configuration import Configuration
+
+if TYPE_CHECKING:
+    from labelwalk.learner import OnlineLearner
+    from labelwalk.streams import Outcome, Task
+
+LONG_RUNS = "Long runs"
+
+
+@configured("Columns", "Rows", "Learner")
+def label(
+    input: read.Input = "-",
+    output: read.Output = "-",
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="A learner's file: gone on with if it is there, and saved in the end.",
+            rich_help_panel=read.PANEL,
+        ),
+    ] = None,
+    format: read.Format = None,
+    to: read.To = None,
+    delimiter: read.Delimiter = None,
+    no_header: read.NoHeader = False,
+    embed: read.Embed = None,
+    prefix: read.Prefix = None,
+    example_ids: Annotated[
+        bool,
+        typer.Option(
+            "--example-ids",
+            help="Add a column with the number of each example, for `teach --by-id`.",
+            rich_help_panel=read.PANEL,
+        ),
+    ] = False,
+    rejects: read.Rejects = None,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow", help="Wait for more at the end; Ctrl-C ends it.", rich_help_panel=LONG_RUNS
+        ),
+    ] = False,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            help="Where to keep how far it has come; if it is there, go on from it.",
+            rich_help_panel=LONG_RUNS,
+        ),
+    ] = None,
+    every: Annotated[
+        int, typer.Option(min=1, help="Rows between checkpoints.", rich_help_panel=LONG_RUNS)
+    ] = 50_000,
+    quiet: read.Quiet = False,
+    *,
+    configuration: Configuration,
+) -> None:
+    """Name every row of a stream as it passes; rows with a label are learned from.
+
+    All rows come out as they went in, with three more columns: label (empty where the learner
+    abstains), confidence and outlier. Settings may also stand in labelwalk.toml, or in the
+    environment as LABELWALK_N_CENTROIDS and so on; see `labelwalk config`.
+
+    \b
+    Examples:
+      labelwalk label stream.csv --label-column y -o labelled.csv --model learner.lw
+      labelwalk label - < stream.ndjson > labelled.ndjson
+    """  # noqa: D301
+    from labelwalk.streams import Reading, Task, run
+
+    console = Console(stderr=True, highlight=False)
+    task = Task(
+        input,
+        output,
+        configuration.columns,
+        Reading(format, delimiter, not no_header, follow, embed),
+        to,
+        prefix=prefix,
+        unlabeled=configuration.unlabeled,
+        on_error=configuration.on_error,
+        rejects=rejects,
+        example_ids=example_ids,
+    )
+    learner = started(configuration, model)
+    with watching(console, quiet) as watch:
+        outcome = run(
+            task,
+            learner,
+            checkpoint=checkpoint,
+            every=every,
+            save=(lambda learned: learned.save(model)) if model else (lambda learned: None),
+            watch=watch,
+            report=lambda fault: (
+                typer.echo(f"{input}, {fault}.", err=True)
+                if configuration.on_error == "report"
+                else None
+            ),
+        )
+    if not quiet:
+        _say(console, outcome, task, model, checkpoint)
+    if outcome.signal is not None:
+        raise typer.Exit(128 + outcome.signal)
+
+
+def started(configuration: Configuration, model: str | None) -> OnlineLearner:
+    """Return the learner of a file that is there, or else a new one."""
+    if model is None or not os.path.exists(model):
+        return configuration.learner()
+    from labelwalk.learner import load
+
+    learner = load(model)
+    configuration.check_fits(learner, model)
+    return learner
+
+
+def _say(
+    console: Console, outcome: Outcome, task: Task, model: str | None, checkpoint: str | None
+) -> None:
+    def say(sentence: str) -> None:
+        console.print(sentence, markup=False, soft_wrap=True)
+
+    say(summary(outcome.tally))
+    if outcome.already_finished:
+        say(f"It was finished before; to run it again, delete {checkpoint}.")
+    if outcome.tally.skipped:
+        say(f"Skipped rows: {task.reject_path}")
+    if not outcome.learner.classes:
+        say("No label was taught, so nothing could be named: give --label-column or --model.")
+    saved = outcome.signal is None or task.reading.follow
+    if model is not None and saved:
+        say(f"Learner: {model}")
+    if outcome.signal is not None:
+        name = signal.Signals(outcome.signal).name
+        rest = (
+            f"the same command goes on from {checkpoint}"
+            if checkpoint
+            else "rows so far are written"
+        )
+        say(f"Ended by {name}; {rest}.")

@@ -1,0 +1,67 @@
+"""`labelwalk plot`: pictures of a learner and of its answers."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from labelwalk.cli import reading as read
+from labelwalk.cli.failures import told
+from labelwalk.cli.files import say_where, writing
+
+
+class Kind(StrEnum):
+    """What is drawn."""
+
+    centroids = "centroids"
+    accuracy = "accuracy"
+    precision_recall = "precision-recall"
+
+
+def plot(
+    kind: Annotated[Kind, typer.Argument(help="Of a learner, or of labelled rows with truth.")],
+    input: Annotated[str, typer.Argument(help="A learner's file, or the output of `label`.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="PNG, SVG or PDF.", show_default="KIND.png"),
+    ] = None,
+    truth_column: Annotated[
+        str, typer.Option(help="What was true, for accuracy and precision-recall.")
+    ] = "truth",
+    prefix: Annotated[
+        str | None,
+        typer.Option(help="That of `label`.", show_default="as `label` chose without one"),
+    ] = None,
+    format: read.Format = None,
+    delimiter: read.Delimiter = None,
+) -> None:
+    """Draw the centroids of a learner in 2-D, or how right its answers are.
+
+    \b
+    Examples:
+      labelwalk plot centroids learner.lw -o map.svg
+      labelwalk plot accuracy labelled.csv --truth-column y
+    """  # noqa: D301
+    with told():
+        from labelwalk import charts
+        from labelwalk.learner import load
+        from labelwalk.streams import Reading
+        from labelwalk.streams.labelled import judged, precision_and_recall
+
+        if kind is Kind.centroids:
+            figure = charts.centroids(load(input))
+        else:
+            found = judged(input, truth_column, prefix, Reading(format, delimiter))
+            figure = (
+                charts.accuracy(found.right)
+                if kind is Kind.accuracy
+                else charts.precision_recall(*precision_and_recall(found))
+            )
+        path = output or Path(f"{kind.value}.png")
+        with writing(path):
+            figure.savefig(path)
+        say_where(Console(stderr=True, highlight=False), "Picture", path)

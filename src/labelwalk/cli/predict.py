@@ -1,0 +1,58 @@
+"""`labelwalk predict`: what `label` does, without learning."""
+
+from __future__ import annotations
+
+import typer
+from rich.console import Console
+
+from labelwalk.cli import reading as read
+from labelwalk.cli.options import configured
+from labelwalk.cli.progress import summary, watching
+from labelwalk.configuration import Configuration
+
+
+@configured("Columns", "Rows")
+def predict(
+    model: read.Model,
+    input: read.Input = "-",
+    output: read.Output = "-",
+    format: read.Format = None,
+    to: read.To = None,
+    delimiter: read.Delimiter = None,
+    no_header: read.NoHeader = False,
+    embed: read.Embed = None,
+    prefix: read.Prefix = None,
+    rejects: read.Rejects = None,
+    quiet: read.Quiet = False,
+    *,
+    configuration: Configuration,
+) -> None:
+    """Name every row of a stream, and learn nothing: the learner's file stays as it is.
+
+    \b
+    Examples:
+      labelwalk predict learner.lw new.csv -o named.csv
+      labelwalk predict learner.lw new.parquet --truth-column y -o named.parquet
+    """  # noqa: D301
+    from labelwalk.learner import load
+    from labelwalk.streams import Reading, Task, run
+
+    console = Console(stderr=True, highlight=False)
+    task = Task(
+        input,
+        output,
+        configuration.columns,
+        Reading(format, delimiter, not no_header, False, embed),
+        to,
+        learn=False,
+        prefix=prefix,
+        on_error=configuration.on_error,
+        rejects=rejects,
+    )
+    learner = load(model)
+    with watching(console, quiet) as watch:
+        outcome = run(task, learner, watch=watch)
+    if not quiet:
+        console.print(summary(outcome.tally), markup=False, soft_wrap=True)
+    if outcome.signal is not None:
+        raise typer.Exit(128 + outcome.signal)

@@ -1,0 +1,74 @@
+"""How a stream is read: the options that `label`, `teach`, `predict` and others share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+PANEL = "Input and output"
+
+Input = Annotated[
+    str,
+    typer.Argument(help="A file, a folder of images, kafka://host:port/topic, or - for stdin."),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="csv, tsv, ndjson, parquet, arrow, npz, npy, images or kafka.",
+        show_default="by the name, or a look at stdin",
+        rich_help_panel=PANEL,
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(help="Between fields; may be 'tab'.", show_default=",", rich_help_panel=PANEL),
+]
+NoHeader = Annotated[
+    bool,
+    typer.Option(
+        "--no-header", help="The CSV has no names; call them 1, 2, ...", rich_help_panel=PANEL
+    ),
+]
+Embed = Annotated[
+    str | None,
+    typer.Option(
+        help="What makes a vector of an image: package.module:function.",
+        show_default="a small grey thumbnail",
+        rich_help_panel=PANEL,
+    ),
+]
+Output = Annotated[
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        help="A file, kafka://host:port/topic, or - for stdout.",
+        rich_help_panel=PANEL,
+    ),
+]
+To = Annotated[
+    str | None,
+    typer.Option(
+        help="Format of the output: csv, tsv, ndjson, parquet, arrow, arrows, npz or kafka.",
+        show_default="by its name, or that of the input",
+        rich_help_panel=PANEL,
+    ),
+]
+Prefix = Annotated[
+    str | None,
+    typer.Option(
+        help="Before the names of the new columns.",
+        show_default="none, or predicted_ where they are taken",
+        rich_help_panel=PANEL,
+    ),
+]
+Rejects = Annotated[
+    str | None,
+    typer.Option(
+        help="Where skipped rows go.", show_default="OUTPUT.rejects.ndjson", rich_help_panel=PANEL
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
+Model = Annotated[str, typer.Argument(help="A learner's file.")]

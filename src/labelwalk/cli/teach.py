@@ -1,0 +1,69 @@
+"""`labelwalk teach`: labelled rows into a learner."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from labelwalk.cli import reading as read
+from labelwalk.cli.label import started
+from labelwalk.cli.options import configured
+from labelwalk.cli.progress import summary, watching
+from labelwalk.configuration import Configuration
+
+
+@configured("Columns", "Rows", "Learner")
+def teach(
+    model: Annotated[str, typer.Argument(help="A learner's file; a new one if it is not there.")],
+    input: read.Input = "-",
+    by_id: Annotated[
+        str | None,
+        typer.Option(
+            help="Teach examples that were seen before: the column of the numbers that `label "
+            "--example-ids` wrote, or `ask` gave.",
+            metavar="COLUMN",
+        ),
+    ] = None,
+    format: read.Format = None,
+    delimiter: read.Delimiter = None,
+    no_header: read.NoHeader = False,
+    embed: read.Embed = None,
+    rejects: read.Rejects = None,
+    quiet: read.Quiet = False,
+    *,
+    configuration: Configuration,
+) -> None:
+    """Teach a learner rows that all have a label; its file is replaced when all are learned.
+
+    \b
+    Examples:
+      labelwalk teach learner.lw labels.csv --label-column y
+      labelwalk teach learner.lw answers.csv --by-id example --label-column y
+    """  # noqa: D301
+    from labelwalk.streams import Reading, Task, run, teach_by_id
+
+    console = Console(stderr=True, highlight=False)
+    task = Task(
+        input,
+        None,
+        configuration.columns,
+        Reading(format, delimiter, not no_header, False, embed),
+        all_labelled=True,
+        unlabeled=configuration.unlabeled,
+        on_error=configuration.on_error,
+        rejects=rejects,
+    )
+    learner = started(configuration, model)
+    if by_id is not None:
+        said = f"{teach_by_id(learner, task, by_id):,} examples taught later."
+        learner.save(model)
+    else:
+        with watching(console, quiet) as watch:
+            outcome = run(task, learner, save=lambda learned: learned.save(model), watch=watch)
+        if outcome.signal is not None:
+            raise typer.Exit(128 + outcome.signal)
+        said = summary(outcome.tally)
+    if not quiet:
+        console.print(f"{said}\nLearner: {model}", markup=False, soft_wrap=True)

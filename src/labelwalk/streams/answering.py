@@ -1,0 +1,65 @@
+"""Rows that have a label are taught, the others answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from labelwalk.arrays import Bools
+from labelwalk.learner import OnlineLearner
+from labelwalk.streams.batch import Answers
+from labelwalk.streams.examples import Examples, Words
+from labelwalk.streams.words import as_known
+
+
+def learned(learner: OnlineLearner, examples: Examples) -> Answers:
+    """Teach rows that have a label, observe the others, all in order."""
+    X, n = examples.matrix(), len(examples.rows)
+    given = taught(examples)
+    answers = Answers([None] * n, np.ones(n), np.zeros(n, dtype=bool))
+    for start, stop in _runs(given):
+        some = slice(start, stop)
+        if given[start]:
+            words = [word for word in examples.labels[some] if word is not None]
+            learner.teach(X[some], as_known(words, learner.classes))
+            answers.label[some] = words
+        else:
+            verdicts = learner.observe(X[some], source=_names(examples.sources[some]))
+            answers.label[some] = _words(verdicts.label)
+            answers.confidence[some] = verdicts.confidence
+            answers.outlier[some] = verdicts.outlier
+    return answers
+
+
+def predicted(learner: OnlineLearner, examples: Examples) -> Answers:
+    """Answer rows without learning; labels they have are not looked at."""
+    if len(examples.rows) == 0:
+        return Answers([], np.empty(0), np.empty(0, dtype=bool))
+    verdicts = learner.predict(examples.matrix())
+    return Answers(_words(verdicts.label), verdicts.confidence, verdicts.outlier)
+
+
+def _names(sources: Words) -> list[str] | None:
+    return [name for name in sources if name is not None] or None
+
+
+def _words(labels: Any) -> list[str | None]:
+    return [None if label is None else str(label) for label in labels]
+
+
+def taught(examples: Examples) -> Bools:
+    """Return which rows have a label."""
+    n = len(examples.rows)
+    if not examples.labels:
+        return np.zeros(n, dtype=bool)
+    return np.fromiter((label is not None for label in examples.labels), dtype=bool, count=n)
+
+
+def _runs(flags: Bools) -> Iterator[tuple[int, int]]:
+    """Yield where runs of equal flags begin and end."""
+    edges = np.flatnonzero(np.diff(flags)) + 1
+    bounds = [0, *edges.tolist(), len(flags)]
+    yield from ((a, b) for a, b in pairwise(bounds) if a < b)

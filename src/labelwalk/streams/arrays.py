@@ -1,0 +1,102 @@
+"""NPY and NPZ: arrays of NumPy, each a column, read in blocks of rows."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from labelwalk.streams.batch import Batch, Position
+from labelwalk.streams.blocks import cannot_read
+from labelwalk.streams.fault import InputError
+from labelwalk.streams.tabular import ROWS, table_batch
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """A file of arrays with a row for each example.
+
+    Parameters
+    ----------
+    path : str
+        An .npz with an array for each column, matrices for features that belong together; or an
+        .npy with a matrix, which is then the column "X".
+    """
+
+    path: str
+
+    def batches(self, position: Position | None) -> Iterator[Batch]:
+        """Yield batches of rows; the position counts rows."""
+        with ExitStack() as files:
+            try:
+                columns = {name: Column(file, name) for name, file in self._members(files).items()}
+            except OSError as error:
+                raise cannot_read(self.path, error) from error
+            except (ValueError, zipfile.BadZipFile) as error:
+                raise InputError(
+                    f"{self.path} cannot be read as arrays ({error}). Save it again by np.save or "
+                    "np.savez, without objects."
+                ) from error
+            yield from self._rows(columns, 0 if position is None else int(position["rows"]))
+
+    def _members(self, files: ExitStack) -> dict[str, IO[bytes]]:
+        if Path(self.path).suffix == ".npy":
+            return {"X": files.enter_context(open(self.path, "rb"))}
+        archive = files.enter_context(zipfile.ZipFile(self.path))
+        return {
+            name.removesuffix(".npy"): files.enter_context(archive.open(name))
+            for name in archive.namelist()
+        }
+
+    def _rows(self, columns: dict[str, Column], done: int) -> Iterator[Batch]:
+        lengths = {name: column.length for name, column in columns.items()}
+        if len(set(lengths.values())) != 1:
+            raise InputError(f"{self.path} has arrays of different lengths, {lengths}. Cut them.")
+        total = next(iter(lengths.values()))
+        for first in range(0, total, ROWS):
+            n = min(ROWS, total - first)
+            table = pa.table({name: column.next(n) for name, column in columns.items()})
+            if first + n > done:
+                skip = max(0, done - first)
+                yield table_batch(table.slice(skip), first + skip, total)
+
+
+class Column:
+    """An array in a file, some rows at a time."""
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        version = npy.read_magic(file)
+        header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, by_column, self._dtype = header(file)
+        if by_column or len(shape) not in (1, 2) or self._dtype.hasobject:
+            raise ValueError(
+                f"array {name!r} has shape {shape} and dtype {self._dtype}"
+                f"{' in Fortran order' if by_column else ''}; a column is a vector or a matrix in "
+                "C order"
+            )
+        self.length = int(shape[0])
+        self._file, self._width = file, shape[1:]
+
+    def next(self, n: int) -> pa.Array:
+        """Return the next rows."""
+        size = n * prod(self._width) * self._dtype.itemsize
+        raw = self._file.read(size)
+        if len(raw) != size:
+            raise InputError("an array ends before its last row: the file was cut short.")
+        return _as_arrow(np.frombuffer(raw, self._dtype).reshape(n, *self._width))
+
+
+def _as_arrow(values: NDArray[Any]) -> pa.Array:
+    plain = values.astype(values.dtype.newbyteorder("="))
+    if plain.ndim == 1:
+        return pa.array(plain)
+    return pa.FixedSizeListArray.from_arrays(pa.array(plain.ravel()), plain.shape[1])

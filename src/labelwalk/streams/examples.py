@@ -1,0 +1,155 @@
+"""What the learner needs of rows: numbers, labels, and what only we look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from labelwalk.arrays import Bools, Floats
+from labelwalk.streams.batch import Batch, Rows
+from labelwalk.streams.columns import ColumnError, Columns
+from labelwalk.streams.fault import Fault
+from labelwalk.streams.words import as_word
+
+RECENT_IDS = 10_000
+
+Words = list[str | None]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Rows that can be learned.
+
+    Attributes
+    ----------
+    rows : Rows
+        As they came.
+    features : dict from names to matrices
+        The numbers of each feature.
+    labels, truths, ids, sources : lists of text or None
+        Empty where there is no such column.
+    """
+
+    rows: Rows
+    features: dict[str, Floats]
+    labels: Words
+    truths: Words
+    ids: Words
+    sources: Words
+
+    def matrix(self) -> Floats:
+        """Return all features side by side."""
+        none = np.empty((len(self.rows), 0))
+        return np.concatenate([none, *self.features.values()], axis=1)
+
+    def taken(self, keep: Bools) -> Examples:
+        """Return some of them."""
+        if keep.all():
+            return self
+        words = (self.labels, self.truths, self.ids, self.sources)
+        return Examples(
+            self.rows.taken(keep),
+            {name: numbers[keep] for name, numbers in self.features.items()},
+            *(
+                [word for word, kept in zip(some, keep, strict=True) if kept] if some else []
+                for some in words
+            ),
+        )
+
+
+@dataclass
+class Reader:
+    """Makes examples of rows; the first batch decides which columns are features.
+
+    Attributes
+    ----------
+    columns : Columns
+    unlabeled : str
+        What stands for no label, beside nothing at all.
+    all_labelled : bool
+        Whether a row without a label cannot be used.
+    widths : dict from names to int
+        The features, once they are known, and how many numbers their lists hold; 0: no lists.
+    recent : dict from ids to None
+        The last ids, in order.
+    """
+
+    columns: Columns
+    unlabeled: str = ""
+    all_labelled: bool = False
+    widths: dict[str, int] = field(default_factory=dict)
+    recent: dict[str, None] = field(default_factory=dict)
+
+    def read(self, batch: Batch) -> tuple[Examples, list[Fault]]:
+        """Return all rows as examples, and what is wrong with some, in order."""
+        rows = batch.rows
+        if not self.widths and rows.names:
+            chosen = self.columns.among(rows.names)
+            self.widths = {name: rows.width(name) for name in chosen if len(rows)}
+        found: dict[int, tuple[str, str | None, str]] = {}
+        features = {}
+        for name, width in self.widths.items():
+            features[name], bad = rows.numbers(name, width)
+            for one in bad:
+                found.setdefault(one.row, (name, one.value, one.problem))
+        label, known = self.columns.label_among(rows.names), self.columns
+        special = (label, known.truth, known.id, known.source)
+        labels, truths, ids, sources = (self._words(rows, name, found) for name in special)
+        labels = [None if label == self.unlabeled else label for label in labels]
+        if self.all_labelled:
+            self._check_labels(rows, labels, found)
+        self._check_ids(ids, found)
+        self._check_sources(sources, found)
+        faults = [
+            Fault(i, batch.where(i), problem, column, value, rows.written(i))
+            for i, (column, value, problem) in found.items()
+        ]
+        examples = Examples(rows, features, labels, truths, ids, sources)
+        return examples, sorted([*batch.faults, *faults], key=lambda fault: fault.at)
+
+    def accept(self, examples: Examples) -> None:
+        """Remember the ids of rows that were learned."""
+        for name in examples.ids:
+            if name is not None:
+                self.recent[name] = None
+        for name in list(self.recent)[: max(0, len(self.recent) - RECENT_IDS)]:
+            del self.recent[name]
+
+    def _words(self, rows: Rows, name: str | None, found: dict[int, Any]) -> Words:
+        if name is None:
+            return []
+        words: Words = []
+        for i, value in enumerate(rows.values(name)):
+            try:
+                words.append(as_word(value))
+            except ValueError as error:
+                words.append(None)
+                found.setdefault(i, (name, str(value), str(error)))
+        return words
+
+    def _check_labels(self, rows: Rows, labels: Words, found: dict[int, Any]) -> None:
+        label = self.columns.label_among(rows.names)
+        if label is None:
+            raise ColumnError("there is no column of labels. Name one by --label-column.")
+        for i, name in enumerate(labels):
+            if name is None:
+                found.setdefault(i, (label, None, "is missing: every row needs a label here"))
+
+    def _check_ids(self, ids: Words, found: dict[int, Any]) -> None:
+        here: set[str] = set()
+        for i, name in enumerate(ids):
+            if i in found:
+                continue
+            if name is None:
+                found[i] = (self.columns.id, None, "is missing: every row needs an id")
+            elif name in self.recent or name in here:
+                found[i] = (self.columns.id, name, "came before: ids must differ")
+            else:
+                here.add(name)
+
+    def _check_sources(self, sources: Words, found: dict[int, Any]) -> None:
+        for i, name in enumerate(sources):
+            if name is None:
+                found.setdefault(i, (self.columns.source, None, "is missing: name a source"))

@@ -1,0 +1,272 @@
+"""A stream in, the same rows out with their answers: resumable, in constant memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from labelwalk.arrays import Bools
+from labelwalk.learner import OnlineLearner
+from labelwalk.streams.answering import learned, predicted, taught
+from labelwalk.streams.batch import Answers, Batch
+from labelwalk.streams.checkpoint import Standing, resumed
+from labelwalk.streams.columns import ColumnError
+from labelwalk.streams.examples import Examples, Reader
+from labelwalk.streams.fault import Fault, InputError, Rejects
+from labelwalk.streams.formats import FormatError, open_sink, open_source
+from labelwalk.streams.stopping import Stop, Stopped
+from labelwalk.streams.tally import SoFar, Tally
+from labelwalk.streams.task import Task
+
+EVERY = 50_000  # rows between checkpoints
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a run.
+
+    Attributes
+    ----------
+    learner : OnlineLearner
+        As it is now; of a resumed run, that of the checkpoint.
+    tally : Tally
+    signal : int or None
+        Which signal ended the run early.
+    resumed, already_finished : bool
+        Whether it went on from a checkpoint; whether there was nothing left to do.
+    """
+
+    learner: OnlineLearner
+    tally: Tally
+    signal: int | None
+    resumed: bool
+    already_finished: bool
+
+
+def run(
+    task: Task,
+    learner: OnlineLearner,
+    *,
+    checkpoint: str | None = None,
+    every: int = EVERY,
+    save: Callable[[OnlineLearner], None] = lambda learner: None,
+    watch: Callable[[SoFar], None] = lambda so_far: None,
+    report: Callable[[Fault], None] = lambda fault: None,
+) -> Outcome:
+    r"""Read a stream, answer every row, and write it down.
+
+    Parameters
+    ----------
+    task : Task
+    learner : OnlineLearner
+        It learns as the stream passes; where the run goes on from a checkpoint, that of the
+        checkpoint does, and is returned.
+    checkpoint : path, optional
+        Where to keep how far the run has come; if it is there, go on from it.
+    every : int
+        Rows between checkpoints.
+    save : function of a learner
+        Called when all rows are written down, and before the run counts as finished.
+    watch, report : functions of `SoFar` and `Fault`
+        Called after each batch, and for each row that is skipped.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from labelwalk import OnlineLearner
+    >>> from labelwalk.streams import Columns, Task, run
+    >>> rows = "x,y,label\n0,0,low\n9,9,high\n1,0,\n8,9,\n"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "in.csv"
+    ...     _ = path.write_text(rows)
+    ...     task = Task(str(path), f"{folder}/out.csv", Columns(label="label"))
+    ...     outcome = run(task, OnlineLearner())
+    ...     print(pathlib.Path(f"{folder}/out.csv").read_text().strip())
+    x,y,label,predicted_label,predicted_confidence,predicted_outlier
+    0,0,low,low,1,false
+    9,9,high,high,1,false
+    1,0,,low,0.99...,false
+    8,9,,high,0.99...,false
+    """
+    if checkpoint is not None and task.output == "-":
+        raise FormatError("--checkpoint needs an output that can be cut back: give -o FILE.")
+    standing, kept = resumed(checkpoint, task.described())
+    if kept is not None and standing.finished:
+        return Outcome(kept, Tally(**standing.tally), None, True, True)
+    job = _Job(task, kept or learner, standing, watch, report)
+    with Stop() as stop, job:
+        job.pass_through(stop, checkpoint, every)
+        done = stop.signal is None
+        if done or task.reading.follow or checkpoint is None:
+            job.complete()
+        if done or task.reading.follow:
+            save(job.learner)
+        if checkpoint is not None:
+            job.standing(finished=done).save(checkpoint, job.learner)
+        if done or checkpoint is None:
+            job.tidy()
+    return Outcome(job.learner, job.tally, stop.signal, kept is not None, False)
+
+
+class _Job:
+    """A task under way."""
+
+    def __init__(
+        self,
+        task: Task,
+        learner: OnlineLearner,
+        standing: Standing,
+        watch: Callable[[SoFar], None],
+        report: Callable[[Fault], None],
+    ) -> None:
+        self.task, self.learner = task, learner
+        self.tally = Tally(**standing.tally)
+        self._watch, self._report = watch, report
+        self._position = standing.position
+        self._reader = Reader(
+            task.columns,
+            task.unlabeled,
+            task.all_labelled,
+            {str(name): int(width) for name, width in standing.widths},
+            dict.fromkeys(standing.recent),
+        )
+        self._source = open_source(task.input, task.reading)
+        self._sink = None
+        if task.output is not None:
+            self._sink = open_sink(task.output, task.output_format, standing.output, task.reading)
+        self._rejects = Rejects(task.reject_path, standing.rejects)
+        self._marks = standing.output, standing.rejects
+        self._started, self._rows_before = time.monotonic(), self.tally.rows
+
+    def pass_through(self, stop: Stop, checkpoint: str | None, every: int) -> None:
+        """Answer batch after batch, until there is none or somebody asks to stop."""
+        saved = self.tally.rows
+        for batch in _until_stopped(self._source.batches(self._position), stop):
+            fault = self._answer(batch)
+            self._watch(self._so_far(batch.share))
+            due = self.tally.rows - saved >= every
+            if checkpoint is not None and (due or fault is not None):
+                saved = self.tally.rows
+                self.mark()
+                self.standing(finished=False).save(checkpoint, self.learner)
+            if fault is not None:
+                raise InputError(f"{self.task.input}, {fault}.")
+        self.mark()
+
+    def mark(self) -> None:
+        """Put on the disk what is written, before it is said to be."""
+        self._marks = None if self._sink is None else self._sink.mark(), self._rejects.mark()
+
+    def complete(self) -> None:
+        """Make the output whole."""
+        if self._sink is not None:
+            self._sink.complete()
+
+    def tidy(self) -> None:
+        """Remove what only served to go on."""
+        if self._sink is not None:
+            self._sink.tidy()
+
+    def __enter__(self) -> _Job:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Let go of files, whatever happened."""
+        self._rejects.close()
+        if self._sink is not None:
+            self._sink.release()
+
+    def standing(self, *, finished: bool) -> Standing:
+        """Return how far the task has come."""
+        output, rejects = self._marks
+        return Standing(
+            self.task.described(),
+            self._position,
+            output,
+            rejects,
+            [list(pair) for pair in self._reader.widths.items()],
+            list(self._reader.recent),
+            asdict(self.tally),
+            finished,
+        )
+
+    def _answer(self, batch: Batch) -> Fault | None:
+        """Learn, answer and write down a batch; return what ends the run, if anything does."""
+        examples, faults = self._reader.read(batch)
+        fatal = faults[0] if faults and self.task.on_error == "stop" else None
+        n = len(batch.rows) if fatal is None else fatal.at
+        examples = examples.taken(_good(len(batch.rows), n, faults))
+        if fatal is None:
+            self._set_aside(faults)
+        if self._reader.widths:
+            self._check_width()
+        answers = self._answers(examples)
+        if self._sink is not None and batch.rows.names:
+            added = answers.named(self.task.prefix_among(batch.rows.names))
+            _check_free(list(added), batch.rows.names)
+            self._sink.write(examples.rows, examples.features, added)
+            self._sink.flush()
+        self._reader.accept(examples)
+        self._position = batch.after(n)
+        return fatal
+
+    def _answers(self, examples: Examples) -> Answers:
+        first = self.learner.n_seen
+        if self.task.learn:
+            given, answers = taught(examples), learned(self.learner, examples)
+        else:
+            given = np.zeros(len(examples.rows), dtype=bool)
+            answers = predicted(self.learner, examples)
+        self.tally.count(examples, answers, given)
+        if self.task.example_ids:
+            return answers._replace(example=np.arange(first, self.learner.n_seen))
+        return answers
+
+    def _set_aside(self, faults: list[Fault]) -> None:
+        for fault in faults:
+            self._rejects.write(fault)
+            self._report(fault)
+        self.tally.skipped += len(faults)
+        self.tally.rows += len(faults)
+
+    def _check_width(self) -> None:
+        width = sum(max(1, width) for width in self._reader.widths.values())
+        if self.learner.n_features not in (None, width):
+            raise ColumnError(
+                f"there are {width} features ({', '.join(self._reader.widths)[:60]}), but the "
+                f"learner was started with {self.learner.n_features}. Choose them by --features."
+            )
+
+    def _so_far(self, share: float | None) -> SoFar:
+        seconds = time.monotonic() - self._started
+        return SoFar(self.tally, share, seconds, self.tally.rows - self._rows_before)
+
+
+def _check_free(added: list[str], names: list[str]) -> None:
+    for name in added:
+        if name in names:
+            raise ColumnError(
+                f"there is a column {name!r} already. Give another --prefix for the new columns."
+            )
+
+
+def _good(n: int, stop: int, faults: list[Fault]) -> Bools:
+    """Return which rows are kept: those before the end that have no fault."""
+    keep = np.arange(n) < stop
+    keep[[fault.at for fault in faults if fault.column is not None and fault.at < n]] = False
+    return keep
+
+
+def _until_stopped(batches: Iterator[Batch], stop: Stop) -> Iterator[Batch]:
+    while True:
+        try:
+            with stop.waiting():
+                batch = next(batches, None)
+        except Stopped:
+            return
+        if batch is None:
+            return
+        yield batch

@@ -1,0 +1,133 @@
+"""Rows with their answers, written down as text."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.csv
+
+from labelwalk.arrays import Floats
+from labelwalk.streams.batch import Rows
+from labelwalk.streams.destinations import destination
+from labelwalk.streams.fault import InputError
+
+
+class Sink(Protocol):
+    """Where rows go with their answers.
+
+    `mark` makes them last, and says where one can go on; `complete` makes the output whole, and may
+    be done again in a later run; `tidy` removes what only served that; `release` comes last.
+    """
+
+    def write(self, rows: Rows, features: Mapping[str, Floats], added: Mapping[str, Any]) -> None:
+        """Write rows with new columns; features are their numbers."""
+
+    def flush(self) -> None:
+        """Show others what is written so far."""
+
+    def mark(self) -> int:
+        """Put everything on the disk, and say where that is."""
+
+    def complete(self) -> None:
+        """Make the output whole."""
+
+    def tidy(self) -> None:
+        """Remove what is needed no more."""
+
+    def release(self) -> None:
+        """Let go of files."""
+
+
+class BytesSink:
+    """What all sinks share that write bytes to a destination."""
+
+    def __init__(self, path: str, mark: int | None) -> None:
+        self._out = destination(path, mark)
+
+    def flush(self) -> None:
+        """Show others what is written so far."""
+        self._out.flush()
+
+    def mark(self) -> int:
+        """Put everything on the disk, and say how long it is."""
+        return self._out.mark()
+
+    def complete(self) -> None:
+        """It is whole after every row."""
+        self._out.flush()
+
+    def tidy(self) -> None:
+        """There is nothing to remove."""
+
+    def release(self) -> None:
+        """Let go of the file."""
+        self._out.close()
+
+
+class DelimitedSink(BytesSink):
+    """CSV or TSV."""
+
+    def __init__(
+        self, path: str, mark: int | None, delimiter: str = ",", *, header: bool = True
+    ) -> None:
+        super().__init__(path, mark)
+        self._needs_header = header and not mark
+        self._options = pa.csv.WriteOptions(
+            include_header=False, delimiter=delimiter, quoting_style="none"
+        )
+
+    def write(self, rows: Rows, features: Mapping[str, Floats], added: Mapping[str, Any]) -> None:
+        """Write rows; what came as text goes as the same text."""
+        table = rows.table({}, added)
+        text = io.BytesIO()
+        if self._needs_header:
+            text.write(_header(table.column_names, self._options.delimiter))
+            self._needs_header = False
+        start = text.tell()
+        words = _as_text(table)
+        try:
+            pa.csv.write_csv(words, text, self._options)
+        except pa.ArrowInvalid:  # a field needs quotes
+            text.truncate(start)
+            text.seek(start)
+            text.write(_quoted(words, self._options.delimiter))
+        self._out.write(text.getvalue())
+
+
+class NDJSONSink(BytesSink):
+    """One JSON object a line."""
+
+    def write(self, rows: Rows, features: Mapping[str, Floats], added: Mapping[str, Any]) -> None:
+        """Write rows; objects go letter by letter as they came, with more at their end."""
+        lines = rows.lines(features, added)
+        self._out.write("".join(line + "\n" for line in lines).encode())
+
+
+def _as_text(table: pa.Table) -> pa.Table:
+    """Return all columns as text, as Arrow writes numbers."""
+    try:
+        return table.cast(pa.schema([(name, pa.string()) for name in table.column_names]))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InputError(
+            f"a column cannot be written as CSV ({error}). Write .ndjson or .parquet."
+        ) from error
+
+
+def _quoted(table: pa.Table, delimiter: str) -> bytes:
+    """Return the lines of a table of text, quotes where they are needed."""
+    lines = io.StringIO(newline="")
+    columns = [column.to_pylist() for column in table.columns]
+    writer = csv.writer(lines, delimiter=delimiter, lineterminator="\n")
+    writer.writerows(zip(*columns, strict=True))
+    return lines.getvalue().encode()
+
+
+def _header(names: list[str], delimiter: str) -> bytes:
+    line = io.StringIO(newline="")
+    shown = ["" if name.startswith("unnamed ") else name for name in names]
+    csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(shown)
+    return line.getvalue().encode()

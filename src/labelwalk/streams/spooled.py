@@ -1,0 +1,142 @@
+"""Arrow streams, and the files that are made of them at the end: Parquet, Arrow files, NPZ."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.lib import format as npy
+
+from labelwalk.arrays import Floats
+from labelwalk.streams.batch import Rows
+from labelwalk.streams.fault import InputError
+from labelwalk.streams.sinks import BytesSink
+
+PIECE = 1 << 16  # rows at a time, where a file is made of another
+
+
+class ArrowSink(BytesSink):
+    """A stream of Arrow IPC."""
+
+    END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
+
+    def __init__(self, path: str, mark: int | None) -> None:
+        super().__init__(path, mark)
+        self._schema: pa.Schema | None = None
+        if mark:
+            with pa.memory_map(path) as written:
+                self._schema = pa.ipc.open_stream(written).schema
+
+    def write(self, rows: Rows, features: Mapping[str, Floats], added: Mapping[str, Any]) -> None:
+        """Write rows as a record batch; the first ones decide of what types columns are."""
+        table = _plain(rows.table(features, added))
+        if self._schema is None:
+            self._schema = table.schema
+            self._out.write(table.schema.serialize().to_pybytes())
+        try:
+            same = table.cast(self._schema)
+        except (pa.ArrowInvalid, ValueError) as error:
+            raise InputError(f"the rows are not of one kind ({error}).") from error
+        for batch in same.combine_chunks().to_batches():
+            self._out.write(batch.serialize().to_pybytes())
+
+    def complete(self) -> None:
+        """End the stream."""
+        self._out.write(self.END)
+        super().complete()
+
+
+class SpooledSink:
+    """A format that is only whole at its end: rows are kept beside it until then.
+
+    Parameters
+    ----------
+    path : str
+        Of the file to be made. The rows lie in the same folder, under this name and ".part".
+    mark : int or None
+        As in `LastingFile`.
+    make : function of an Arrow stream and a path
+        Make the file.
+    """
+
+    def __init__(
+        self, path: str, mark: int | None, make: Callable[[pa.RecordBatchReader, str], None]
+    ) -> None:
+        self._path, self._part, self._make = path, f"{path}.part", make
+        self._rows = ArrowSink(self._part, mark)
+        self.write, self.flush, self.mark = self._rows.write, self._rows.flush, self._rows.mark
+        self.release = self._rows.release
+
+    def complete(self) -> None:
+        """Make the file of the rows, and put it in its place at once."""
+        self._rows.complete()
+        temporary = f"{self._path}.part.tmp"
+        if os.path.getsize(self._part) > len(ArrowSink.END):
+            with pa.memory_map(self._part) as source:
+                self._make(pa.ipc.open_stream(source), temporary)
+            os.replace(temporary, self._path)
+
+    def tidy(self) -> None:
+        """Remove the rows beside it."""
+        Path(self._part).unlink(missing_ok=True)
+
+
+def make_parquet(rows: pa.RecordBatchReader, path: str) -> None:
+    """Write rows as Parquet, numbers plain: they hardly ever repeat."""
+    words = [field.name for field in rows.schema if pa.types.is_string(field.type)]
+    with pq.ParquetWriter(path, rows.schema, use_dictionary=words) as writer:
+        for table in _pieces(rows):
+            writer.write_table(table)
+
+
+def make_arrow_file(rows: pa.RecordBatchReader, path: str) -> None:
+    """Write rows as an Arrow IPC file, which can be read at any place."""
+    with pa.OSFile(path, "wb") as file, pa.ipc.new_file(file, rows.schema) as writer:
+        for batch in rows:
+            writer.write_batch(batch)
+
+
+def make_npz(rows: pa.RecordBatchReader, path: str) -> None:
+    """Write rows as arrays of NumPy, one a column; text where there is none is empty."""
+    table = rows.read_all()  # mapped from the file, not in memory
+    with ZipFile(path, "w") as archive:
+        for name in table.column_names:
+            values = _as_array(table[name])
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                npy.write_array(member, values, allow_pickle=False)
+
+
+def _as_array(column: pa.ChunkedArray) -> Any:
+    if pa.types.is_fixed_size_list(column.type):
+        flat = pc.list_flatten(column).to_numpy()
+        return flat.reshape(len(column), column.type.list_size)
+    if pa.types.is_string(column.type):
+        return np.array(["" if word is None else word for word in column.to_pylist()], dtype=str)
+    return column.to_numpy()
+
+
+def _pieces(rows: pa.RecordBatchReader) -> Iterator[pa.Table]:
+    """Yield larger tables of small batches."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in rows:
+        waiting.append(batch)
+        if sum(one.num_rows for one in waiting) >= PIECE:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Return the table without dictionaries, so that every batch stands for itself."""
+    for i, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            table = table.set_column(i, field.name, table[i].cast(field.type.value_type))
+    return table

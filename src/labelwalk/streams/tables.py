@@ -1,0 +1,75 @@
+"""Rows of an Arrow table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from labelwalk.arrays import Bools, Floats
+from labelwalk.streams.numbers import BadValue, column_numbers, column_width
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """Rows of a table, all columns passed on as they are."""
+
+    content: pa.Table
+
+    @property
+    def names(self) -> list[str]:
+        """The columns, in order."""
+        return list(self.content.column_names)
+
+    def __len__(self) -> int:
+        return int(self.content.num_rows)
+
+    def width(self, name: str) -> int:
+        """Return how many numbers the lists of a column hold; 0 where it holds plain numbers."""
+        return column_width(self.content[name])
+
+    def numbers(self, name: str, width: int) -> tuple[Floats, list[BadValue]]:
+        """Return a column of that width as a matrix, and what is no number in it."""
+        return column_numbers(self.content[name], width)
+
+    def values(self, name: str) -> Sequence[Any]:
+        """Return a column as Python's own values."""
+        values: list[Any] = self.content[name].to_pylist()
+        return values
+
+    def taken(self, keep: Bools) -> TableRows:
+        """Return some of the rows."""
+        return TableRows(self.content.filter(pa.array(keep)))
+
+    def written(self, i: int) -> str:
+        """Return one row as JSON."""
+        return json.dumps(self.content.slice(i, 1).to_pylist()[0], default=str, ensure_ascii=False)
+
+    def table(self, features: Mapping[str, Floats], added: Mapping[str, Any]) -> pa.Table:
+        """Return the table with text features as numbers, and the new columns."""
+        whole = self.content
+        for name, numbers in features.items():
+            if pa.types.is_string(whole[name].type):
+                place = whole.column_names.index(name)
+                whole = whole.set_column(place, name, pa.array(numbers[:, 0]))
+        return with_columns(whole, added)
+
+    def lines(self, features: Mapping[str, Floats], added: Mapping[str, Any]) -> list[str]:
+        """Return the rows as JSON."""
+        rows = self.table(features, added).to_pylist()
+        return [json.dumps(row, default=str, ensure_ascii=False) for row in rows]
+
+
+def with_columns(table: pa.Table, added: Mapping[str, Any]) -> pa.Table:
+    """Return the table with new columns at its end."""
+    for name, column in added.items():
+        table = table.append_column(name, _array(column))
+    return table
+
+
+def _array(column: Any) -> pa.Array:
+    return pa.array(column) if isinstance(column, np.ndarray) else pa.array(column, pa.string())

@@ -1,0 +1,122 @@
+"""Parquet and Arrow files: tables that come in batches of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from labelwalk.streams.batch import Batch, Position
+from labelwalk.streams.blocks import cannot_read
+from labelwalk.streams.fault import InputError
+from labelwalk.streams.standard import standard_input
+from labelwalk.streams.tables import TableRows
+
+ROWS = 1 << 14  # a batch
+
+
+@dataclass(frozen=True)
+class Parquet:
+    """A Parquet file."""
+
+    path: str
+
+    def batches(self, position: Position | None) -> Iterator[Batch]:
+        """Yield batches of rows; the position counts rows."""
+        with _blaming(self.path):
+            file = pq.ParquetFile(self.path)
+            group, skipped = _group_of(file, _done(position))
+            groups = range(group, file.num_row_groups)
+            yield from _batches(
+                file.iter_batches(ROWS, row_groups=list(groups), use_threads=False),
+                skipped,
+                _done(position),
+                file.metadata.num_rows,
+            )
+
+
+@dataclass(frozen=True)
+class ArrowFile:
+    """An Arrow IPC file, or a stream of such a format; "-" is standard input."""
+
+    path: str
+
+    def batches(self, position: Position | None) -> Iterator[Batch]:
+        """Yield batches of rows; the position counts rows."""
+        with _blaming(self.path):
+            yield from _batches(_record_batches(self.path), 0, _done(position), None)
+
+
+def _record_batches(path: str) -> Iterator[pa.RecordBatch]:
+    if path == "-":
+        yield from pa.ipc.open_stream(standard_input())
+        return
+    with pa.memory_map(path) as source:
+        if source.read(6) == b"ARROW1":
+            file = pa.ipc.open_file(source)
+            yield from (file.get_batch(i) for i in range(file.num_record_batches))
+        else:
+            source.seek(0)
+            yield from pa.ipc.open_stream(source)
+
+
+def _done(position: Position | None) -> int:
+    return 0 if position is None else int(position["rows"])
+
+
+def _group_of(file: pq.ParquetFile, row: int) -> tuple[int, int]:
+    """Return the group of rows that a row is in, and how many rows come before that group."""
+    before = 0
+    for group in range(file.num_row_groups):
+        n = file.metadata.row_group(group).num_rows
+        if row < before + n:
+            return group, before
+        before += n
+    return file.num_row_groups, before
+
+
+def _batches(
+    found: Iterator[pa.RecordBatch], first: int, done: int, total: int | None
+) -> Iterator[Batch]:
+    """Yield what comes after the rows that are done, in batches of moderate size."""
+    row = first
+    for whole in found:
+        for start in range(0, whole.num_rows, ROWS):
+            some = whole.slice(start, ROWS)
+            skip = min(max(0, done - row), some.num_rows)
+            row += some.num_rows
+            if skip < some.num_rows:
+                table = pa.Table.from_batches([some.slice(skip)])
+                yield table_batch(table, row - some.num_rows + skip, total)
+    if row < done:
+        raise InputError(
+            f"there are {row} rows, but {done} were read before. Bring the whole file back, or "
+            "begin anew by deleting the checkpoint."
+        )
+
+
+def table_batch(table: pa.Table, first: int, total: int | None) -> Batch:
+    """Return a batch of a table whose first row has so many before it."""
+    return Batch(
+        TableRows(table),
+        where=lambda i: f"row {first + i + 1}",
+        after=lambda n: {"rows": first + n},
+        share=None if total is None else (first + table.num_rows) / max(total, 1),
+    )
+
+
+@contextmanager
+def _blaming(path: str) -> Iterator[None]:
+    """Name the file in every error."""
+    try:
+        yield
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InputError(
+            f"{path} is not what its name says, or damaged ({error}). Bring it again, or say what "
+            "it is by --format."
+        ) from error
+    except OSError as error:
+        raise cannot_read(path, error) from error
