@@ -1,0 +1,19 @@
+"""The faces of River and CapyMOA are tried where River, CapyMOA and Java are there."""
+
+from __future__ import annotations
+
+import os
+
+from tests.optional_faces import MISSING
+
+collect_ignore = [
+    path for name in MISSING for path in (f"src/labelwalk/{name}.py", f"tests/test_{name}.py")
+]
+
+# -Xrs: else Java takes Ctrl-C away from Python, and with it from the tests of interrupts
+os.environ.setdefault("CAPYMOA_JVM_ARGS", "-Xrs -Xmx1g")
+
+
+def pytest_report_header() -> list[str]:
+    """Say what is left out."""
+    return [f"left out, not installed or without Java: {name}" for name in MISSING]
