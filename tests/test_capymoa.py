@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from typing import Any
@@ -273,7 +274,7 @@ def test_an_instance_that_cannot_be_is_named(x: tuple[float, ...], message: str)
 def test_without_java_it_says_so(environment: dict[str, str]) -> None:
     run = subprocess.run(
         [sys.executable, "-c", "import labelwalk.capymoa"],
-        env=environment,
+        env=environment | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True,
         text=True,
         check=False,

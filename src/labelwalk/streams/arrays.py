@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from labelwalk.streams.arrow_arrays import from_matrix, from_numpy, from_words
 from labelwalk.streams.batch import Batch, Position
 from labelwalk.streams.blocks import cannot_read
 from labelwalk.streams.fault import InputError
@@ -97,6 +98,6 @@ class Column:
 
 def _as_arrow(values: NDArray[Any]) -> pa.Array:
     plain = values.astype(values.dtype.newbyteorder("="))
-    if plain.ndim == 1:
-        return pa.array(plain)
-    return pa.FixedSizeListArray.from_arrays(pa.array(plain.ravel()), plain.shape[1])
+    if plain.dtype.kind == "U":
+        return from_words(plain.tolist())
+    return from_numpy(plain) if plain.ndim == 1 else from_matrix(plain)

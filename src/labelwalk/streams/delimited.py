@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from labelwalk.streams.arrow_arrays import from_words
 from labelwalk.streams.batch import Batch, Position
 from labelwalk.streams.blocks import Block, TextFile
 from labelwalk.streams.fault import Fault, InputError
@@ -192,7 +193,7 @@ def _table(
     content: bytes, names: list[str], delimiter: str, ragged: list[pa.csv.InvalidRow]
 ) -> pa.Table:
     if not content.strip():
-        return pa.table({name: pa.array([], pa.string()) for name in names})
+        return pa.table({name: from_words([]) for name in names})
 
     def set_aside(row: pa.csv.InvalidRow) -> str:
         ragged.append(row)

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from labelwalk.streams.arrow_arrays import from_words
 from labelwalk.streams.batch import Batch, Position
 from labelwalk.streams.fault import Fault, InputError
 from labelwalk.streams.tables import TableRows
@@ -69,10 +70,8 @@ class ImageFolder:
                 faults.append(Fault(len(names), f"image {name}", problem, row=str(name)))
         table = pa.table(
             {
-                "path": [name.as_posix() for name in names],
-                "folder": [
-                    "" if len(name.parts) == 1 else name.parent.as_posix() for name in names
-                ],
+                "path": from_words([name.as_posix() for name in names]),
+                "folder": from_words([_folder(name) for name in names]),
                 "vector": pa.array(vectors, pa.list_(pa.float64())),
             }
         )
@@ -88,6 +87,10 @@ class ImageFolder:
             share=share,
             faults=faults,
         )
+
+
+def _folder(name: Path) -> str:
+    return "" if len(name.parts) == 1 else name.parent.as_posix()
 
 
 def _order(name: Path) -> tuple[bool, tuple[str, ...]]:

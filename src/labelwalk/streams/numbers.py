@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from labelwalk.arrays import Floats
 from labelwalk.rows import LARGEST
+from labelwalk.streams.arrow_arrays import from_numpy, to_floats
 
 MISSING = "is missing: fill it in, or leave the row out by --on-error skip"
 NO_NUMBER = "is not a number: repair it, or leave the column out by --drop"
@@ -65,11 +66,11 @@ def beyond(numbers: Floats) -> list[tuple[int, int]]:
 
 def _from_values(column: pa.ChunkedArray) -> tuple[Floats, list[BadValue]]:
     values, bad = _as_doubles(column)
-    numbers = values.to_numpy().astype(np.float64, copy=False).reshape(-1, 1)
+    numbers = to_floats(values).reshape(-1, 1)
     if values.null_count:
         known = {one.row for one in bad}
-        empty = np.flatnonzero(pc.is_null(column).to_numpy())
-        bad += [BadValue(int(i), None, MISSING) for i in empty if int(i) not in known]
+        empty = [i for i, value in enumerate(column) if not value.is_valid and i not in known]
+        bad += [BadValue(i, None, MISSING) for i in empty]
     refused = {one.row for one in bad}
     bad += [
         BadValue(i, str(column[i].as_py()), NOT_FINITE)
@@ -113,16 +114,16 @@ def _one_by_one(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[BadValue
 
 
 def _from_lists(column: pa.ChunkedArray, width: int) -> tuple[Floats, list[BadValue]]:
-    lengths = pc.fill_null(pc.list_value_length(column), -1).to_numpy()
+    lengths = to_floats(pc.list_value_length(column).cast(pa.float64()))
     right = lengths == width
     bad = [
         BadValue(int(i), None, MISSING)
-        if lengths[i] < 0
-        else BadValue(int(i), f"{lengths[i]}", OTHER_WIDTH.format(width=width))
+        if np.isnan(lengths[i])
+        else BadValue(int(i), f"{lengths[i]:.0f}", OTHER_WIDTH.format(width=width))
         for i in np.flatnonzero(~right)
     ]
     numbers = np.full((len(column), width), np.nan)
-    inside, worse = _from_values(pa.chunked_array([_flat(column.filter(pa.array(right)))]))
+    inside, worse = _from_values(pa.chunked_array([_flat(column.filter(from_numpy(right)))]))
     places = np.flatnonzero(right)
     numbers[right] = inside.reshape(-1, width)
     first: dict[int, BadValue] = {}

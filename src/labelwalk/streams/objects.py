@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from labelwalk.arrays import Bools, Floats
+from labelwalk.streams.arrow_arrays import from_matrix, from_numpy, from_words
 from labelwalk.streams.numbers import MISSING, NO_NUMBER, NOT_FINITE, OTHER_WIDTH, BadValue, beyond
 from labelwalk.streams.tables import with_columns
 from labelwalk.streams.words import as_word
@@ -59,13 +60,11 @@ class ObjectRows:
         for name in self.names:
             numbers = features.get(name)
             if numbers is None:
-                columns[name] = pa.array([_as_text(v) for v in self.values(name)], pa.string())
+                columns[name] = from_words([_as_text(v) for v in self.values(name)])
             elif self.width(name):
-                columns[name] = pa.FixedSizeListArray.from_arrays(
-                    pa.array(numbers.ravel()), numbers.shape[1]
-                )
+                columns[name] = from_matrix(numbers)
             else:
-                columns[name] = pa.array(numbers[:, 0])
+                columns[name] = from_numpy(numbers[:, 0])
         return with_columns(pa.table(columns), added)
 
     def lines(self, features: Mapping[str, Floats], added: Mapping[str, Any]) -> list[str]:

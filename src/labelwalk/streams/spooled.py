@@ -19,7 +19,7 @@ from labelwalk.streams.batch import Rows
 from labelwalk.streams.fault import InputError
 from labelwalk.streams.sinks import BytesSink
 
-PIECE = 1 << 16  # rows at a time, where a file is made of another
+PIECE = 1 << 15  # rows at a time, where a file is made of another
 
 
 class ArrowSink(BytesSink):
@@ -79,7 +79,7 @@ class SpooledSink:
         self._rows.complete()
         temporary = f"{self._path}.part.tmp"
         if os.path.getsize(self._part) > len(ArrowSink.END):
-            with pa.memory_map(self._part) as source:
+            with pa.OSFile(self._part) as source:
                 self._make(pa.ipc.open_stream(source), temporary)
             os.replace(temporary, self._path)
 
@@ -104,8 +104,8 @@ def make_arrow_file(rows: pa.RecordBatchReader, path: str) -> None:
 
 
 def make_npz(rows: pa.RecordBatchReader, path: str) -> None:
-    """Write rows as arrays of NumPy, one a column; text where there is none is empty."""
-    table = rows.read_all()  # mapped from the file, not in memory
+    """Write rows as arrays of NumPy, one a column, all in memory; text that is missing is empty."""
+    table = rows.read_all()
     with ZipFile(path, "w") as archive:
         for name in table.column_names:
             values = _as_array(table[name])

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from labelwalk.arrays import Bools, Floats
+from labelwalk.streams.arrow_arrays import from_numpy, from_words
 from labelwalk.streams.numbers import BadValue, column_numbers, column_width
 
 
@@ -43,7 +44,7 @@ class TableRows:
 
     def taken(self, keep: Bools) -> TableRows:
         """Return some of the rows."""
-        return TableRows(self.content.filter(pa.array(keep)))
+        return TableRows(self.content.filter(from_numpy(keep)))
 
     def written(self, i: int) -> str:
         """Return one row as JSON."""
@@ -55,7 +56,7 @@ class TableRows:
         for name, numbers in features.items():
             if pa.types.is_string(whole[name].type):
                 place = whole.column_names.index(name)
-                whole = whole.set_column(place, name, pa.array(numbers[:, 0]))
+                whole = whole.set_column(place, name, from_numpy(numbers[:, 0]))
         return with_columns(whole, added)
 
     def lines(self, features: Mapping[str, Floats], added: Mapping[str, Any]) -> list[str]:
@@ -67,9 +68,7 @@ class TableRows:
 def with_columns(table: pa.Table, added: Mapping[str, Any]) -> pa.Table:
     """Return the table with new columns at its end."""
     for name, column in added.items():
-        table = table.append_column(name, _array(column))
+        numbers = isinstance(column, np.ndarray)
+        array = from_numpy(column) if numbers else from_words(column)
+        table = table.append_column(name, array)
     return table
-
-
-def _array(column: Any) -> pa.Array:
-    return pa.array(column) if isinstance(column, np.ndarray) else pa.array(column, pa.string())

@@ -15,7 +15,8 @@ from labelwalk.streams.fault import InputError
 from labelwalk.streams.standard import standard_input
 from labelwalk.streams.tables import TableRows
 
-ROWS = 1 << 14  # a batch
+ROWS = 1 << 13  # a batch
+BUFFER = 1 << 18  # bytes read at a time, of each column: groups of rows may be larger than memory
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Parquet:
     def batches(self, position: Position | None) -> Iterator[Batch]:
         """Yield batches of rows; the position counts rows."""
         with _blaming(self.path):
-            file = pq.ParquetFile(self.path)
+            file = pq.ParquetFile(self.path, pre_buffer=False, buffer_size=BUFFER)
             group, skipped = _group_of(file, _done(position))
             groups = range(group, file.num_row_groups)
             yield from _batches(
@@ -54,7 +55,7 @@ def _record_batches(path: str) -> Iterator[pa.RecordBatch]:
     if path == "-":
         yield from pa.ipc.open_stream(standard_input())
         return
-    with pa.memory_map(path) as source:
+    with pa.OSFile(path) as source:
         if source.read(6) == b"ARROW1":
             file = pa.ipc.open_file(source)
             yield from (file.get_batch(i) for i in range(file.num_record_batches))
