@@ -138,6 +138,10 @@ KINDS = {
     "checkpoint to standard output": Broken(
         "i.csv", GOOD, "give -o FILE", 2, ("--checkpoint=c.lw", "-o-")
     ),
+    "output over the input": Broken("i.csv", GOOD, "i.csv is named twice", 2, ("-oi.csv",)),
+    "output over the model": Broken(
+        "i.csv", GOOD, "m.lw is named twice", 2, ("-om.lw", "--to=csv")
+    ),
     "no embedding": Broken(
         "i.csv", GOOD, "names no function", 2, ("--format=images", "--embed=a:b")
     ),
@@ -163,6 +167,13 @@ def test_is_refused_with_its_message_and_code(kind: str, model: Path) -> None:
     assert result.exit_code == broken.code
     assert "Traceback" not in result.stderr
     assert model.read_bytes() == before
+
+
+def test_an_output_outlives_input_that_is_refused(model: Path) -> None:
+    Path("o.csv").write_text("what was there before")
+    Path("i.csv").write_bytes(GOOD)
+    assert CliRunner().invoke(app, ["label", "i.csv", "-oo.csv", "--features=no"]).exit_code == 2
+    assert Path("o.csv").read_text() == "what was there before"
 
 
 def test_there_are_many_kinds() -> None:

@@ -284,14 +284,13 @@ class TestResumed:
 
     def test_a_checkpoint_belongs_to_one_run(self, tmp_path: Path) -> None:
         source, checkpoint = write_csv(tmp_path / "in.csv", 60), str(tmp_path / "c.lw")
-        run(
-            Task(str(source), str(tmp_path / "o.csv"), COLUMNS),
-            OnlineLearner(K),
-            checkpoint=checkpoint,
-        )
+        first = Task(str(source), str(tmp_path / "o.csv"), COLUMNS)
+        run(first, OnlineLearner(K), checkpoint=checkpoint)
         other = Task(str(source), str(tmp_path / "other.csv"), COLUMNS)
         with pytest.raises(CheckpointError, match="belongs to another run: there output is"):
             run(other, OnlineLearner(K), checkpoint=checkpoint)
+        with pytest.raises(CheckpointError, match="was made with other settings"):
+            run(first, OnlineLearner(K + 1), checkpoint=checkpoint)
         OnlineLearner(K).save(tmp_path / "plain.lw")
         with pytest.raises(CheckpointError, match="is a learner, but no checkpoint"):
             run(other, OnlineLearner(K), checkpoint=str(tmp_path / "plain.lw"))

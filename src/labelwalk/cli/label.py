@@ -79,6 +79,7 @@ def label(
       labelwalk label - < stream.ndjson > labelled.ndjson
     """  # noqa: D301
     from labelwalk.streams import Reading, Task, run
+    from labelwalk.streams.formats import check_distinct
 
     console = Console(stderr=True, highlight=False)
     task = Task(
@@ -93,6 +94,7 @@ def label(
         rejects=rejects,
         example_ids=example_ids,
     )
+    check_distinct(model, input, output, task.reject_path, checkpoint)
     learner = started(configuration, model)
     with watching(console, quiet) as watch:
         outcome = run(

@@ -8,6 +8,7 @@ from typing import Any
 
 from labelwalk.learner import OnlineLearner, load
 from labelwalk.modelfile import read
+from labelwalk.settings import Settings
 from labelwalk.streams.batch import Position
 
 
@@ -49,7 +50,9 @@ class Standing:
         learner.save(path, note=asdict(self))
 
 
-def resumed(path: str | None, task: dict[str, Any]) -> tuple[Standing, OnlineLearner | None]:
+def resumed(
+    path: str | None, task: dict[str, Any], settings: Settings
+) -> tuple[Standing, OnlineLearner | None]:
     """Return how far a run has come, and its learner; None where it has not begun.
 
     Raises
@@ -71,4 +74,9 @@ def resumed(path: str | None, task: dict[str, Any]) -> tuple[Standing, OnlineLea
                 f"{path} belongs to another run: there {name} is {before!r}, here {value!r}. "
                 "Repeat that command, or choose another checkpoint."
             )
+    if learner.settings != settings:
+        raise CheckpointError(
+            f"{path} belongs to another run: its learner was made with other settings. Repeat that "
+            "command, or choose another checkpoint."
+        )
     return Standing(**note), learner

@@ -164,6 +164,23 @@ def open_sink(path: str, kind: str, mark: int | None, reading: Reading) -> Sink:
     return spooled.SpooledSink(path, mark, makers[kind])
 
 
+def check_distinct(*paths: str | None) -> None:
+    """Refuse a path that is named twice: writing one would destroy the other.
+
+    Raises
+    ------
+    FormatError
+    """
+    known: dict[str, str] = {}
+    for path in paths:
+        if path is None or path == "-" or path.startswith(("kafka://", "/dev/")):
+            continue
+        place = os.path.realpath(path)
+        if place in known:
+            raise FormatError(f"{path} is named twice, as {known[place]} too. Give another path.")
+        known[place] = path
+
+
 def address(url: str) -> tuple[str, str]:
     """Return servers and topic of kafka://host:port/topic."""
     parts = urlsplit(url)

@@ -16,7 +16,8 @@ from labelwalk.streams.checkpoint import Standing, resumed
 from labelwalk.streams.columns import ColumnError
 from labelwalk.streams.examples import Examples, Reader
 from labelwalk.streams.fault import Fault, InputError, Rejects
-from labelwalk.streams.formats import FormatError, open_sink, open_source
+from labelwalk.streams.formats import FormatError, check_distinct, open_sink, open_source
+from labelwalk.streams.sinks import Sink
 from labelwalk.streams.stopping import Stop, Stopped
 from labelwalk.streams.tally import SoFar, Tally
 from labelwalk.streams.task import Task
@@ -93,7 +94,8 @@ def run(
     """
     if checkpoint is not None and task.output == "-":
         raise FormatError("--checkpoint needs an output that can be cut back: give -o FILE.")
-    standing, kept = resumed(checkpoint, task.described())
+    check_distinct(task.input, task.output, task.reject_path, checkpoint)
+    standing, kept = resumed(checkpoint, task.described(), learner.settings)
     if kept is not None and standing.finished:
         return Outcome(kept, Tally(**standing.tally), None, True, True)
     job = _Job(task, kept or learner, standing, watch, report)
@@ -134,9 +136,9 @@ class _Job:
             dict.fromkeys(standing.recent),
         )
         self._source = open_source(task.input, task.reading)
-        self._sink = None
-        if task.output is not None:
-            self._sink = open_sink(task.output, task.output_format, standing.output, task.reading)
+        self._sink: Sink | None = None
+        if standing.output is not None:
+            self._open_sink(standing.output)
         self._rejects = Rejects(task.reject_path, standing.rejects)
         self._marks = standing.output, standing.rejects
         self._started, self._rows_before = time.monotonic(), self.tally.rows
@@ -204,14 +206,21 @@ class _Job:
         if self._reader.widths:
             self._check_width()
         answers = self._answers(examples)
-        if self._sink is not None and batch.rows.names:
+        if self.task.output is not None and batch.rows.names:
             added = answers.named(self.task.prefix_among(batch.rows.names))
             _check_free(list(added), batch.rows.names)
-            self._sink.write(examples.rows, examples.features, added)
-            self._sink.flush()
+            sink = self._sink or self._open_sink(None)
+            sink.write(examples.rows, examples.features, added)
+            sink.flush()
         self._reader.accept(examples)
         self._position = batch.after(n)
         return fatal
+
+    def _open_sink(self, mark: int | None) -> Sink:
+        """Open the output; a new one only when there are rows: an old one outlives bad input."""
+        task = self.task
+        self._sink = open_sink(str(task.output), task.output_format, mark, task.reading)
+        return self._sink
 
     def _answers(self, examples: Examples) -> Answers:
         first = self.learner.n_seen

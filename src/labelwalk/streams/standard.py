@@ -15,6 +15,7 @@ def standard_input() -> io.BufferedReader:
     return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), SIZE)
 
 
+@cache
 def guessed_format() -> str:
     """Return the format of standard input by its first bytes: Arrow, NDJSON, or else CSV."""
     start = standard_input().peek(64).lstrip(b"\xef\xbb\xbf \t\r\n")
