@@ -24,6 +24,8 @@ from labelwalk import Gaussian, OnlineLearner
 from labelwalk.capymoa import OnlineHarmonicSSL
 from tests.streams import CLASSES, Step, costly, streams, take
 
+pytestmark = pytest.mark.shell
+
 NAMES = [str(name) for name in CLASSES]
 UNKNOWN = -1  # the index of a label that is missing
 

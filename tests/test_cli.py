@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import subprocess
 import sys
@@ -20,6 +21,8 @@ from typer.testing import CliRunner, Result
 from labelwalk import OnlineLearner, load
 from labelwalk.cli import app
 from labelwalk.configuration import Configuration, ConfigurationError, gathered
+
+pytestmark = pytest.mark.shell
 
 ROOT = Path(__file__).parent.parent
 GROUP = typer.main.get_command(app)
@@ -123,6 +126,24 @@ class TestCommands:
         assert sum(vertex["count"] for vertex in known["vertices"]) == 200
         assert {sign["name"] for sign in known["health"]} >= {"radius", "sink", "drift"}
         assert known["settings"]["n_centroids"] == 500
+
+    @pytest.mark.parametrize("kind", ["csv", "ndjson", "parquet", "arrow"])
+    def test_pandas_stays_out(self, kind: str, folder: Path) -> None:
+        """pyarrow imports it where it can, which takes half a second and 35 MiB."""
+        ok("label", "in.csv", *COLUMNS, f"-oa.{kind}")
+        script = (
+            "import sys; from typer.testing import CliRunner; from labelwalk.cli import app\n"
+            f"said = CliRunner().invoke(app, ['label', 'a.{kind}', *sys.argv[1:], '-ob.{kind}'])\n"
+            "print(said.exit_code, 'pandas' in sys.modules)"
+        )
+        options = (*COLUMNS, "--features=x,y", "--prefix=again_")
+        ran = subprocess.run(
+            [sys.executable, "-c", script, *options],
+            capture_output=True,
+            text=True,
+            env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        )
+        assert ran.stdout.split() == ["0", "False"], ran.stdout + ran.stderr
 
     def test_a_model_is_gone_on_with(self, folder: Path) -> None:
         for _ in range(2):

@@ -20,6 +20,8 @@ from labelwalk import Gaussian, OnlineLearner
 from labelwalk.river import OnlineHarmonicClassifier
 from tests.streams import Step, costly, streams, take
 
+pytestmark = pytest.mark.shell
+
 Model = OnlineHarmonicClassifier
 
 

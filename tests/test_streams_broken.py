@@ -20,6 +20,8 @@ from typer.testing import CliRunner
 from labelwalk import OnlineLearner
 from labelwalk.cli import app
 
+pytestmark = pytest.mark.shell
+
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 FULL = "/dev/full"
 

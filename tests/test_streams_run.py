@@ -26,6 +26,8 @@ from labelwalk.streams.checkpoint import CheckpointError
 from labelwalk.streams.columns import ColumnError
 from labelwalk.streams.formats import FormatError
 
+pytestmark = pytest.mark.shell
+
 N, K, MOST = 600, 30, 40_000
 COMMAND = [sys.executable, "-m", "labelwalk"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
