@@ -15,21 +15,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk.streams import blocks
-from labelwalk.streams.blocks import Block, TextFile
+from labelwalk.streams.blocks import TextFile
 from labelwalk.streams.columns import ColumnError, Columns
-from labelwalk.streams.delimited import Delimited, Splitter
+from labelwalk.streams.delimited import Delimited
 from labelwalk.streams.fault import InputError
 from labelwalk.streams.ndjson import NDJSON
 from labelwalk.streams.numbers import column_numbers
 from labelwalk.streams.objects import ObjectRows
+from labelwalk.streams.records import line_breaks, records
 from labelwalk.streams.words import as_known, as_word
 
-FIELDS = st.text(st.sampled_from('ab1." ,\n;é'), max_size=6)
+FIELDS = st.text(st.sampled_from('ab1." ,\n\r;é'), max_size=6)
 
 
 def written(rows: list[list[str]]) -> bytes:
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    csv.writer(text, lineterminator="\r\n", quoting=csv.QUOTE_ALL).writerows(rows)
     return text.getvalue().encode()
 
 
@@ -50,11 +51,11 @@ class TestBlocks:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(blocks, "BLOCK", size)
             patch.setattr(blocks, "_opened", lambda path: io.BytesIO(content))
-            found = list(TextFile("any.csv", quoted=True).blocks())
+            found = list(TextFile("any.csv", b",").blocks())
         assert b"".join(block.content for block in found) == content
         for block in found:
             assert content[block.offset :].startswith(block.content)
-            assert block.line == content[: block.offset].count(b"\n")
+            assert block.line == line_breaks(content[: block.offset])
         texts = [one.content.decode() for one in found]
         parsed = [row for text in texts for row in csv.reader(io.StringIO(text, newline=""))]
         assert parsed == list(csv.reader(io.StringIO(content.decode(), newline="")))
@@ -62,13 +63,13 @@ class TestBlocks:
     @given(st.lists(st.tuples(FIELDS, FIELDS), min_size=1, max_size=20))
     def test_records_are_those_of_the_csv_module(self, rows: list[tuple[str, str]]) -> None:
         content = written([list(row) for row in rows])
-        records = Splitter(Block(content, 0, 0)).records
-        parsed = [next(csv.reader(io.StringIO(one.text.decode(), newline=""))) for one in records]
+        found = list(records(content, b","))
+        parsed = [next(csv.reader(io.StringIO(one.text.decode(), newline=""))) for one in found]
         assert parsed == [
             row for row in csv.reader(io.StringIO(content.decode(), newline="")) if row
         ]
-        for one in records:
-            assert content[: one.end].count(b"\n") == one.lines_end
+        for one in found:
+            assert line_breaks(content[: one.end]) == one.lines_end
 
     def test_a_quote_that_is_never_closed(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -77,7 +78,7 @@ class TestBlocks:
         path = tmp_path / "a.csv"
         path.write_text('x,y\n1,"2\n' + "3,4\n" * 100)
         with pytest.raises(InputError, match="line 2: no record ends within"):
-            list(TextFile(str(path), quoted=True).blocks())
+            list(TextFile(str(path), b",").blocks())
 
     def test_byte_order_mark(self, tmp_path: Path) -> None:
         path = tmp_path / "a.csv"
@@ -106,7 +107,46 @@ class TestBlocks:
         path = tmp_path / "a.ndjson"
         path.write_text('{"x": 1}\n')
         with pytest.raises(InputError, match="has 9 bytes, but 100 were read before"):
-            list(TextFile(str(path), quoted=False).blocks(100, 5))
+            list(TextFile(str(path)).blocks(100, 5))
+
+
+class TestRecords:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            (b"a\rb\rc", [b"a", b"b", b"c"]),
+            (b"a\r\nb\n\nc\r", [b"a", b"b", b"c"]),
+            (b'5" pipe,1\n2,3\n', [b'5" pipe,1', b"2,3"]),
+            (b'a,"x""\n""y",b\n"\r"\n', [b'a,"x""\n""y",b', b'"\r"']),
+            (b'a,"open\nb\n', [b'a,"open\nb\n']),
+            (b"  \n\t\n", [b"  ", b"\t"]),
+        ],
+    )
+    def test_where_they_end(self, text: bytes, expected: list[bytes]) -> None:
+        assert [one.text for one in records(text, b",")] == expected
+
+    @pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "x,y\r1,2\r3,4\r",
+            "x,y\n1,2\r3,4\n5\n6,7\n",
+            'x,y\n1,5" pipe\n2\n3,"a\nb"\n4,5\n',
+            "x,y\n1,2\n  \n3,4\n",
+        ],
+    )
+    def test_faults_are_the_same_however_it_is_cut(self, text: str, size: int) -> None:
+        rows: list[dict[str, str]] = []
+        faults = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(blocks, "BLOCK", size)
+            patch.setattr(blocks, "_opened", lambda path: io.BytesIO(text.encode()))
+            for batch in Delimited("any.csv").batches(None):
+                faults += [(fault.where, fault.row) for fault in batch.faults]
+                rows += batch.rows.table({}, {}).to_pylist()
+        plain = list(csv.reader(io.StringIO(text, newline="")))[1:]
+        assert rows == [dict(zip("xy", row, strict=True)) for row in plain if len(row) == 2]
+        assert [row for _, row in faults] == [",".join(row) for row in plain if len(row) == 1]
 
 
 class TestDelimited:
@@ -126,6 +166,7 @@ class TestDelimited:
         batch = next(Delimited(str(path)).batches(None))
         assert [(f.at, f.where, f.row) for f in batch.faults] == [(1, "line 4", "3")]
         assert [batch.where(i) for i in range(3)] == ["line 2", "line 5", "line 7"]
+        assert list(Delimited(str(path)).batches(batch.after(None))) == []
         whole = batch.rows.table({}, {}).to_pylist()
         for n in range(4):
             left = [

@@ -93,7 +93,7 @@ class Configuration(BaseModel):
     bandwidth: float | Literal["cover", "scale"] = _setting(
         "cover", LEARNER, "σ of a gaussian: a number, or how it is measured."
     )
-    threshold: float | None = _setting(
+    threshold: Annotated[float | None, Maybe] = _setting(
         None, LEARNER, "ε: similarities below it are zero; by default that of the similarity."
     )
     scale: Literal["none", "robust"] = _setting(
@@ -248,7 +248,8 @@ class Configuration(BaseModel):
 def _toml(value: Any) -> str:
     """Return a value as TOML; of what is used here, only objects look different in JSON."""
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items()) + " }"
+        entries = (f"{json.dumps(k, ensure_ascii=False)} = {_toml(v)}" for k, v in value.items())
+        return "{ " + ", ".join(entries) + " }"
     return json.dumps(value, ensure_ascii=False)
 
 

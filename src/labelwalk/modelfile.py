@@ -20,6 +20,7 @@ import hashlib
 import json
 import math
 import os
+import stat
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -107,6 +108,8 @@ def read(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
     labelwalk.modelfile.ModelFileError: nowhere.labelwalk: cannot be read (No such file ...
     """
     with _blaming(path, "read", "check the path"):
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise ModelFileError("is a folder or a device; pass a file written by save")
         text, data = _verified(memoryview(Path(path).read_bytes()))
         header, listed = _parsed(text)
         return header, _loaded(listed, data)

@@ -34,11 +34,11 @@ def explain(
       labelwalk explain learner.lw doubtful.csv --limit 1 --json
     """  # noqa: D301
     from labelwalk.learner import load
-    from labelwalk.streams import Reading, Task, examples
+    from labelwalk.streams import Reading, Task, examples_of
 
     reading = Reading(format, delimiter, not no_header, False, embed)
     learner, left = load(model), limit
-    for batch, found in examples(Task(input, None, configuration.columns, reading)):
+    for batch, found in examples_of(Task(input, None, configuration.columns, reading)):
         for i, x in enumerate(found.matrix()[:left]):
             said = learner.explain(x)
             if as_json:

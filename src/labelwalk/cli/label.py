@@ -11,7 +11,7 @@ from rich.console import Console
 
 from labelwalk.cli import reading as read
 from labelwalk.cli.options import configured
-from labelwalk.cli.progress import summary, watching
+from labelwalk.cli.progress import reporting, say_summary, watching
 from labelwalk.configuration import Configuration
 
 if TYPE_CHECKING:
@@ -94,7 +94,9 @@ def label(
         rejects=rejects,
         example_ids=example_ids,
     )
-    check_distinct(model, input, output, task.reject_path, checkpoint)
+    check_distinct(
+        model=model, input=input, output=output, rejects=task.reject_path, checkpoint=checkpoint
+    )
     learner = started(configuration, model)
     with watching(console, quiet) as watch:
         outcome = run(
@@ -104,11 +106,7 @@ def label(
             every=every,
             save=(lambda learned: learned.save(model)) if model else (lambda learned: None),
             watch=watch,
-            report=lambda fault: (
-                typer.echo(f"{input}, {fault}.", err=True)
-                if configuration.on_error == "report"
-                else None
-            ),
+            report=reporting(configuration, input),
         )
     if not quiet:
         _say(console, outcome, task, model, checkpoint)
@@ -133,15 +131,13 @@ def _say(
     def say(sentence: str) -> None:
         console.print(sentence, markup=False, soft_wrap=True)
 
-    say(summary(outcome.tally))
+    say_summary(console, outcome.tally, task)
     if outcome.already_finished:
         say(f"It was finished before; to run it again, delete {checkpoint}.")
-    if outcome.tally.skipped:
-        say(f"Skipped rows: {task.reject_path}")
     if not outcome.learner.classes:
         say("No label was taught, so nothing could be named: give --label-column or --model.")
     saved = outcome.signal is None or task.reading.follow
-    if model is not None and saved:
+    if model is not None and saved and not outcome.already_finished:
         say(f"Learner: {model}")
     if outcome.signal is not None:
         name = signal.Signals(outcome.signal).name

@@ -32,6 +32,13 @@ def plot(
     truth_column: Annotated[
         str, typer.Option(help="What was true, for accuracy and precision-recall.")
     ] = "truth",
+    label_column: Annotated[
+        str | None,
+        typer.Option(
+            help="That of `label`: rows with a label were taught, and are not judged.",
+            show_default="label, if the answers have another name",
+        ),
+    ] = None,
     prefix: Annotated[
         str | None,
         typer.Option(help="That of `label`.", show_default="as `label` chose without one"),
@@ -55,7 +62,8 @@ def plot(
         if kind is Kind.centroids:
             figure = charts.centroids(load(input))
         else:
-            found = judged(input, truth_column, prefix, Reading(format, delimiter))
+            reading = Reading(format, delimiter)
+            found = judged(input, truth_column, label_column, prefix, reading)
             figure = (
                 charts.accuracy(found.right)
                 if kind is Kind.accuracy

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from labelwalk.cli import reading as read
 from labelwalk.cli.options import configured
-from labelwalk.cli.progress import summary, watching
+from labelwalk.cli.progress import reporting, say_summary, watching
 from labelwalk.configuration import Configuration
 
 
@@ -46,13 +46,14 @@ def predict(
         to,
         learn=False,
         prefix=prefix,
+        unlabeled=configuration.unlabeled,
         on_error=configuration.on_error,
         rejects=rejects,
     )
     learner = load(model)
     with watching(console, quiet) as watch:
-        outcome = run(task, learner, watch=watch)
+        outcome = run(task, learner, watch=watch, report=reporting(configuration, input))
     if not quiet:
-        console.print(summary(outcome.tally), markup=False, soft_wrap=True)
+        say_summary(console, outcome.tally, task)
     if outcome.signal is not None:
         raise typer.Exit(128 + outcome.signal)

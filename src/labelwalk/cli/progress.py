@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
-    from labelwalk.streams import SoFar, Tally
+    from labelwalk.configuration import Configuration
+    from labelwalk.streams import Fault, SoFar, Tally, Task
 
 SECONDS = 10.0  # between lines, where no terminal keeps one alive
 Watch = Callable[["SoFar"], None]
@@ -66,6 +68,20 @@ def line(so_far: SoFar) -> str:
     if tally.skipped:
         parts.append(f"{tally.skipped:,} skipped")
     return "  ".join(parts)
+
+
+def reporting(configuration: Configuration, path: str) -> Callable[[Fault], None]:
+    """Return what is said of a row that is skipped: something, where that is wanted."""
+    if configuration.on_error != "report":
+        return lambda fault: None
+    return lambda fault: typer.echo(f"{path}, {fault}.", err=True)
+
+
+def say_summary(console: Console, tally: Tally, task: Task) -> None:
+    """Say what came of a run, and where skipped rows are."""
+    console.print(summary(tally), markup=False, soft_wrap=True)
+    if tally.skipped:
+        console.print(f"Skipped rows: {task.reject_path}", markup=False, soft_wrap=True)
 
 
 def summary(tally: Tally) -> str:

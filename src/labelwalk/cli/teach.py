@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from labelwalk.cli import reading as read
+from labelwalk.cli.files import say_where
 from labelwalk.cli.label import started
 from labelwalk.cli.options import configured
-from labelwalk.cli.progress import summary, watching
+from labelwalk.cli.progress import reporting, say_summary, watching
 from labelwalk.configuration import Configuration
 
 
@@ -43,6 +45,7 @@ def teach(
       labelwalk teach learner.lw answers.csv --by-id example --label-column y
     """  # noqa: D301
     from labelwalk.streams import Reading, Task, run, teach_by_id
+    from labelwalk.streams.formats import check_distinct
 
     console = Console(stderr=True, highlight=False)
     task = Task(
@@ -55,15 +58,25 @@ def teach(
         on_error=configuration.on_error,
         rejects=rejects,
     )
+    check_distinct(model=model, input=input, rejects=task.reject_path)
     learner = started(configuration, model)
     if by_id is not None:
-        said = f"{teach_by_id(learner, task, by_id):,} examples taught later."
+        n = teach_by_id(learner, task, by_id)
         learner.save(model)
+        if not quiet:
+            console.print(f"{n:,} examples taught later.")
     else:
         with watching(console, quiet) as watch:
-            outcome = run(task, learner, save=lambda learned: learned.save(model), watch=watch)
+            outcome = run(
+                task,
+                learner,
+                save=lambda learned: learned.save(model),
+                watch=watch,
+                report=reporting(configuration, input),
+            )
         if outcome.signal is not None:
             raise typer.Exit(128 + outcome.signal)
-        said = summary(outcome.tally)
+        if not quiet:
+            say_summary(console, outcome.tally, task)
     if not quiet:
-        console.print(f"{said}\nLearner: {model}", markup=False, soft_wrap=True)
+        say_where(console, "Learner", Path(model))

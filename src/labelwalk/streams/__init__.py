@@ -6,7 +6,7 @@ from labelwalk.streams.formats import FORMATS, FormatError, Reading
 from labelwalk.streams.labelling import Outcome, run
 from labelwalk.streams.tally import SoFar, Tally
 from labelwalk.streams.task import Task
-from labelwalk.streams.teaching import examples, teach_by_id
+from labelwalk.streams.teaching import examples_of, teach_by_id
 
 __all__ = [
     "FORMATS",
@@ -20,7 +20,7 @@ __all__ = [
     "SoFar",
     "Tally",
     "Task",
-    "examples",
+    "examples_of",
     "run",
     "teach_by_id",
 ]

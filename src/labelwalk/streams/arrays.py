@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from math import prod
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -31,9 +30,12 @@ class Arrays:
     path : str
         An .npz with an array for each column, matrices for features that belong together; or an
         .npy with a matrix, which is then the column "X".
+    single : bool
+        Whether it is an .npy.
     """
 
     path: str
+    single: bool = False
 
     def batches(self, position: Position | None) -> Iterator[Batch]:
         """Yield batches of rows; the position counts rows."""
@@ -50,7 +52,7 @@ class Arrays:
             yield from self._rows(columns, 0 if position is None else int(position["rows"]))
 
     def _members(self, files: ExitStack) -> dict[str, IO[bytes]]:
-        if Path(self.path).suffix == ".npy":
+        if self.single:
             return {"X": files.enter_context(open(self.path, "rb"))}
         archive = files.enter_context(zipfile.ZipFile(self.path))
         return {
@@ -63,6 +65,8 @@ class Arrays:
         if len(set(lengths.values())) != 1:
             raise InputError(f"{self.path} has arrays of different lengths, {lengths}. Cut them.")
         total = next(iter(lengths.values()))
+        if total < done:
+            raise InputError(f"{self.path} has {total} rows, but {done} were read before.")
         for first in range(0, total, ROWS):
             n = min(ROWS, total - first)
             table = pa.table({name: column.next(n) for name, column in columns.items()})
@@ -78,11 +82,13 @@ class Column:
         version = npy.read_magic(file)
         header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, by_column, self._dtype = header(file)
-        if by_column or len(shape) not in (1, 2) or self._dtype.hasobject:
+        numbers = self._dtype.kind in "fiub" and self._dtype.itemsize <= 8
+        words = self._dtype.kind == "U" and len(shape) == 1
+        if by_column or len(shape) not in (1, 2) or 0 in shape[1:] or not (numbers or words):
             raise ValueError(
                 f"array {name!r} has shape {shape} and dtype {self._dtype}"
-                f"{' in Fortran order' if by_column else ''}; a column is a vector or a matrix in "
-                "C order"
+                f"{' in Fortran order' if by_column else ''}; a column is a vector of numbers or "
+                "text, or a matrix of numbers in C order"
             )
         self.length = int(shape[0])
         self._file, self._width = file, shape[1:]
@@ -90,7 +96,10 @@ class Column:
     def next(self, n: int) -> pa.Array:
         """Return the next rows."""
         size = n * prod(self._width) * self._dtype.itemsize
-        raw = self._file.read(size)
+        try:
+            raw = self._file.read(size)
+        except zipfile.BadZipFile as error:
+            raise InputError(f"an array is damaged ({error}). Bring the file again.") from error
         if len(raw) != size:
             raise InputError("an array ends before its last row: the file was cut short.")
         return _as_arrow(np.frombuffer(raw, self._dtype).reshape(n, *self._width))

@@ -58,7 +58,7 @@ def from_words(words: Sequence[str | None]) -> pa.Array:
     >>> from_words(["a", None, "", "é"]).to_pylist()
     ['a', None, '', 'é']
     """
-    encoded = [b"" if word is None else word.encode() for word in words]
+    encoded = [b"" if word is None else word.encode("utf-8", "backslashreplace") for word in words]
     offsets = np.zeros(len(words) + 1, dtype=np.int32)
     np.cumsum([len(word) for word in encoded], out=offsets[1:])
     there = np.array([word is not None for word in words], dtype=np.bool_)

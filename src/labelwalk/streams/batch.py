@@ -42,6 +42,10 @@ class Rows(Protocol):
     def names(self) -> list[str]:
         """The columns, in order."""
 
+    @property
+    def loose(self) -> bool:
+        """Whether a row may lack a column, or have others."""
+
     def __len__(self) -> int: ...
 
     def width(self, name: str) -> int:
@@ -75,8 +79,9 @@ class Batch:
     rows : Rows
     where : function of a row's number in the batch
         Return where it is, such as "line 17".
-    after : function of a number of rows
-        Return the position of the source after so many of them; after all, faults included.
+    after : function of a number of rows, or None
+        Return the position of the source right after so many of them; for None, after all of the
+        batch, faults at its end included.
     share : float or None
         How much of the source is read by now, where its length is known.
     faults : list of Fault
@@ -85,7 +90,7 @@ class Batch:
 
     rows: Rows
     where: Callable[[int], str]
-    after: Callable[[int], Position]
+    after: Callable[[int | None], Position]
     share: float | None = None
     faults: list[Fault] = field(default_factory=list)
 

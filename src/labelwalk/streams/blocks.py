@@ -15,6 +15,7 @@ from typing import Any, Protocol, Self
 import pyarrow as pa
 
 from labelwalk.streams.fault import InputError
+from labelwalk.streams.records import line_breaks, whole
 from labelwalk.streams.standard import standard_input
 
 BLOCK = 1 << 20
@@ -55,28 +56,30 @@ class TextFile:
     ----------
     path : str
         "-" is standard input; names ending in .gz or .zst are decompressed.
-    quoted : bool
-        Whether a line may end inside double quotes, as in CSV.
+    delimiter : bytes, optional
+        Of fields, which may be quoted, and then hold line breaks. None: every line is a record.
     follow : bool
         Whether to wait at the end for more.
     """
 
-    def __init__(self, path: str, *, quoted: bool, follow: bool = False) -> None:
+    def __init__(self, path: str, delimiter: bytes | None = None, *, follow: bool = False) -> None:
         self.path = path
-        self._quoted = quoted
+        self._delimiter = delimiter
         self._follow = follow
 
     def blocks(self, offset: int = 0, line: int = 0) -> Iterator[Block]:
         """Yield the file from a place where a record begins, up to the last one, ended or not."""
         with _opened(self.path) as file, _blaming(self.path):
             _skip(file, offset, self.path)
-            pending = b""
+            pending, look_at = b"", 0
             while True:
-                end = self._whole(pending)
+                end = self._whole(pending) if len(pending) >= look_at else 0
                 if end:
                     yield self._block(pending[:end], offset, line)
-                    line += pending.count(b"\n", 0, end)
+                    line += self._lines(pending[:end])
                     offset, pending = offset + end, pending[end:]
+                # a long record is looked at again when there is twice as much of it
+                look_at = 2 * len(pending) if len(pending) > BLOCK else 0
                 if len(pending) > LONGEST:
                     raise InputError(
                         f"{self.path}, line {line + 1}: no record ends within {LONGEST >> 20} MiB. "
@@ -100,10 +103,12 @@ class TextFile:
 
     def _whole(self, text: bytes) -> int:
         """Return how many bytes of the text are whole records."""
-        end = text.rfind(b"\n") + 1
-        while self._quoted and end and text.count(b'"', 0, end) % 2:
-            end = text.rfind(b"\n", 0, text.rfind(b'"', 0, end)) + 1
-        return end
+        if self._delimiter is None:
+            return text.rfind(b"\n") + 1
+        return whole(text, self._delimiter)
+
+    def _lines(self, text: bytes) -> int:
+        return text.count(b"\n") if self._delimiter is None else line_breaks(text)
 
     def _block(self, content: bytes, offset: int, line: int) -> Block:
         if offset > 0:

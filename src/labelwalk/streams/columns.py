@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 LABEL = "label"
+NEVER = {"path", "folder"}  # of an image; no number was ever called so
 UNNAMED = re.compile(r"unnamed \d+")
 
 
@@ -22,8 +23,8 @@ class Columns:
     Attributes
     ----------
     features : names or patterns such as "f*"
-        In this order, and by one pattern in the order of the file. None: all columns that have a
-        name and are nothing else.
+        In this order, and by one pattern in the order of the file. Empty: all columns that have a
+        name and are nothing else, but "path" and "folder", which images have.
     label : str, optional
         The column of labels, empty where a row has none. None: "label", if there is such a column.
     id, truth, source : str, optional
@@ -40,8 +41,8 @@ class Columns:
     source: str | None = None
     drop: tuple[str, ...] = ()
 
-    def among(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the features among the columns of a file.
+    def among(self, names: Sequence[str], *, loose: bool = False) -> tuple[str, ...]:
+        """Return the features among the columns of a file; loose rows may lack all others.
 
         Raises
         ------
@@ -57,7 +58,7 @@ class Columns:
         """
         special = self._special(names)
         for option, name in special.items():
-            if name not in names:
+            if name not in names and not loose:
                 raise ColumnError(_missing(f"--{option}-column", name, names))
         excluded = {*special.values(), *_matching("--drop", self.drop, names)}
         if self.features:
@@ -70,7 +71,7 @@ class Columns:
                     )
         else:
             unnamed = {name for name in names if UNNAMED.fullmatch(name)}
-            wanted = [name for name in names if name not in excluded | unnamed]
+            wanted = [name for name in names if name not in excluded | unnamed | NEVER]
         if not wanted:
             raise ColumnError(
                 f"no column is left to be a feature; there are {_listed(names)}. Name some by "

@@ -7,9 +7,7 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
@@ -17,18 +15,10 @@ from labelwalk.streams.arrow_arrays import from_words
 from labelwalk.streams.batch import Batch, Position
 from labelwalk.streams.blocks import Block, TextFile
 from labelwalk.streams.fault import Fault, InputError
+from labelwalk.streams.records import Record, line_breaks, records
 from labelwalk.streams.tables import TableRows
 
 OTHERS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
-
-
-class Record(NamedTuple):
-    """A record as it is written, and where it ends: bytes and lines of its block."""
-
-    text: bytes
-    line: int
-    end: int
-    lines_end: int
 
 
 @dataclass(frozen=True)
@@ -54,17 +44,14 @@ class Delimited:
 
     def batches(self, position: Position | None) -> Iterator[Batch]:
         """Yield batches of rows; the position counts bytes and lines."""
-        file = TextFile(self.path, quoted=True, follow=self.follow)
-        if position is not None:
-            names = position["names"]
-            blocks = file.blocks(position["bytes"], position["lines"])
-        else:
-            names, blocks = None, file.blocks()
-        for block in blocks:
+        file = TextFile(self.path, self.delimiter.encode(), follow=self.follow)
+        names = None if position is None else position["names"]
+        start = (0, 0) if position is None else (position["bytes"], position["lines"])
+        for block in file.blocks(*start):
             if names is None:
-                if not block.content.strip():
+                first = next(records(block.content, self.delimiter.encode()), None)
+                if first is None:
                     continue
-                first = Splitter(block).first
                 names = self._names(first.text)
                 if self.header:
                     block = block.without(first.end, first.lines_end)
@@ -94,88 +81,75 @@ class Delimited:
         return names
 
     def _batch(self, block: Block, names: list[str], size: int | None) -> Batch:
-        splitter = Splitter(block)
-        table, faults = _parsed(splitter, names, self.delimiter)
+        known = Known(block, self.delimiter.encode())
+        table, faults = _parsed(known, names, self.delimiter)
+        known.bad = [fault.at + number for number, fault in enumerate(faults)]
         read = block.offset + len(block.content)
-        bad = [fault.at + number for number, fault in enumerate(faults)]
 
-        def record(i: int) -> Record:
-            """Return the i-th record that became a row."""
-            good = np.setdiff1d(np.arange(len(splitter.records)), bad)
-            return splitter.records[int(good[i])]
-
-        def after(n: int) -> Position:
-            if n == len(table):
-                end, lines = len(block.content), block.content.count(b"\n")
+        def after(n: int | None) -> Position:
+            if n is None:
+                end, lines = len(block.content), line_breaks(block.content)
             elif n == 0:
                 end, lines = 0, 0
             else:
-                _, _, end, lines = record(n - 1)
+                _, _, end, lines = known.good[n - 1]
             return {"bytes": block.offset + end, "lines": block.line + lines, "names": names}
 
         return Batch(
             TableRows(table),
-            where=lambda i: f"line {record(i).line}",
+            where=lambda i: known.where(known.good[i]),
             after=after,
             share=None if size is None else read / max(size, 1),
             faults=faults,
         )
 
 
-class Splitter:
+class Known:
     """The records of a block one by one, for the rare cases where that matters."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, delimiter: bytes) -> None:
         self.block = block
-
-    @property
-    def first(self) -> Record:
-        """The first record that is not blank."""
-        return next(self._split(), Record(b"", self.block.line + 1, 0, 0))
+        self.bad: list[int] = []
+        self._delimiter = delimiter
 
     @cached_property
     def records(self) -> list[Record]:
-        """All records that are not blank."""
-        return list(self._split())
+        """All records that are not empty."""
+        return list(records(self.block.content, self._delimiter))
 
-    def _split(self) -> Iterator[Record]:
-        text, start, lines = self.block.content, 0, 0
-        end, begun = 0, 0
-        while end < len(text):
-            newline = text.find(b"\n", end)
-            end = len(text) if newline < 0 else newline + 1
-            lines += newline >= 0
-            if text.count(b'"', start, end) % 2 and end < len(text):
-                continue
-            record = text[start:end].rstrip(b"\r\n")
-            if record:
-                yield Record(record, self.block.line + begun + 1, end, lines)
-            start, begun = end, lines
+    @cached_property
+    def good(self) -> list[Record]:
+        """Those that became rows."""
+        bad = set(self.bad)
+        return [record for i, record in enumerate(self.records) if i not in bad]
+
+    def where(self, record: Record) -> str:
+        """Return where a record begins."""
+        return f"line {self.block.line + record.line + 1}"
 
 
-def _parsed(splitter: Splitter, names: list[str], delimiter: str) -> tuple[pa.Table, list[Fault]]:
+def _parsed(known: Known, names: list[str], delimiter: str) -> tuple[pa.Table, list[Fault]]:
     """Return the rows as a table of text, and the records that are no rows."""
     ragged: list[pa.csv.InvalidRow] = []
-    content = splitter.block.content
+    undecoded: set[int] = set()
     try:
-        table = _table(content, names, delimiter, ragged)
-        undecoded: list[int] = []
+        table = _table(known.block.content, names, delimiter, ragged)
     except pa.ArrowInvalid as error:
-        undecoded = [i for i, one in enumerate(splitter.records) if not _decodes(one.text)]
+        undecoded = {i for i, one in enumerate(known.records) if not _decodes(one.text)}
         if not undecoded:
-            raise InputError(f"line {splitter.block.line + 1} and on: {error}") from error
+            raise InputError(f"line {known.block.line + 1} and on: {error}") from error
         ragged.clear()
-        good = [one.text for i, one in enumerate(splitter.records) if i not in set(undecoded)]
+        good = [one.text for i, one in enumerate(known.records) if i not in undecoded]
         table = _table(b"\n".join(good), names, delimiter, ragged)
     if not ragged and not undecoded:
         return table, []
-    return table, _faults(splitter.records, names, ragged, undecoded)
+    return table, _faults(known, names, ragged, undecoded)
 
 
 def _faults(
-    records: list[Record], names: list[str], ragged: list[pa.csv.InvalidRow], undecoded: list[int]
+    known: Known, names: list[str], ragged: list[pa.csv.InvalidRow], undecoded: set[int]
 ) -> list[Fault]:
-    decoded = [i for i in range(len(records)) if i not in set(undecoded)]
+    decoded = [i for i in range(len(known.records)) if i not in undecoded]
     problems = dict.fromkeys(undecoded, "is not UTF-8 text: save the file as UTF-8")
     for row in ragged:
         problems[decoded[row.number - 1]] = (
@@ -183,16 +157,16 @@ def _faults(
         )
     faults = []
     for number, i in enumerate(sorted(problems)):
-        record = records[i]
+        record = known.records[i]
         text = record.text.decode("utf-8", "backslashreplace")
-        faults.append(Fault(i - number, f"line {record.line}", problems[i], row=text))
+        faults.append(Fault(i - number, known.where(record), problems[i], row=text))
     return faults
 
 
 def _table(
     content: bytes, names: list[str], delimiter: str, ragged: list[pa.csv.InvalidRow]
 ) -> pa.Table:
-    if not content.strip():
+    if not content.strip(b"\r\n"):
         return pa.table({name: from_words([]) for name in names})
 
     def set_aside(row: pa.csv.InvalidRow) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import sys
 from typing import Protocol
 
 import pyarrow as pa
 
 from labelwalk.streams.lasting import LastingFile
+from labelwalk.streams.standard import standard_output
 
 
 class Destination(Protocol):
@@ -60,11 +60,11 @@ class StandardOutput:
 
     def write(self, content: bytes) -> None:
         """Append."""
-        sys.stdout.buffer.write(content)
+        standard_output().write(content)
 
     def flush(self) -> None:
         """Let the reader have it."""
-        sys.stdout.buffer.flush()
+        standard_output().flush()
 
     def mark(self) -> int:
         """Let the reader have it; there is no way back."""

@@ -82,11 +82,11 @@ class Reader:
     widths: dict[str, int] = field(default_factory=dict)
     recent: dict[str, None] = field(default_factory=dict)
 
-    def read(self, batch: Batch) -> tuple[Examples, list[Fault]]:
-        """Return all rows as examples, and what is wrong with some, in order."""
+    def read(self, batch: Batch, *, first_fault: bool = False) -> tuple[Examples, list[Fault]]:
+        """Return all rows as examples, and what is wrong with some, in order, or the first."""
         rows = batch.rows
-        if not self.widths and rows.names:
-            chosen = self.columns.among(rows.names)
+        if not self.widths and (rows.names or len(rows)):
+            chosen = self.columns.among(rows.names, loose=rows.loose)
             self.widths = {name: rows.width(name) for name in chosen if len(rows)}
         found: dict[int, tuple[str, str | None, str]] = {}
         features = {}
@@ -100,22 +100,21 @@ class Reader:
         labels = [None if label == self.unlabeled else label for label in labels]
         if self.all_labelled:
             self._check_labels(rows, labels, found)
-        self._check_ids(ids, found)
         self._check_sources(sources, found)
+        self._check_ids(ids, found)
+        wrong = sorted(found)[:1] if first_fault else sorted(found)
         faults = [
-            Fault(i, batch.where(i), problem, column, value, rows.written(i))
-            for i, (column, value, problem) in found.items()
+            Fault(i, batch.where(i), found[i][2], found[i][0], found[i][1], rows.written(i))
+            for i in wrong
         ]
-        examples = Examples(rows, features, labels, truths, ids, sources)
-        return examples, sorted([*batch.faults, *faults], key=lambda fault: fault.at)
+        everything = sorted([*batch.faults, *faults], key=lambda fault: fault.at)
+        return Examples(rows, features, labels, truths, ids, sources), everything
 
     def accept(self, examples: Examples) -> None:
         """Remember the ids of rows that were learned."""
         for name in examples.ids:
             if name is not None:
-                self.recent[name] = None
-        for name in list(self.recent)[: max(0, len(self.recent) - RECENT_IDS)]:
-            del self.recent[name]
+                _remember(self.recent, name)
 
     def _words(self, rows: Rows, name: str | None, found: dict[int, Any]) -> Words:
         if name is None:
@@ -138,18 +137,25 @@ class Reader:
                 found.setdefault(i, (label, None, "is missing: every row needs a label here"))
 
     def _check_ids(self, ids: Words, found: dict[int, Any]) -> None:
-        here: set[str] = set()
+        """Look for ids among the last ones before them; rows that are refused do not count."""
+        recent = dict(self.recent)
         for i, name in enumerate(ids):
             if i in found:
                 continue
             if name is None:
                 found[i] = (self.columns.id, None, "is missing: every row needs an id")
-            elif name in self.recent or name in here:
+            elif name in recent:
                 found[i] = (self.columns.id, name, "came before: ids must differ")
             else:
-                here.add(name)
+                _remember(recent, name)
 
     def _check_sources(self, sources: Words, found: dict[int, Any]) -> None:
         for i, name in enumerate(sources):
             if name is None:
                 found.setdefault(i, (self.columns.source, None, "is missing: name a source"))
+
+
+def _remember(recent: dict[str, None], name: str) -> None:
+    recent[name] = None
+    if len(recent) > RECENT_IDS:
+        del recent[next(iter(recent))]

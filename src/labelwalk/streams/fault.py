@@ -54,7 +54,6 @@ class Rejects:
 
     def __init__(self, path: str, size: int | None = None) -> None:
         self.path = path
-        self._size = size
         self._file: LastingFile | None = None if size is None else LastingFile(path, size)
 
     def write(self, fault: Fault) -> None:
@@ -63,7 +62,7 @@ class Rejects:
             self._file = LastingFile(self.path, None)
         fields = ("where", "column", "value", "problem", "row")
         line = {name: getattr(fault, name) for name in fields}
-        self._file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+        self._file.write(json.dumps(line).encode() + b"\n")
 
     def mark(self) -> int | None:
         """Put it all on the disk, and say how long the file is; None where there is none."""

@@ -83,8 +83,9 @@ def format_of(path: str, given: str | None = None) -> str:
         return "images"
     name = Path(path)
     suffix = Path(name.stem).suffix if name.suffix in COMPRESSED else name.suffix
-    if suffix.lower() in SUFFIXES:
-        return SUFFIXES[suffix.lower()]
+    kind = SUFFIXES.get(suffix.lower())
+    if kind in TEXT or (kind is not None and name.suffix not in COMPRESSED):
+        return str(kind)
     raise FormatError(
         f"the name of {path!r} does not tell its format. Give --format (--to for the output), one "
         f"of {', '.join(FORMATS)}."
@@ -164,21 +165,51 @@ def open_sink(path: str, kind: str, mark: int | None, reading: Reading) -> Sink:
     return spooled.SpooledSink(path, mark, makers[kind])
 
 
-def check_distinct(*paths: str | None) -> None:
-    """Refuse a path that is named twice: writing one would destroy the other.
+def check_distinct(**paths: str | None) -> None:
+    """Refuse a file that is to serve two ends: writing the one would destroy the other.
+
+    Raises
+    ------
+    FormatError
+
+    Examples
+    --------
+    >>> check_distinct(input="a.csv", output="./a.csv")
+    Traceback (most recent call last):
+    labelwalk.streams.formats.FormatError: input and output are the same file, ./a.csv. ...
+    """
+    known: dict[object, str] = {}
+    for role, path in paths.items():
+        if path is None or path == "-" or path.startswith(("kafka://", "/dev/")):
+            continue
+        place = _place(path)
+        if place in known:
+            raise FormatError(
+                f"{known[place]} and {role} are the same file, {path}. Give another path."
+            )
+        known[place] = role
+
+
+def check_regular(output: str | None) -> None:
+    """Refuse an output that cannot be cut back, which a checkpoint needs.
 
     Raises
     ------
     FormatError
     """
-    known: dict[str, str] = {}
-    for path in paths:
-        if path is None or path == "-" or path.startswith(("kafka://", "/dev/")):
-            continue
-        place = os.path.realpath(path)
-        if place in known:
-            raise FormatError(f"{path} is named twice, as {known[place]} too. Give another path.")
-        known[place] = path
+    if output == "-" or (output and os.path.exists(output) and not os.path.isfile(output)):
+        raise FormatError(
+            "--checkpoint needs an output that can be cut back after an accident: give -o FILE."
+        )
+
+
+def _place(path: str) -> object:
+    """Return what two names of one file have in common, hard links included."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return os.path.realpath(path)
+    return found.st_dev, found.st_ino
 
 
 def address(url: str) -> tuple[str, str]:
@@ -204,4 +235,4 @@ def _table_source(kind: str, path: str) -> Source:
 
     if kind == "parquet":
         return Parquet(path)
-    return ArrowFile(path) if kind in ("arrow", "arrows") else Arrays(path)
+    return ArrowFile(path) if kind in ("arrow", "arrows") else Arrays(path, kind == "npy")

@@ -65,7 +65,9 @@ class ImageFolder:
                 vector = np.asarray((self.embed or thumbnail)(pixels), dtype=np.float64)
                 vectors.append(vector.ravel().tolist())
                 names.append(name)
-            except (OSError, ValueError, TypeError) as error:
+            except ImportError:
+                raise
+            except Exception as error:  # whatever a function of the user's may raise
                 problem = f"cannot be used ({error})"
                 faults.append(Fault(len(names), f"image {name}", problem, row=str(name)))
         table = pa.table(
@@ -76,8 +78,8 @@ class ImageFolder:
             }
         )
 
-        def after(n: int) -> Position:
-            last = some[-1] if n == len(names) else names[n - 1] if n else before
+        def after(n: int | None) -> Position:
+            last = some[-1] if n is None else names[n - 1] if n else before
             return {"last": None if last is None else last.as_posix()}
 
         return Batch(

@@ -161,8 +161,8 @@ def _batch(messages: list[Message], before: Mapping[int, int], names: list[str])
     wheres = [f"partition {m.partition()}, offset {m.offset()}" for m in messages]
     rows, faults, good = parsed([m.value() or b"" for m in messages], wheres, names)
 
-    def after(n: int) -> Position:
-        done = len(messages) if n == len(good) else (good[n - 1] + 1 if n else 0)
+    def after(n: int | None) -> Position:
+        done = len(messages) if n is None else (good[n - 1] + 1 if n else 0)
         moved = _moved(before, messages[:done])
         return {"offsets": {str(number): at for number, at in moved.items()}, "names": rows.names}
 

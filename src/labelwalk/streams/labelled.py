@@ -8,7 +8,7 @@ import numpy as np
 
 from labelwalk.arrays import Bools, Floats
 from labelwalk.streams.batch import Answers
-from labelwalk.streams.columns import ColumnError
+from labelwalk.streams.columns import LABEL, ColumnError
 from labelwalk.streams.fault import InputError
 from labelwalk.streams.formats import Reading, open_source
 from labelwalk.streams.task import PREDICTED
@@ -23,13 +23,17 @@ class Judged(NamedTuple):
     confidence: Floats
 
 
-def judged(path: str, truth_column: str, prefix: str | None, reading: Reading) -> Judged:
-    """Read the output of a run again, those rows that have a truth.
+def judged(
+    path: str, truth_column: str, label_column: str | None, prefix: str | None, reading: Reading
+) -> Judged:
+    """Read the output of a run again, those rows that have a truth and were not labelled.
 
     Parameters
     ----------
     path : str
     truth_column : str
+    label_column : str or None
+        That of the run; None: "label", if the new columns are named otherwise.
     prefix : str or None
         Before the names of the new columns; None: as they were named without being told.
     reading : Reading
@@ -44,14 +48,18 @@ def judged(path: str, truth_column: str, prefix: str | None, reading: Reading) -
     named, right, confidence = [], [], []
     for batch in open_source(path, reading).batches(None):
         names = batch.rows.names
+        if batch.faults:
+            raise InputError(f"{path}, {batch.faults[0]}.")
         start = _start(names) if prefix is None else prefix
-        for name in (truth_column, f"{start}label", f"{start}confidence"):
+        given = label_column or (LABEL if start and LABEL in names else truth_column)
+        columns = (truth_column, f"{start}label", f"{start}confidence", given)
+        for name in columns:
             if name not in names:
                 raise ColumnError(f"there is no column {name!r} in {path}, only {names}.")
-        columns = (truth_column, f"{start}label", f"{start}confidence")
-        for true, said, sure in zip(*map(batch.rows.values, columns), strict=True):
+        for true, said, sure, told in zip(*map(batch.rows.values, columns), strict=True):
             truth, word = as_word(true), as_word(said)
-            if truth is not None:
+            taught = given != truth_column and as_word(told) is not None
+            if truth is not None and not taught:
                 named.append(word is not None)
                 right.append(word == truth)
                 confidence.append(float(sure or 0.0))

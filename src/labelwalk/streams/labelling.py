@@ -11,12 +11,12 @@ import numpy as np
 from labelwalk.arrays import Bools
 from labelwalk.learner import OnlineLearner
 from labelwalk.streams.answering import learned, predicted, taught
-from labelwalk.streams.batch import Answers, Batch
+from labelwalk.streams.batch import Answers, Batch, Rows
 from labelwalk.streams.checkpoint import Standing, resumed
 from labelwalk.streams.columns import ColumnError
 from labelwalk.streams.examples import Examples, Reader
 from labelwalk.streams.fault import Fault, InputError, Rejects
-from labelwalk.streams.formats import FormatError, check_distinct, open_sink, open_source
+from labelwalk.streams.formats import check_distinct, check_regular, open_sink, open_source
 from labelwalk.streams.sinks import Sink
 from labelwalk.streams.stopping import Stop, Stopped
 from labelwalk.streams.tally import SoFar, Tally
@@ -92,9 +92,11 @@ def run(
     1,0,,low,0.99...,false
     8,9,,high,0.99...,false
     """
-    if checkpoint is not None and task.output == "-":
-        raise FormatError("--checkpoint needs an output that can be cut back: give -o FILE.")
-    check_distinct(task.input, task.output, task.reject_path, checkpoint)
+    if checkpoint is not None:
+        check_regular(task.output)
+    check_distinct(
+        input=task.input, output=task.output, rejects=task.reject_path, checkpoint=checkpoint
+    )
     standing, kept = resumed(checkpoint, task.described(), learner.settings)
     if kept is not None and standing.finished:
         return Outcome(kept, Tally(**standing.tally), None, True, True)
@@ -102,12 +104,15 @@ def run(
     with Stop() as stop, job:
         job.pass_through(stop, checkpoint, every)
         done = stop.signal is None
+        if checkpoint is not None:  # before the model is saved, which must not learn it all again
+            job.mark()
+            job.standing(finished=False).save(checkpoint, job.learner)
         if done or task.reading.follow or checkpoint is None:
             job.complete()
         if done or task.reading.follow:
             save(job.learner)
-        if checkpoint is not None:
-            job.standing(finished=done).save(checkpoint, job.learner)
+        if checkpoint is not None and done:
+            job.standing(finished=True).save(checkpoint, job.learner)
         if done or checkpoint is None:
             job.tidy()
     return Outcome(job.learner, job.tally, stop.signal, kept is not None, False)
@@ -137,6 +142,7 @@ class _Job:
         )
         self._source = open_source(task.input, task.reading)
         self._sink: Sink | None = None
+        self._empty: Rows | None = None  # columns without rows, where nothing else has come
         if standing.output is not None:
             self._open_sink(standing.output)
         self._rejects = Rejects(task.reject_path, standing.rejects)
@@ -156,16 +162,20 @@ class _Job:
                 self.standing(finished=False).save(checkpoint, self.learner)
             if fault is not None:
                 raise InputError(f"{self.task.input}, {fault}.")
-        self.mark()
 
     def mark(self) -> None:
         """Put on the disk what is written, before it is said to be."""
         self._marks = None if self._sink is None else self._sink.mark(), self._rejects.mark()
 
     def complete(self) -> None:
-        """Make the output whole."""
-        if self._sink is not None:
-            self._sink.complete()
+        """Make the output whole, also where there were no rows."""
+        if self.task.output is not None:
+            sink = self._sink or self._open_sink(None)
+            if self._empty is not None:
+                names = self._empty.names
+                none = Answers([], np.empty(0), np.empty(0, dtype=bool))
+                sink.write(self._empty, {}, none.named(self.task.prefix_among(names)))
+            sink.complete()
 
     def tidy(self) -> None:
         """Remove what only served to go on."""
@@ -197,8 +207,9 @@ class _Job:
 
     def _answer(self, batch: Batch) -> Fault | None:
         """Learn, answer and write down a batch; return what ends the run, if anything does."""
-        examples, faults = self._reader.read(batch)
-        fatal = faults[0] if faults and self.task.on_error == "stop" else None
+        strict = self.task.on_error == "stop"
+        examples, faults = self._reader.read(batch, first_fault=strict)
+        fatal = faults[0] if faults and strict else None
         n = len(batch.rows) if fatal is None else fatal.at
         examples = examples.taken(_good(len(batch.rows), n, faults))
         if fatal is None:
@@ -206,14 +217,17 @@ class _Job:
         if self._reader.widths:
             self._check_width()
         answers = self._answers(examples)
-        if self.task.output is not None and batch.rows.names:
+        if len(examples.rows) == 0:
+            self._empty = examples.rows if self._sink is None and batch.rows.names else None
+        elif self.task.output is not None:
+            self._empty = None
             added = answers.named(self.task.prefix_among(batch.rows.names))
             _check_free(list(added), batch.rows.names)
             sink = self._sink or self._open_sink(None)
             sink.write(examples.rows, examples.features, added)
             sink.flush()
         self._reader.accept(examples)
-        self._position = batch.after(n)
+        self._position = batch.after(None if fatal is None else n)
         return fatal
 
     def _open_sink(self, mark: int | None) -> Sink:

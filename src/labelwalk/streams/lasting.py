@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import BinaryIO
 
 
@@ -38,6 +40,7 @@ class LastingFile:
     """
 
     def __init__(self, path: str, size: int | None) -> None:
+        self.path = path
         self._file: BinaryIO = open(path, "wb" if size is None else "r+b")  # noqa: SIM115
         if size is None:
             return
@@ -53,18 +56,35 @@ class LastingFile:
 
     def write(self, content: bytes | memoryview) -> None:
         """Append."""
-        self._file.write(content)
+        with self._blaming():
+            self._file.write(content)
 
     def flush(self) -> None:
         """Show others what is written so far."""
-        self._file.flush()
+        with self._blaming():
+            self._file.flush()
 
     def mark(self) -> int:
         """Put everything on the disk, and return how long the file is."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        return self._file.tell()
+        with self._blaming():
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            return self._file.tell()
 
     def close(self) -> None:
         """End the file."""
-        self._file.close()
+        with self._blaming():
+            self._file.close()
+
+    @contextmanager
+    def _blaming(self) -> Iterator[None]:
+        """Name the file where it cannot be written; a pipe without a reader stays what it is."""
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OSError(
+                error.errno,
+                f"{self.path} cannot be written ({error.strerror}). Make room or choose another",
+            ) from error

@@ -30,7 +30,7 @@ class NDJSON:
 
     def batches(self, position: Position | None) -> Iterator[Batch]:
         """Yield batches of rows; the position counts bytes and lines."""
-        file = TextFile(self.path, quoted=False, follow=self.follow)
+        file = TextFile(self.path, follow=self.follow)
         start = position or {"bytes": 0, "lines": 0, "names": []}
         names = start["names"]
         for block in file.blocks(start["bytes"], start["lines"]):
@@ -47,12 +47,12 @@ def _batch(block: Block, names: list[str], size: int | None) -> Batch:
     places = [written[i] for i in good]
     read = block.offset + len(block.content)
 
-    def after(n: int) -> Position:
-        if n == len(places):
+    def after(n: int | None) -> Position:
+        if n is None:
             done, end = block.content.count(b"\n"), len(block.content)
         else:
             done = places[n - 1] + 1 if n else 0
-            end = sum(map(len, lines[:done])) + done
+            end = min(sum(map(len, lines[:done])) + done, len(block.content))
         return {"bytes": block.offset + end, "lines": block.line + done, "names": rows.names}
 
     return Batch(

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from labelwalk.arrays import Bools, Floats
 from labelwalk.streams.arrow_arrays import from_matrix, from_numpy, from_words
+from labelwalk.streams.fault import InputError
 from labelwalk.streams.numbers import MISSING, NO_NUMBER, NOT_FINITE, OTHER_WIDTH, BadValue, beyond
 from labelwalk.streams.tables import with_columns
 from labelwalk.streams.words import as_word
@@ -27,14 +28,15 @@ class ObjectRows:
     texts: list[str]
     objects: list[dict[str, Any]]
     names: list[str]
+    loose = True
 
     def __len__(self) -> int:
         return len(self.objects)
 
     def width(self, name: str) -> int:
-        """Return how many numbers the list under a name holds; 0 where it is no list."""
-        value = self.objects[0].get(name) if self.objects else None
-        return len(value) if isinstance(value, list) else 0
+        """Return how many numbers the first list under a name holds; 0 where there is none."""
+        lists = (value for value in self.values(name) if isinstance(value, list))
+        return len(next(lists, ()))
 
     def numbers(self, name: str, width: int) -> tuple[Floats, list[BadValue]]:
         """Return what stands under a name as a matrix, and what is no number."""
@@ -55,7 +57,21 @@ class ObjectRows:
         return self.texts[i]
 
     def table(self, features: Mapping[str, Floats], added: Mapping[str, Any]) -> pa.Table:
-        """Return the objects as a table: features as numbers, all else as text."""
+        """Return the objects as a table: features as numbers, all else as text.
+
+        Raises
+        ------
+        InputError
+            An object has more than the columns.
+        """
+        columns_known = set(self.names)
+        for row in self.objects:
+            if not row.keys() <= columns_known:
+                more = sorted(row.keys() - columns_known)[0]
+                raise InputError(
+                    f"a row has {more!r}, which the first one has not, and a table has no place "
+                    "for it. Write .ndjson."
+                )
         columns: dict[str, Any] = {}
         for name in self.names:
             numbers = features.get(name)
@@ -75,6 +91,12 @@ class ObjectRows:
         for text, row, values in zip(
             self.texts, self.objects, zip(*columns, strict=True), strict=True
         ):
+            taken = row.keys() & added.keys()
+            if taken:
+                raise InputError(
+                    f"a row has {sorted(taken)[0]!r} of its own. Give another --prefix for what is "
+                    "added, and --label-column if these are labels."
+                )
             entries = ", ".join(s + json.dumps(v) for s, v in zip(starts, values, strict=True))
             open_end = text.rstrip()[:-1].rstrip()
             lines.append(f"{open_end}{', ' if row else ''}{entries}}}")

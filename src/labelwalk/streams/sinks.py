@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -11,7 +12,9 @@ import pyarrow as pa
 import pyarrow.csv
 
 from labelwalk.arrays import Floats
+from labelwalk.streams.arrow_arrays import from_words
 from labelwalk.streams.batch import Rows
+from labelwalk.streams.columns import UNNAMED
 from labelwalk.streams.destinations import destination
 from labelwalk.streams.fault import InputError
 
@@ -108,7 +111,11 @@ class NDJSONSink(BytesSink):
 
 
 def _as_text(table: pa.Table) -> pa.Table:
-    """Return all columns as text, as Arrow writes numbers."""
+    """Return all columns as text, as Arrow writes numbers, and lists as JSON."""
+    for i, field in enumerate(table.schema):
+        if pa.types.is_nested(field.type):
+            words = [None if v is None else json.dumps(v) for v in table[i].to_pylist()]
+            table = table.set_column(i, field.name, from_words(words))
     try:
         return table.cast(pa.schema([(name, pa.string()) for name in table.column_names]))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
@@ -119,15 +126,23 @@ def _as_text(table: pa.Table) -> pa.Table:
 
 def _quoted(table: pa.Table, delimiter: str) -> bytes:
     """Return the lines of a table of text, quotes where they are needed."""
-    lines = io.StringIO(newline="")
+    lines = _Lines()
     columns = [column.to_pylist() for column in table.columns]
-    writer = csv.writer(lines, delimiter=delimiter, lineterminator="\n")
+    # a line break of two characters, so that either of them is quoted in a field
+    writer = csv.writer(lines, delimiter=delimiter, lineterminator="\r\n")
     writer.writerows(zip(*columns, strict=True))
-    return lines.getvalue().encode()
+    return "".join(lines).encode()
+
+
+class _Lines(list[str]):
+    """Takes the lines of a writer, each with a plain line break."""
+
+    def write(self, line: str) -> None:
+        self.append(line.removesuffix("\r\n") + "\n")
 
 
 def _header(names: list[str], delimiter: str) -> bytes:
     line = io.StringIO(newline="")
-    shown = ["" if name.startswith("unnamed ") else name for name in names]
+    shown = ["" if UNNAMED.fullmatch(name) else name for name in names]
     csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(shown)
     return line.getvalue().encode()

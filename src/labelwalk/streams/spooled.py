@@ -77,11 +77,14 @@ class SpooledSink:
     def complete(self) -> None:
         """Make the file of the rows, and put it in its place at once."""
         self._rows.complete()
+        if os.path.getsize(self._part) <= len(ArrowSink.END):
+            raise InputError(f"there are no rows and no columns to make {self._path} of.")
         temporary = f"{self._path}.part.tmp"
-        if os.path.getsize(self._part) > len(ArrowSink.END):
-            with pa.OSFile(self._part) as source:
-                self._make(pa.ipc.open_stream(source), temporary)
-            os.replace(temporary, self._path)
+        with pa.OSFile(self._part) as source:
+            self._make(pa.ipc.open_stream(source), temporary)
+        with open(temporary, "rb") as made:
+            os.fsync(made.fileno())
+        os.replace(temporary, self._path)
 
     def tidy(self) -> None:
         """Remove the rows beside it."""

@@ -1,4 +1,4 @@
-"""Standard input: read by all from one buffer, so that a look at its beginning costs nothing."""
+"""Standard input and output: one buffer each, so that a look ahead costs nothing."""
 
 from __future__ import annotations
 
@@ -11,8 +11,30 @@ SIZE = 1 << 20
 
 @cache
 def standard_input() -> io.BufferedReader:
-    """Return standard input."""
+    """Return standard input.
+
+    Raises
+    ------
+    OSError
+        It is closed.
+    """
+    if sys.stdin is None:
+        raise OSError("standard input is closed. Give a path.")
     return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), SIZE)
+
+
+@cache
+def standard_output() -> io.BufferedWriter:
+    """Return standard output, buffered whatever Python was told: a raw one may write in part.
+
+    Raises
+    ------
+    OSError
+        It is closed.
+    """
+    if sys.stdout is None:
+        raise OSError("standard output is closed. Give a path by -o.")
+    return io.BufferedWriter(io.FileIO(sys.stdout.fileno(), "w", closefd=False), SIZE)
 
 
 @cache

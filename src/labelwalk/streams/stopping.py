@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -51,6 +52,10 @@ class Stop:
             self._waiting = False
 
     def _heard(self, number: int, frame: FrameType | None) -> None:
+        if self.signal is not None:  # asked twice: at once, whatever it costs
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
         self.signal = number
         if self._waiting:
+            self._waiting = False
             raise Stopped

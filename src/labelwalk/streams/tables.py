@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,8 @@ class TableRows:
         """The columns, in order."""
         return list(self.content.column_names)
 
+    loose = False
+
     def __len__(self) -> int:
         return int(self.content.num_rows)
 
@@ -48,7 +51,7 @@ class TableRows:
 
     def written(self, i: int) -> str:
         """Return one row as JSON."""
-        return json.dumps(self.content.slice(i, 1).to_pylist()[0], default=str, ensure_ascii=False)
+        return _as_json(self.content.slice(i, 1).to_pylist()[0])
 
     def table(self, features: Mapping[str, Floats], added: Mapping[str, Any]) -> pa.Table:
         """Return the table with text features as numbers, and the new columns."""
@@ -61,8 +64,18 @@ class TableRows:
 
     def lines(self, features: Mapping[str, Floats], added: Mapping[str, Any]) -> list[str]:
         """Return the rows as JSON."""
-        rows = self.table(features, added).to_pylist()
-        return [json.dumps(row, default=str, ensure_ascii=False) for row in rows]
+        return [_as_json(row) for row in self.table(features, added).to_pylist()]
+
+
+def _as_json(row: dict[str, Any]) -> str:
+    try:
+        return json.dumps(row, default=str, ensure_ascii=False, allow_nan=False)
+    except ValueError:  # JSON has no NaN and no infinity
+        finite = {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in row.items()
+        }
+        return json.dumps(finite, default=str, ensure_ascii=False)
 
 
 def with_columns(table: pa.Table, added: Mapping[str, Any]) -> pa.Table:

@@ -16,6 +16,7 @@ from labelwalk.streams.standard import standard_input
 from labelwalk.streams.tables import TableRows
 
 ROWS = 1 << 13  # a batch
+MAGIC = b"ARROW1"
 BUFFER = 1 << 18  # bytes read at a time, of each column: groups of rows may be larger than memory
 
 
@@ -32,7 +33,7 @@ class Parquet:
             group, skipped = _group_of(file, _done(position))
             groups = range(group, file.num_row_groups)
             yield from _batches(
-                file.iter_batches(ROWS, row_groups=list(groups), use_threads=False),
+                _of_groups(file, list(groups)),
                 skipped,
                 _done(position),
                 file.metadata.num_rows,
@@ -51,17 +52,38 @@ class ArrowFile:
             yield from _batches(_record_batches(self.path), 0, _done(position), None)
 
 
+def _of_groups(file: pq.ParquetFile, groups: list[int]) -> Iterator[pa.RecordBatch]:
+    yield _no_rows(file.schema_arrow)
+    yield from file.iter_batches(ROWS, row_groups=groups, use_threads=False)
+
+
 def _record_batches(path: str) -> Iterator[pa.RecordBatch]:
     if path == "-":
-        yield from pa.ipc.open_stream(standard_input())
+        if standard_input().peek(6).startswith(MAGIC):
+            raise InputError(
+                "an Arrow file cannot come through a pipe. Give its path, or a stream."
+            )
+        yield from _of_stream(pa.ipc.open_stream(standard_input()))
         return
     with pa.OSFile(path) as source:
-        if source.read(6) == b"ARROW1":
+        if source.read(len(MAGIC)) == MAGIC:
             file = pa.ipc.open_file(source)
+            yield _no_rows(file.schema)
             yield from (file.get_batch(i) for i in range(file.num_record_batches))
         else:
             source.seek(0)
-            yield from pa.ipc.open_stream(source)
+            yield from _of_stream(pa.ipc.open_stream(source))
+
+
+def _of_stream(stream: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    yield _no_rows(stream.schema)
+    yield from stream
+
+
+def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch without rows: a file without any has columns still."""
+    columns = [pa.nulls(0, field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _done(position: Position | None) -> int:
@@ -85,6 +107,8 @@ def _batches(
     """Yield what comes after the rows that are done, in batches of moderate size."""
     row = first
     for whole in found:
+        if whole.num_rows == 0:
+            yield table_batch(pa.Table.from_batches([whole]), row, total)
         for start in range(0, whole.num_rows, ROWS):
             some = whole.slice(start, ROWS)
             skip = min(max(0, done - row), some.num_rows)
@@ -101,10 +125,14 @@ def _batches(
 
 def table_batch(table: pa.Table, first: int, total: int | None) -> Batch:
     """Return a batch of a table whose first row has so many before it."""
+    names = table.column_names
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"there are two columns named {twice[0]!r}. Rename one.")
     return Batch(
         TableRows(table),
         where=lambda i: f"row {first + i + 1}",
-        after=lambda n: {"rows": first + n},
+        after=lambda n: {"rows": first + (table.num_rows if n is None else n)},
         share=None if total is None else (first + table.num_rows) / max(total, 1),
     )
 

@@ -12,6 +12,8 @@ from labelwalk.streams.fault import OnError
 from labelwalk.streams.formats import Reading, format_of
 
 PREDICTED = "predicted_"
+# what may be changed when a run goes on: how faults are met, and whether to wait for more
+FREE = ("columns", "reading", "on_error", "rejects", "follow")
 
 
 @dataclass(frozen=True)
@@ -83,4 +85,4 @@ class Task:
         for part in (asdict(self), asdict(self.reading), asdict(self.columns)):
             for name, value in part.items():
                 told[name] = list(value) if isinstance(value, tuple) else value
-        return {name: value for name, value in told.items() if name not in ("columns", "reading")}
+        return {name: value for name, value in told.items() if name not in FREE}

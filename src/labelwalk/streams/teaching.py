@@ -14,7 +14,7 @@ from labelwalk.streams.task import Task
 from labelwalk.streams.words import as_known, as_word
 
 
-def examples(task: Task) -> Iterator[tuple[Batch, Examples]]:
+def examples_of(task: Task) -> Iterator[tuple[Batch, Examples]]:
     """Yield the rows of a task as examples; the first fault ends it.
 
     Raises
@@ -55,7 +55,8 @@ def teach_by_id(learner: OnlineLearner, task: Task, number_column: str) -> int:
         numbers, labels = batch.rows.values(number_column), batch.rows.values(str(label_column))
         for i, (number, label) in enumerate(zip(numbers, labels, strict=True)):
             try:
-                learner.teach_later(_whole(number), as_known([_word(label)], learner.classes)[0])
+                word = _word(label, task.unlabeled)
+                learner.teach_later(_whole(number), as_known([word], learner.classes)[0])
             except ValueError as error:
                 raise InputError(f"{task.input}, {batch.where(i)}: {error}") from error
             n += 1
@@ -76,8 +77,8 @@ def _whole(value: object) -> int:
     return int(word)
 
 
-def _word(value: object) -> str:
+def _word(value: object, unlabeled: str) -> str:
     word = as_word(value)
-    if word is None:
+    if word is None or word == unlabeled:
         raise ValueError("the label is missing. Give one, or leave the row out.")
     return word

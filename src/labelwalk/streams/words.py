@@ -36,7 +36,7 @@ def as_word(value: object) -> str | None:
 
 
 def as_known(words: Iterable[str], classes: Sequence[Label]) -> list[Label]:
-    """Return labels as the learner knows them: whole numbers where all its classes are.
+    """Return labels as the learner knows them: whole numbers where it has such classes.
 
     Examples
     --------
