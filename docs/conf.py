@@ -28,8 +28,9 @@ exclude_patterns = ["**/README.md"]
 html_theme = "furo"
 html_title = f"labelwalk {release}"
 html_static_path = ["_static"]
-html_css_files = ["cards.css"]
+html_css_files = ["style.css"]
 html_show_copyright = False
+html_copy_source = False
 
 myst_heading_anchors = 4
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -47,8 +48,13 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": "",
-    "within_subsection_order": ExplicitOrder(["two_moons.py", "explaining.py", "*"]),
+    "within_subsection_order": ExplicitOrder(
+        [f"{name}.py" for name in ("two_moons", "explaining", "abstaining", "asking", "prior")]
+        + ["half_life.py", "outliers.py"]
+    ),
     "image_srcset": ["2x"],
+    "download_all_examples": False,
+    "show_signature": False,
     "min_reported_time": 1e9,
     "write_computation_times": False,
 }
@@ -74,6 +80,14 @@ def lead_to_twins(app: Sphinx, page: document) -> None:
             link.setdefault("reftargetid", None)
 
 
+def skip_aliases(
+    app: Sphinx, what: str, name: str, member: object, skip: bool, options: object
+) -> bool | None:
+    """Leave out what Python says of the fields of a named tuple: the signature names them."""
+    return True if str(member.__doc__).startswith("Alias for field number") else None
+
+
 def setup(app: Sphinx) -> None:
     """Join the build."""
     app.connect("doctree-read", lead_to_twins)
+    app.connect("autodoc-skip-member", skip_aliases)

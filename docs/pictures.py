@@ -12,12 +12,14 @@ from labelwalk import Gaussian, OnlineLearner
 
 COLOURS = {"upper": "#0072B2", "lower": "#D55E00", "star": "#009E73", None: "0.6"}
 FAINTEST = 0.02  # similarity of an edge that is drawn
+N_MOONS = 600
 
 
 def draw(title, learner, X, truth, said, path):
     """Draw points by the answer each got at its step, and the graph of the vertices."""
-    figure = Figure(figsize=(8, 4.4), dpi=110, layout="constrained")
-    axes = figure.add_subplot(aspect="equal", xlim=(-1.5, 2.9), ylim=(-0.9, 1.8))
+    top = 1.25 if len(X) <= N_MOONS else 1.8
+    figure = Figure(figsize=(8, 2.2 + 1.8 * top), dpi=110, layout="constrained")
+    axes = figure.add_subplot(aspect="equal", xlim=(-1.5, 2.9), ylim=(-0.9, top))
     vertices, sigma = learner.vertices, learner.bandwidth
     apart = np.linalg.norm(vertices.means[:, None] - vertices.means, axis=2)
     similar = np.exp(-((apart / sigma) ** 2) / 2)
@@ -39,13 +41,13 @@ def draw(title, learner, X, truth, said, path):
 
 def main(folder):
     """Tell the story of the tutorial, and draw it at six moments."""
-    X, y = make_moons(600, noise=0.08, random_state=0)
+    X, y = make_moons(N_MOONS, noise=0.08, random_state=0)
     truth = np.array(["upper", "lower"], dtype=object)[y]
     star = np.random.default_rng(1).normal([2.5, 1.5], 0.06, (40, 2))
     learner = OnlineLearner(n_centroids=60, similarity=Gaussian(bandwidth=0.15))
     learner.teach([[0.0, 1.0], [1.0, -0.5]], ["upper", "lower"])
     said = np.empty(0, dtype=object)
-    for n in (0, 20, 100, 600):
+    for n in (0, 20, 100, N_MOONS):
         if n:
             said = np.append(said, learner.observe(X[len(said) : n]).label)
         seen = f"{n} points, {learner.n_vertices} vertices" if n else "Two labels, and nothing else"
