@@ -12,10 +12,7 @@ ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 LONGEST = 60  # lines
 
-# They are processes of their own, whose lines nobody measures: once is enough.
-compiled = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="run once, compiled"
-)
+pytestmark = pytest.mark.shell
 
 
 def run(script: Path, folder: Path, *arguments: str) -> str:
@@ -34,7 +31,6 @@ def test_there_are_seven() -> None:
     assert len(EXAMPLES) == 7
 
 
-@compiled
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
 def test_a_script_of_the_gallery_runs(script: Path, tmp_path: Path) -> None:
     run(script, tmp_path)
@@ -47,7 +43,6 @@ def test_a_script_of_the_gallery_is_short_and_ends_in_a_picture(script: Path) ->
     assert lines[-1] == "plt.show()"
 
 
-@compiled
 def test_the_pictures_of_the_tutorial_can_be_drawn(tmp_path: Path) -> None:
     run(ROOT / "docs" / "pictures.py", tmp_path, str(tmp_path))
     shown = re.findall(r"\(images/(.+?)\)", (ROOT / "docs" / "tutorial.md").read_text("utf-8"))
