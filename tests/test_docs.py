@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import labelwalk
 from tests.optional_faces import MISSING
 
 ROOT = Path(__file__).parent.parent
@@ -129,6 +130,18 @@ def test_links_lead_somewhere(path: Path) -> None:
 def test_named_files_exist(path: Path) -> None:
     missing = [name for name in named_paths(path.read_text("utf-8")) if not exists_in_project(name)]
     assert not missing
+
+
+def test_reference_knows_every_public_name() -> None:
+    page = (ROOT / "docs" / "reference" / "labelwalk.rst").read_text("utf-8")
+    missing = [name for name in labelwalk.__all__ if f":: labelwalk.{name}\n" not in page]
+    assert not missing
+
+
+def test_start_page_leads_to_every_guide() -> None:
+    start = ROOT / "docs" / "README.md"
+    linked = {(start.parent / link).resolve() for link in links(start.read_text("utf-8"))}
+    assert not set((ROOT / "docs" / "guide").glob("*.md")) - linked
 
 
 SAMPLE = """\

@@ -37,7 +37,7 @@ def solve(
 ) -> Floats:
     """Harmonic solution with hard constraints: eq. (3), and Proposition 1 in row form.
 
-    For every unlabelled vertex i and every column c
+    For every unlabelled vertex i and every column c::
 
         (d_i + γ_i) f_ic = Σ_j w_ij v_j f_jc,        d_i = Σ_{j≠i} w_ij v_j,
 
@@ -94,7 +94,7 @@ def solve_normalised(
 
     A vertex of weight v_i is v_i copies of one point, joined to each other by v_i − 1 edges of
     weight w_ii each, so a copy has degree D_i = d_i + (v_i − 1) w_ii. Copies share one value, and
-    the full system K_uu f_u = −K_ul y_l becomes, for every unlabelled vertex i,
+    the full system K_uu f_u = −K_ul y_l becomes, for every unlabelled vertex i::
 
         (d_i / D_i + γ_i) f_i = Σ_{j≠i} v_j w_ij f_j / √(D_i D_j).
 

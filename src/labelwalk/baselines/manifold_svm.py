@@ -1,6 +1,6 @@
 """Online manifold regularization of support vector machines (Goldberg, Li and Zhu 2008).
 
-f(x) = Σ_i α_i K(x_i, x) over a buffer of examples. At step t it goes against the gradient of
+f(x) = Σ_i α_i K(x_i, x) over a buffer of examples. At step t it goes against the gradient of::
 
     J_t(f) = hinge(y_t f(x_t)) + λ₁/2 ‖f‖² + λ₂ Σ_i w_it (f(x_i) − f(x_t))²,
 
@@ -34,7 +34,7 @@ class ManifoldSVM:
 
     A class knows only labels since the call that taught it first. The answer is the class with the
     largest f, positive or not. It is None before any label, and where the example is similar to
-    nothing in the buffer. The confidence is ½ + ½ f / (1 + |f|).
+    nothing in the buffer. The confidence is `½ + ½ f / (1 + |f|)`.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The Nyström approximation of the offline harmonic solution: low rank in place of quantization.
 
-With the similarities C of all n examples to m landmarks and B of the landmarks to each other,
+With the similarities C of all n examples to m landmarks and B of the landmarks to each other::
 
     W ≈ C B⁺ Cᵀ = G Gᵀ,        G = C U Λ^-½,        B = U Λ Uᵀ,
 

@@ -3,7 +3,7 @@
 Weak learners are neighbourhoods of given candidates, h_i(x) = 1 where w(x_i, x) ≥ ε and else 0, and
 the regressor of a class is H(x) = Σ_n α_n h_n(x), with a candidate for each selector n. An example
 passes the selectors in order, and has a pseudo-label and an importance for each, which are the sign
-and the size of
+and the size of::
 
     unlabelled:  z = tanh(2 P(x)) − tanh(2 F_{n−1}(x)),    P the prior, made from the labels alone;
     labelled:    z = y exp(−y F_{n−1}(x)),                 y = ±1.

@@ -46,8 +46,8 @@ def proven_beta(n_labelled: int, *, c_u: float, sink: float, normalised: bool = 
 
     With B = `largest_value`. When i gives its label to j, (K + C') (f' − f) is zero but at i and j,
     where it is at most 1 + (1 − c_u) B, and no eigenvalue of K + C' is below γ + c_u. A squared
-    error changes by |f' − f| · |f' + f − 2y|. For γ of at least √n_l this is O(1 / γ), without the
-    √n_l of the printed one.
+    error changes by `|f' − f| · |f' + f − 2y|`. For γ of at least √n_l this is O(1 / γ), without
+    the √n_l of the printed one.
 
     Examples
     --------

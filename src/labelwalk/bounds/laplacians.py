@@ -87,7 +87,7 @@ def proposition_7(
     """Proposition 7 with its constant.
 
     Moving both ends of an edge by at most ε changes its weight by at most 2Mε, and a degree by at
-    most 2nMε. No degree of either graph is below c_min n, no weight above w_max, so
+    most 2nMε. No degree of either graph is below c_min n, no weight above w_max, so::
 
         ‖L^q − L^o‖_F ≤ 2Mε / c_min · (1 + w_max / c_min)        (normalised)
         ‖L^q − L^o‖_F ≤ 2Mε n √(n − 1)                           (plain)
@@ -102,7 +102,7 @@ def proposition_7(
     distortion : float
         ε, the largest distance of an example to its representative: R m / (m − 1), or measured.
     lipschitz : float
-        M, with |w(x, y) − w(x', y')| ≤ M (‖x − x'‖ + ‖y − y'‖); see `gaussian_lipschitz`.
+        M, with `|w(x, y) − w(x', y')| ≤ M (‖x − x'‖ + ‖y − y'‖)`; see `gaussian_lipschitz`.
 
     Returns
     -------
@@ -140,8 +140,8 @@ def proposition_7_as_printed(
 ) -> Bound:
     """The entries of the normalised Laplacians, with the constants of the printed proof.
 
-    |L^q_ij − L^o_ij| ≤ 4Mε / (c_min n) + 4M (nMε) / (c_min n)², where the second M stands for the
-    largest weight: where weights exceed 2M it fails. The step |c^q_ij − c^o_ij| < 2nMε before it
+    `|L^q_ij − L^o_ij| ≤ 4Mε / (c_min n) + 4M (nMε) / (c_min n)²`, where the second M stands for the
+    largest weight: where weights exceed 2M it fails. The step `|c^q_ij − c^o_ij| < 2nMε` before it
     fails where degrees differ, but what follows does not need it.
 
     Parameters

@@ -33,7 +33,7 @@ class Task:
     all_labelled : bool
         Whether a row without a label cannot be used.
     prefix : str, optional
-        Before the names of the new columns. None: nothing, or "predicted_" where the input has
+        Before the names of the new columns. None: nothing, or `predicted_` where the input has
         columns of the same names.
     unlabeled : str
         What stands for no label in its column, beside nothing.
