@@ -305,6 +305,8 @@ class TestSettings:
             ({"sink": "x"}, {}, "sink='x' from --sink: input should be a valid number"),
             ({}, {"LABELWALK_SCALE": "big"}, "scale='big' from the environment"),
             ({"window": "5", "half_life": "9"}, {}, "exclude each other"),
+            ({}, {"LABELWALK_SINK": "-1"}, r"It comes from the environment \(LABELWALK_SINK\)"),
+            ({}, {"LABELWALK_N_CENTROID": "9"}, "did you mean LABELWALK_N_CENTROIDS"),
         ],
     )
     def test_what_cannot_be(

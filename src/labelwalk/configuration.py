@@ -6,10 +6,11 @@ import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
 if TYPE_CHECKING:
     from labelwalk.learner import OnlineLearner
@@ -60,6 +61,7 @@ class Configuration(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    _origins: dict[str, str] = PrivateAttr(default_factory=dict)
 
     features: Words = _setting(
         [], COLUMNS, "Names or patterns, such as 'f*,age'; by default all that is nothing else."
@@ -174,7 +176,10 @@ class Configuration(BaseModel):
                 **base.settings.parameters() | self._given() | {"similarity": similarity}
             )
         except ValueError as error:
-            raise ConfigurationError(str(error)) from error
+            name = str(error).partition("=")[0]
+            origin = self._origins.get(name)
+            where = f" It comes from {origin}." if origin else ""
+            raise ConfigurationError(f"{error}{where}") from error
 
     def check_fits(self, learner: OnlineLearner, path: str) -> None:
         """Refuse settings that a learner from a file does not have.
@@ -286,8 +291,11 @@ def gathered(
         **dict.fromkeys(written, file),
         **{name: f"--{name.replace('_', '-')}" for name in options},
     }
+    _check_spelling(environment, called)
     try:
-        return Configuration(**(surrounding | written | dict(options)))
+        found = Configuration(**(surrounding | written | dict(options)))
+        found._origins.update(origins)
+        return found
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
@@ -308,10 +316,17 @@ def _from_file(path: str | None) -> tuple[dict[str, Any], str]:
         raise ConfigurationError(f"{chosen} is not TOML: {error}. Repair it.") from error
 
 
+def _check_spelling(environment: Mapping[str, str], called: Mapping[str, str]) -> None:
+    """Refuse a variable that is nearly one of ours: it would be ignored without a word."""
+    for name in environment:
+        if name.startswith(PREFIX) and name not in called.values():
+            close = get_close_matches(name, called.values(), 1, cutoff=0.9)
+            if close:
+                raise ConfigurationError(f"{name} in the environment: did you mean {close[0]}?")
+
+
 def _complaint(name: str, origin: str, error: Any) -> str:
     if error["type"] == "extra_forbidden":
-        from difflib import get_close_matches
-
         close = get_close_matches(name, list(Configuration.model_fields), 1)
         hint = f"Did you mean {close[0]}?" if close else "`labelwalk config` lists them."
         return f"{name} in {origin} is no setting. {hint}"

@@ -13,6 +13,8 @@ from labelwalk.cli.failures import told
 if TYPE_CHECKING:
     from labelwalk.learner import OnlineLearner
 
+SHOWN = 8  # features of a vertex
+
 
 def inspect(
     model: read.Model,
@@ -42,8 +44,10 @@ def inspect(
             typer.echo("")
             for vertex in _vertices(learner):
                 label, count, reach = vertex["label"], vertex["count"], vertex["reach"]
-                point = ", ".join(f"{x:.4g}" for x in vertex["point"][:8])
-                typer.echo(f"{label or '-':16} {count:>8} within {reach:.4g} of ({point} ...)")
+                name = "-" if label is None else str(label)
+                point = ", ".join(f"{x:.4g}" for x in vertex["point"][:SHOWN])
+                more = ", ..." if len(vertex["point"]) > SHOWN else ""
+                typer.echo(f"{name:16} {count:>8} within {reach:.4g} of ({point}{more})")
 
 
 def _everything(learner: OnlineLearner, vertices: bool) -> dict[str, Any]:

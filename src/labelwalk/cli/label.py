@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,12 +9,12 @@ import typer
 from rich.console import Console
 
 from labelwalk.cli import reading as read
+from labelwalk.cli.learners import started
 from labelwalk.cli.options import configured
 from labelwalk.cli.progress import reporting, say_summary, watching
 from labelwalk.configuration import Configuration
 
 if TYPE_CHECKING:
-    from labelwalk.learner import OnlineLearner
     from labelwalk.streams import Outcome, Task
 
 LONG_RUNS = "Long runs"
@@ -61,7 +60,8 @@ def label(
         ),
     ] = None,
     every: Annotated[
-        int, typer.Option(min=1, help="Rows between checkpoints.", rich_help_panel=LONG_RUNS)
+        int,
+        typer.Option(min=1, help="Rows between checkpoints.", rich_help_panel=LONG_RUNS),
     ] = 50_000,
     quiet: read.Quiet = False,
     *,
@@ -112,17 +112,6 @@ def label(
         _say(console, outcome, task, model, checkpoint)
     if outcome.signal is not None:
         raise typer.Exit(128 + outcome.signal)
-
-
-def started(configuration: Configuration, model: str | None) -> OnlineLearner:
-    """Return the learner of a file that is there, or else a new one."""
-    if model is None or not os.path.exists(model):
-        return configuration.learner()
-    from labelwalk.learner import load
-
-    learner = load(model)
-    configuration.check_fits(learner, model)
-    return learner
 
 
 def _say(

@@ -60,7 +60,7 @@ CONFIG = Annotated[
 
 def _option(name: str, field: Any) -> inspect.Parameter:
     default = field.default
-    shown = "none" if default is None else ",".join(default) if default == [] else str(default)
+    shown = "none" if default is None else "" if default == [] else str(default).lower()
     annotation = Annotated[
         str | None,
         typer.Option(
@@ -80,6 +80,8 @@ def _parameter(name: str, annotation: Any) -> inspect.Parameter:
 
 def _metavar(annotation: Any) -> str:
     """Return what may be given, in short."""
+    if get_origin(annotation) is dict:
+        return "NAME=SHARE,..."
     if get_origin(annotation) is Literal:
         return "|".join(get_args(annotation))
     if get_args(annotation) and annotation != list[str]:

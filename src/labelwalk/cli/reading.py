@@ -16,7 +16,7 @@ Format = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help="csv, tsv, ndjson, parquet, arrow, npz, npy, images or kafka.",
+        help="csv, tsv, ndjson, parquet, arrow, arrows, npz, npy, images or kafka.",
         show_default="by the name, or a look at stdin",
         rich_help_panel=PANEL,
     ),
@@ -67,7 +67,9 @@ Prefix = Annotated[
 Rejects = Annotated[
     str | None,
     typer.Option(
-        help="Where skipped rows go.", show_default="OUTPUT.rejects.ndjson", rich_help_panel=PANEL
+        help="Where skipped rows go.",
+        show_default="OUTPUT.rejects.ndjson, or labelwalk.rejects.ndjson",
+        rich_help_panel=PANEL,
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]

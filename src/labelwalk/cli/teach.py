@@ -10,7 +10,7 @@ from rich.console import Console
 
 from labelwalk.cli import reading as read
 from labelwalk.cli.files import say_where
-from labelwalk.cli.label import started
+from labelwalk.cli.learners import started
 from labelwalk.cli.options import configured
 from labelwalk.cli.progress import reporting, say_summary, watching
 from labelwalk.configuration import Configuration

@@ -140,7 +140,8 @@ def open_sink(path: str, kind: str, mark: int | None, reading: Reading) -> Sink:
         Delimiter and header are those of the input, where that is CSV too.
     """
     if kind in ("csv", "tsv"):
-        return DelimitedSink(path, mark, _delimiter(kind, reading), header=reading.header)
+        delimiter = "\t" if kind == "tsv" else _delimiter(kind, reading)
+        return DelimitedSink(path, mark, delimiter, header=reading.header)
     if kind == "ndjson":
         return NDJSONSink(path, mark)
     if kind == "kafka":
