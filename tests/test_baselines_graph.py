@@ -34,6 +34,8 @@ from tests.naive.poisson import confidences, neighbour_graph, potentials
 from tests.naive.temporal import NaiveTemporal
 from tests.small_graphs import Graph, bare, chain, graphs, mask
 
+pytestmark = pytest.mark.shell
+
 NAMES = ("a", "b", "c")
 METHODS: dict[str, Callable[[], Any]] = {
     "offline": lambda: OfflineHarmonic(Gaussian(1.0)),

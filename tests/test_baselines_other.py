@@ -29,6 +29,8 @@ from tests.naive import representatives as naive_representatives
 from tests.naive.manifold import Kept, NaiveManifoldSVM
 from tests.naive.semi_boost import NaiveSemiBoost
 
+pytestmark = pytest.mark.shell
+
 GAUSSIAN = Gaussian(1.0, threshold=0.0)
 OFFLINE = [KMeansHarmonic, SampleHarmonic, NystromHarmonic]
 Stream = tuple[Floats, list[str], Floats]

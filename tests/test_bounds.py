@@ -63,6 +63,8 @@ from tests.naive import bounds as naive
 from tests.naive.optimum import optimal_k_center
 from tests.small_graphs import Graph, chain, graphs, mask
 
+pytestmark = pytest.mark.shell
+
 sinks = st.sampled_from([0.01, 0.1, 0.5, 1.0, 3.0, 20.0])
 shares = st.sampled_from([1e-4, 0.01, 0.1, 0.5, 1.0])
 seeds = st.integers(0, 2**32 - 1)

@@ -19,6 +19,8 @@ from labelwalk.reproduce import (
 from labelwalk.reproduce import bounds as section4
 from labelwalk.reproduce.verdicts import judged
 
+pytestmark = pytest.mark.shell
+
 T = [100.0 * t for t in range(1, 13)]
 
 

@@ -13,6 +13,8 @@ from labelwalk import datasets
 from labelwalk.datasets import DataMissingError, catalogue, faces, files, openml, synthetic
 from labelwalk.datasets import real as loaders
 
+pytestmark = pytest.mark.shell
+
 
 @pytest.fixture(autouse=True)
 def no_folder(monkeypatch: pytest.MonkeyPatch) -> None:

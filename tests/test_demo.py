@@ -18,6 +18,8 @@ from labelwalk.cli import app
 from labelwalk.demo import DemoResult, SoFar, digits, run_demo, warm_up
 from labelwalk.picture import BLUE, ORANGE, draw
 
+pytestmark = pytest.mark.shell
+
 SMALL_OPTIONS = ["--seed=1", "--n-centroids=30", "--limit=60"]
 
 

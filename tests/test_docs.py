@@ -15,6 +15,8 @@ import pytest
 import labelwalk
 from tests.optional_faces import MISSING
 
+pytestmark = pytest.mark.shell
+
 ROOT = Path(__file__).parent.parent
 GUIDES = sorted((ROOT / "docs").rglob("*.md"))
 WITH_EXAMPLES = [

@@ -36,6 +36,8 @@ from labelwalk.evaluation import (
 from labelwalk.evaluation.running import CHUNK
 from tests.naive import prequential
 
+pytestmark = pytest.mark.shell
+
 
 class Parrot:
     """Says the label it was taught last, and writes down all that reaches it."""

@@ -50,6 +50,8 @@ COUNTED = """
 import time
 from pathlib import Path
 from labelwalk.reproduce.jobs import Found, Job
+
+pytestmark = pytest.mark.shell
 def work(number, log):
     with open(log, "a") as file:
         file.write(f"{number}\\n")

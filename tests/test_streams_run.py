@@ -611,7 +611,7 @@ class TestProcess:
         while kills < times:
             process = self.start(tmp_path, "in.csv", *options, **silent)
             try:
-                process.wait(float(rng.uniform(0.5, 2.0)))
+                process.wait(float(rng.uniform(0.5, 1.5)))
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

@@ -108,8 +108,8 @@ def read(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
     labelwalk.modelfile.ModelFileError: nowhere.labelwalk: cannot be read (No such file ...
     """
     with _blaming(path, "read", "check the path"):
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise ModelFileError("is a folder or a device; pass a file written by save")
+        if stat.S_ISCHR(os.stat(path).st_mode):  # some have no end
+            raise ModelFileError("is a device; pass a file written by save")
         text, data = _verified(memoryview(Path(path).read_bytes()))
         header, listed = _parsed(text)
         return header, _loaded(listed, data)
