@@ -37,6 +37,8 @@ from labelwalk.reproduce import (
 from labelwalk.reproduce.findings import Claim, Findings, Plan
 from labelwalk.reproduce.jobs import Found, Job
 
+pytestmark = pytest.mark.shell
+
 SLOW_JOBS = """
 import sys, time
 from pathlib import Path
@@ -50,8 +52,6 @@ COUNTED = """
 import time
 from pathlib import Path
 from labelwalk.reproduce.jobs import Found, Job
-
-pytestmark = pytest.mark.shell
 def work(number, log):
     with open(log, "a") as file:
         file.write(f"{number}\\n")
