@@ -1,9 +1,11 @@
 """The command line beside the same call in Python: rates, memory, start-up.
 
-A stream of 16 features in 10 clusters, one label each, k = 200. "In Python" is teach and observe on
-an array, compiled before the clock starts. A command is timed whole, from its start to its end,
-start-up, reading and writing included, on the same rows in the same order. Memory is the largest
-resident size of the process. Kafka is librdkafka's mock cluster on loopback, topic to topic.
+A stream of 16 features in 10 clusters, one label each, k = 200. The reference is a Python program
+that teaches and observes the same rows from an array in memory and writes nothing but the learner;
+it and the commands are timed whole, from start to end, with imports, reading and writing, in turns,
+the fastest of three each. "The calls alone" leaves imports and the first use of the kernels out of
+the reference, but not out of the command. Memory is the largest resident size of the process. Kafka
+is librdkafka's mock cluster on loopback, topic to topic.
 
     python benchmarks/streams.py [--rows 1000000] [--write docs/results/streams.md]
 """
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -36,16 +39,19 @@ import sys, time
 import numpy as np
 from labelwalk import OnlineLearner
 X = np.load(sys.argv[1])
-OnlineLearner(200).observe(X[:1000])
-warm = OnlineLearner(200)
-warm.teach(X[:10], [str(i) for i in range(10)])
-warm.observe(X[10:1000])
+labels = [str(i) for i in range(10)]
 learner = OnlineLearner(200)
+learner.teach(X[:10], labels)
+learner.observe(X[10:1000])
 start = time.perf_counter()
-learner.teach(X[:10], [str(i) for i in range(10)])
-learner.observe(X[10:])
-print(time.perf_counter() - start, learner.digest())
+learner.observe(X[1000:])
+seconds = time.perf_counter() - start
+learner.save(sys.argv[2])
+print(seconds * len(X) / (len(X) - 1000))
 """
+ROUNDS = 3
+KINDS = ("csv", "parquet", "ndjson")
+ASKED = {"csv": 0.5, "parquet": 0.9}
 
 
 class Ran(NamedTuple):
@@ -91,6 +97,14 @@ def write(folder: Path, n: int) -> None:
             file.writelines(json.dumps(row) + "\n" for row in some)
 
 
+def _write_apart(folder: Path, n: int) -> None:
+    """Write in another process: a child counts what its parent held as memory of its own."""
+    writer = multiprocessing.get_context("spawn").Process(target=write, args=(folder, n))
+    writer.start()
+    writer.join()
+    assert writer.exitcode == 0
+
+
 def label(folder: Path, kind: str) -> Ran:
     source, out = str(folder / f"rows.{kind}"), str(folder / f"out.{kind}")
     model = folder / f"{kind}.lw"
@@ -117,53 +131,43 @@ def kafka_rate(folder: Path) -> float:
 
 
 def lines(n: int) -> Iterator[Line]:
-    ran([*COMMAND, "label", "--help"])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write(folder, n)
+        _write_apart(folder, n)
         label(folder, "csv")  # compiles, and warms the disk
-        in_python = ran([sys.executable, "-c", IN_PYTHON, str(folder / "rows.npy")])
-        seconds, digest = in_python.output.split()
-        rate = n / float(seconds)
-        yield Line(f"in Python, {n:,} rows", f"{rate:,.0f} rows/s", "", True)
-        for kind, asked in (("csv", 0.5), ("parquet", 0.9), ("ndjson", 0.0)):
-            took = label(folder, kind)
-            share = n / took.seconds / rate
-            words = f"at least {asked:.0%} of Python" if asked else "to be reported"
-            figure = f"{n / took.seconds:,.0f} rows/s, {share:.0%}"
-            yield Line(f"label, {kind}", figure, words, share >= asked)
-            if kind == "csv":
-                long = took
-        same = _same(folder, digest)
+        runs = [_round(folder) for _ in range(ROUNDS)]
+        best = {kind: min((run[kind] for run in runs), key=_seconds) for kind in runs[0]}
+        program = best.pop("python")
+        calls = min(float(run["python"].output) for run in runs)
+        yield Line(f"in Python, {n:,} rows", f"{n / program.seconds:,.0f} rows/s", "", True)
+        for kind, took in best.items():
+            asked = ASKED.get(kind)
+            share, alone = program.seconds / took.seconds, calls / took.seconds
+            words = "to be reported" if asked is None else f"at least {asked:.0%} of Python"
+            figure = f"{n / took.seconds:,.0f} rows/s, {share:.0%} ({alone:.0%} of the calls alone)"
+            yield Line(f"label, {kind}", figure, words, asked is None or share >= asked)
+        same = len({(folder / f"{kind}.lw").read_bytes() for kind in runs[0]}) == 1
         yield Line("the same learner, byte for byte", "yes" if same else "no", "yes", same)
-        yield Line(
-            "label, kafka to kafka, 20,000 rows",
-            f"{kafka_rate(folder):,.0f} rows/s",
-            "to be reported",
-            True,
-        )
-        write(folder, n // 10)
-        short = label(folder, "csv")
-        apart = abs(long.mebibytes - short.mebibytes) / short.mebibytes
-        yield Line(
-            f"memory, csv, {n:,} rows",
-            f"{long.mebibytes:.0f} MiB",
-            "under 300 MiB",
-            long.mebibytes < 300,
-        )
-        yield Line(
-            f"the same for {n // 10:,} rows", f"{apart:.1%} apart", "under 5 %", apart < 0.05
-        )
+        rate = f"{kafka_rate(folder):,.0f} rows/s"
+        yield Line(f"label, kafka to kafka, {KAFKA_ROWS:,} rows", rate, "to be reported", True)
+        _write_apart(folder, n // 10)
+        for kind, long in best.items():
+            short = label(folder, kind)
+            apart = abs(long.mebibytes - short.mebibytes) / short.mebibytes
+            figure = f"{long.mebibytes:.0f} MiB, {apart:.1%} apart from {n // 10:,} rows"
+            held = long.mebibytes < 300 and apart < 0.05
+            yield Line(f"memory, {kind}", figure, "under 300 MiB, under 5% apart", held)
         starts = [ran([*COMMAND, "--help"]).seconds for _ in range(5)]
         yield Line("labelwalk --help", f"{min(starts):.2f} s", "under 0.5 s", min(starts) < 0.5)
 
 
-def _same(folder: Path, digest: str) -> bool:
-    from labelwalk import load
+def _round(folder: Path) -> dict[str, Ran]:
+    program = [sys.executable, "-c", IN_PYTHON, str(folder / "rows.npy"), str(folder / "python.lw")]
+    return {"python": ran(program)} | {kind: label(folder, kind) for kind in KINDS}
 
-    return all(
-        load(folder / f"{kind}.lw").digest() == digest for kind in ("csv", "parquet", "ndjson")
-    )
+
+def _seconds(run: Ran) -> float:
+    return run.seconds
 
 
 if __name__ == "__main__":

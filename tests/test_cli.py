@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import json
 import os
 import re
@@ -21,6 +22,7 @@ from typer.testing import CliRunner, Result
 from labelwalk import OnlineLearner, load
 from labelwalk.cli import app
 from labelwalk.configuration import Configuration, ConfigurationError, gathered
+from labelwalk.streams import run
 
 pytestmark = pytest.mark.shell
 
@@ -101,6 +103,11 @@ class TestDocs:
             for option in parameter.opts:
                 if option.startswith("--") and option != "--help":
                     assert f"`{option}`" in section + shared, f"{name} {option}"
+
+    def test_rows_between_checkpoints_are_those_of_the_library(self) -> None:
+        given = inspect.signature(run).parameters["every"].default
+        options = COMMANDS["label"].params
+        assert [one.default for one in options if one.name == "every"] == [given]
 
     def test_every_setting_is_a_field(self) -> None:
         shared = self.PAGE.read_text("utf-8").partition("## Settings\n")[2].partition("\n## ")[0]

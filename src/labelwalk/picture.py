@@ -1,4 +1,4 @@
-"""Accuracy over time, drawn. The only place that needs matplotlib."""
+"""Accuracy over time, drawn."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from labelwalk.arrays import Bools
 from labelwalk.demo import DemoResult
+from labelwalk.evaluation import cumulative_accuracy, windowed_accuracy
 
 WINDOW = 200
 TOO_FEW = 50  # to speak of a share
@@ -30,13 +31,11 @@ def draw(result: DemoResult, path: str | os.PathLike[str]) -> None:
 
 def _draw_line(axes: Axes, right: Bools, colour: str, style: str) -> None:
     passed = np.arange(1, len(right) + 1)
-    sums = np.concatenate([[0], np.cumsum(right)])
     start = min(len(right), TOO_FEW) - 1
-    axes.plot(
-        passed[start:], sums[1 + start :] / passed[start:], style, color=colour, linewidth=2.5
-    )
-    recent = (sums[WINDOW:] - sums[:-WINDOW]) / WINDOW
-    axes.plot(passed[WINDOW - 1 :], recent, style, color=colour, linewidth=1, alpha=0.6)
+    so_far, recent = cumulative_accuracy(right), windowed_accuracy(right, WINDOW)
+    axes.plot(passed[start:], so_far[start:], style, color=colour, linewidth=2.5)
+    whole = slice(WINDOW - 1, None)
+    axes.plot(passed[whole], recent[whole], style, color=colour, linewidth=1, alpha=0.6)
 
 
 def _name_lines(axes: Axes, result: DemoResult) -> None:

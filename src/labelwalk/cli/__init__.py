@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 from importlib import metadata
 from typing import Annotated
 
@@ -33,6 +35,7 @@ app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
 def main() -> None:
     """Run the command line."""
+    atexit.register(gc.freeze)  # the last collection would walk through every module, for nothing
     app(prog_name="labelwalk")
 
 

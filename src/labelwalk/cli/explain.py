@@ -34,11 +34,19 @@ def explain(
       labelwalk explain learner.lw doubtful.csv --limit 1 --json
     """  # noqa: D301
     from labelwalk.learner import load
-    from labelwalk.streams import Reading, Task, examples_of
+    from labelwalk.streams import examples_of
 
-    reading = Reading(format, delimiter, not no_header, False, embed)
+    task = read.task_of(
+        configuration,
+        input,
+        None,
+        format=format,
+        delimiter=delimiter,
+        no_header=no_header,
+        embed=embed,
+    )
     learner, left = load(model), limit
-    for batch, found in examples_of(Task(input, None, configuration.columns, reading)):
+    for batch, found in examples_of(task):
         for i, x in enumerate(found.matrix()[:left]):
             said = learner.explain(x)
             if as_json:

@@ -78,19 +78,21 @@ def label(
       labelwalk label stream.csv --label-column y -o labelled.csv --model learner.lw
       labelwalk label - < stream.ndjson > labelled.ndjson
     """  # noqa: D301
-    from labelwalk.streams import Reading, Task, run
-    from labelwalk.streams.formats import check_distinct
+    from labelwalk.streams import run
+    from labelwalk.streams.paths import check_distinct
 
     console = Console(stderr=True, highlight=False)
-    task = Task(
+    task = read.task_of(
+        configuration,
         input,
         output,
-        configuration.columns,
-        Reading(format, delimiter, not no_header, follow, embed),
-        to,
+        format=format,
+        delimiter=delimiter,
+        no_header=no_header,
+        embed=embed,
+        follow=follow,
+        to=to,
         prefix=prefix,
-        unlabeled=configuration.unlabeled,
-        on_error=configuration.on_error,
         rejects=rejects,
         example_ids=example_ids,
     )

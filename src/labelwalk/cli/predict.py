@@ -35,19 +35,20 @@ def predict(
       labelwalk predict learner.lw new.parquet --truth-column y -o named.parquet
     """  # noqa: D301
     from labelwalk.learner import load
-    from labelwalk.streams import Reading, Task, run
+    from labelwalk.streams import run
 
     console = Console(stderr=True, highlight=False)
-    task = Task(
+    task = read.task_of(
+        configuration,
         input,
         output,
-        configuration.columns,
-        Reading(format, delimiter, not no_header, False, embed),
-        to,
+        format=format,
+        delimiter=delimiter,
+        no_header=no_header,
+        embed=embed,
+        to=to,
         learn=False,
         prefix=prefix,
-        unlabeled=configuration.unlabeled,
-        on_error=configuration.on_error,
         rejects=rejects,
     )
     learner = load(model)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from labelwalk.configuration import Configuration
+
+if TYPE_CHECKING:
+    from labelwalk.streams import Task
 
 PANEL = "Input and output"
 
@@ -74,3 +79,29 @@ Rejects = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 Model = Annotated[str, typer.Argument(help="A learner's file.")]
+
+
+def task_of(
+    configuration: Configuration,
+    input: str,
+    output: str | None,
+    *,
+    format: str | None,
+    delimiter: str | None,
+    no_header: bool,
+    embed: str | None,
+    follow: bool = False,
+    **more: Any,
+) -> Task:
+    """Return what the options say is to be done with a stream; `more` as `Task` has it."""
+    from labelwalk.streams import Reading, Task
+
+    return Task(
+        input,
+        output,
+        configuration.columns,
+        Reading(format, delimiter, not no_header, follow, embed),
+        unlabeled=configuration.unlabeled,
+        on_error=configuration.on_error,
+        **more,
+    )

@@ -44,18 +44,19 @@ def teach(
       labelwalk teach learner.lw labels.csv --label-column y
       labelwalk teach learner.lw answers.csv --by-id example --label-column y
     """  # noqa: D301
-    from labelwalk.streams import Reading, Task, run, teach_by_id
-    from labelwalk.streams.formats import check_distinct
+    from labelwalk.streams import run, teach_by_id
+    from labelwalk.streams.paths import check_distinct
 
     console = Console(stderr=True, highlight=False)
-    task = Task(
+    task = read.task_of(
+        configuration,
         input,
         None,
-        configuration.columns,
-        Reading(format, delimiter, not no_header, False, embed),
+        format=format,
+        delimiter=delimiter,
+        no_header=no_header,
+        embed=embed,
         all_labelled=True,
-        unlabeled=configuration.unlabeled,
-        on_error=configuration.on_error,
         rejects=rejects,
     )
     check_distinct(model=model, input=input, rejects=task.reject_path)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from labelwalk.arrays import Bools
+from labelwalk.arrays import Bools, Label
 from labelwalk.learner import OnlineLearner
 from labelwalk.streams.batch import Answers
 from labelwalk.streams.examples import Examples, Words
 from labelwalk.streams.words import as_known
 
 
-def learned(learner: OnlineLearner, examples: Examples) -> Answers:
-    """Teach rows that have a label, observe the others, all in order."""
+def learned(learner: OnlineLearner, examples: Examples, given: Bools) -> Answers:
+    """Teach rows that have a label, observe the others, all in order; `given` as `taught` says."""
     X, n = examples.matrix(), len(examples.rows)
-    given = taught(examples)
     answers = Answers([None] * n, np.ones(n), np.zeros(n, dtype=bool))
     for start, stop in _runs(given):
         some = slice(start, stop)
@@ -28,7 +27,7 @@ def learned(learner: OnlineLearner, examples: Examples) -> Answers:
             answers.label[some] = words
         else:
             verdicts = learner.observe(X[some], source=_names(examples.sources[some]))
-            answers.label[some] = _words(verdicts.label)
+            answers.label[some] = _words(verdicts.label, learner)
             answers.confidence[some] = verdicts.confidence
             answers.outlier[some] = verdicts.outlier
     return answers
@@ -39,15 +38,17 @@ def predicted(learner: OnlineLearner, examples: Examples) -> Answers:
     if len(examples.rows) == 0:
         return Answers([], np.empty(0), np.empty(0, dtype=bool))
     verdicts = learner.predict(examples.matrix())
-    return Answers(_words(verdicts.label), verdicts.confidence, verdicts.outlier)
+    return Answers(_words(verdicts.label, learner), verdicts.confidence, verdicts.outlier)
 
 
 def _names(sources: Words) -> list[str] | None:
     return [name for name in sources if name is not None] or None
 
 
-def _words(labels: Any) -> list[str | None]:
-    return [None if label is None else str(label) for label in labels]
+def _words(labels: NDArray[np.object_], learner: OnlineLearner) -> list[str | None]:
+    words: dict[Label | None, str | None] = {name: str(name) for name in learner.classes}
+    words[None] = None
+    return [words[label] for label in labels.tolist()]
 
 
 def taught(examples: Examples) -> Bools:
@@ -55,7 +56,7 @@ def taught(examples: Examples) -> Bools:
     n = len(examples.rows)
     if not examples.labels:
         return np.zeros(n, dtype=bool)
-    return np.fromiter((label is not None for label in examples.labels), dtype=bool, count=n)
+    return np.array([label is not None for label in examples.labels], dtype=bool)
 
 
 def _runs(flags: Bools) -> Iterator[tuple[int, int]]:

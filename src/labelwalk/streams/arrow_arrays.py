@@ -58,9 +58,10 @@ def from_words(words: Sequence[str | None]) -> pa.Array:
     >>> from_words(["a", None, "", "é"]).to_pylist()
     ['a', None, '', 'é']
     """
-    encoded = [b"" if word is None else word.encode("utf-8", "backslashreplace") for word in words]
+    codes = {word: (word or "").encode("utf-8", "backslashreplace") for word in set(words)}
+    encoded = [codes[word] for word in words]
     offsets = np.zeros(len(words) + 1, dtype=np.int32)
-    np.cumsum([len(word) for word in encoded], out=offsets[1:])
+    np.cumsum(list(map(len, encoded)), out=offsets[1:])
     there = np.array([word is not None for word in words], dtype=np.bool_)
     buffers = [_bits(there), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
     return _array(pa.string(), len(words), buffers)

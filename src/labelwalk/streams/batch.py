@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -41,6 +41,10 @@ class Rows(Protocol):
     @property
     def names(self) -> list[str]:
         """The columns, in order."""
+
+    @property
+    def asides(self) -> Collection[str]:
+        """Columns that come with the format, and are features only where they are named."""
 
     @property
     def loose(self) -> bool:

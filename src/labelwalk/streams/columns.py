@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 LABEL = "label"
-NEVER = {"path", "folder"}  # of an image; no number was ever called so
-UNNAMED = re.compile(r"unnamed \d+")
 
 
 class ColumnError(ValueError):
@@ -23,8 +20,8 @@ class Columns:
     Attributes
     ----------
     features : names or patterns such as "f*"
-        In this order, and by one pattern in the order of the file. Empty: all columns that have a
-        name and are nothing else, but "path" and "folder", which images have.
+        In this order, and by one pattern in the order of the file. Empty: all columns that are
+        nothing else.
     label : str, optional
         The column of labels, empty where a row has none. None: "label", if there is such a column.
     id, truth, source : str, optional
@@ -41,8 +38,18 @@ class Columns:
     source: str | None = None
     drop: tuple[str, ...] = ()
 
-    def among(self, names: Sequence[str], *, loose: bool = False) -> tuple[str, ...]:
-        """Return the features among the columns of a file; loose rows may lack all others.
+    def among(
+        self, names: Sequence[str], *, asides: Collection[str] = (), loose: bool = False
+    ) -> tuple[str, ...]:
+        """Return the features among the columns of a file.
+
+        Parameters
+        ----------
+        names : sequence of str
+        asides : collection of str
+            Columns that are features only where they are named.
+        loose : bool
+            Whether rows may lack all others.
 
         Raises
         ------
@@ -70,8 +77,7 @@ class Columns:
                         "once: narrow --features, or do without the other option."
                     )
         else:
-            unnamed = {name for name in names if UNNAMED.fullmatch(name)}
-            wanted = [name for name in names if name not in excluded | unnamed | NEVER]
+            wanted = [name for name in names if name not in excluded and name not in asides]
         if not wanted:
             raise ColumnError(
                 f"no column is left to be a feature; there are {_listed(names)}. Name some by "

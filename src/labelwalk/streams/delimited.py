@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,7 @@ from labelwalk.streams.fault import Fault, InputError
 from labelwalk.streams.records import Record, line_breaks, records
 from labelwalk.streams.tables import TableRows
 
+UNNAMED = re.compile(r"unnamed \d+")  # what a column is called that has no name
 OTHERS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 
 
@@ -96,7 +98,7 @@ class Delimited:
             return {"bytes": block.offset + end, "lines": block.line + lines, "names": names}
 
         return Batch(
-            TableRows(table),
+            TableRows(table, asides=[name for name in names if UNNAMED.fullmatch(name)]),
             where=lambda i: known.where(known.good[i]),
             after=after,
             share=None if size is None else read / max(size, 1),

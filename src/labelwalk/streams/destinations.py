@@ -14,7 +14,7 @@ from labelwalk.streams.standard import standard_output
 class Destination(Protocol):
     """Something bytes are appended to."""
 
-    def write(self, content: bytes) -> None:
+    def write(self, content: bytes | memoryview) -> None:
         """Append."""
 
     def flush(self) -> None:
@@ -34,7 +34,7 @@ class Compressed:
         self._file = LastingFile(path, size)
         self._gzip = path.endswith(".gz")
 
-    def write(self, content: bytes) -> None:
+    def write(self, content: bytes | memoryview) -> None:
         """Append a piece."""
         if self._gzip:
             piece = gzip.compress(content, compresslevel=6, mtime=0)
@@ -58,7 +58,7 @@ class Compressed:
 class StandardOutput:
     """A pipe or terminal: what is written is gone."""
 
-    def write(self, content: bytes) -> None:
+    def write(self, content: bytes | memoryview) -> None:
         """Append."""
         standard_output().write(content)
 

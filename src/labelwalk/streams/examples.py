@@ -86,7 +86,7 @@ class Reader:
         """Return all rows as examples, and what is wrong with some, in order, or the first."""
         rows = batch.rows
         if not self.widths and (rows.names or len(rows)):
-            chosen = self.columns.among(rows.names, loose=rows.loose)
+            chosen = self.columns.among(rows.names, asides=rows.asides, loose=rows.loose)
             self.widths = {name: rows.width(name) for name in chosen if len(rows)}
         found: dict[int, tuple[str, str | None, str]] = {}
         features = {}
@@ -122,7 +122,7 @@ class Reader:
         words: Words = []
         for i, value in enumerate(rows.values(name)):
             try:
-                words.append(as_word(value))
+                words.append(None if value is None else as_word(value))
             except ValueError as error:
                 words.append(None)
                 found.setdefault(i, (name, str(value), str(error)))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
+import os.path
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from labelwalk.streams.batch import Source
-from labelwalk.streams.sinks import DelimitedSink, NDJSONSink, Sink
+from labelwalk.streams.sinks import Sink
 from labelwalk.streams.standard import guessed_format
 
 FORMATS = ("csv", "tsv", "ndjson", "parquet", "arrow", "arrows", "npz", "npy", "images", "kafka")
@@ -139,11 +139,13 @@ def open_sink(path: str, kind: str, mark: int | None, reading: Reading) -> Sink:
     reading : Reading
         Delimiter and header are those of the input, where that is CSV too.
     """
-    if kind in ("csv", "tsv"):
+    if kind in TEXT:
+        from labelwalk.streams.text_sinks import DelimitedSink, NDJSONSink
+
+        if kind == "ndjson":
+            return NDJSONSink(path, mark)
         delimiter = "\t" if kind == "tsv" else _delimiter(kind, reading)
         return DelimitedSink(path, mark, delimiter, header=reading.header)
-    if kind == "ndjson":
-        return NDJSONSink(path, mark)
     if kind == "kafka":
         from labelwalk.streams.kafka import TopicSink
 
@@ -164,53 +166,6 @@ def open_sink(path: str, kind: str, mark: int | None, reading: Reading) -> Sink:
             f"{'' if path == '-' else ', parquet, arrow, npz'} by --to."
         )
     return spooled.SpooledSink(path, mark, makers[kind])
-
-
-def check_distinct(**paths: str | None) -> None:
-    """Refuse a file that is to serve two ends: writing the one would destroy the other.
-
-    Raises
-    ------
-    FormatError
-
-    Examples
-    --------
-    >>> check_distinct(input="a.csv", output="./a.csv")
-    Traceback (most recent call last):
-    labelwalk.streams.formats.FormatError: input and output are the same file, ./a.csv. ...
-    """
-    known: dict[object, str] = {}
-    for role, path in paths.items():
-        if path is None or path == "-" or path.startswith(("kafka://", "/dev/")):
-            continue
-        place = _place(path)
-        if place in known:
-            raise FormatError(
-                f"{known[place]} and {role} are the same file, {path}. Give another path."
-            )
-        known[place] = role
-
-
-def check_regular(output: str | None) -> None:
-    """Refuse an output that cannot be cut back, which a checkpoint needs.
-
-    Raises
-    ------
-    FormatError
-    """
-    if output == "-" or (output and os.path.exists(output) and not os.path.isfile(output)):
-        raise FormatError(
-            "--checkpoint needs an output that can be cut back after an accident: give -o FILE."
-        )
-
-
-def _place(path: str) -> object:
-    """Return what two names of one file have in common, hard links included."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return os.path.realpath(path)
-    return found.st_dev, found.st_ino
 
 
 def address(url: str) -> tuple[str, str]:

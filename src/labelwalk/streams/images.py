@@ -83,7 +83,7 @@ class ImageFolder:
             return {"last": None if last is None else last.as_posix()}
 
         return Batch(
-            TableRows(table),
+            TableRows(table, asides=("path", "folder")),
             where=lambda i: f"image {names[i]}",
             after=after,
             share=share,

@@ -16,7 +16,8 @@ from labelwalk.streams.checkpoint import Standing, resumed
 from labelwalk.streams.columns import ColumnError
 from labelwalk.streams.examples import Examples, Reader
 from labelwalk.streams.fault import Fault, InputError, Rejects
-from labelwalk.streams.formats import check_distinct, check_regular, open_sink, open_source
+from labelwalk.streams.formats import open_sink, open_source
+from labelwalk.streams.paths import check_distinct, check_regular
 from labelwalk.streams.sinks import Sink
 from labelwalk.streams.stopping import Stop, Stopped
 from labelwalk.streams.tally import SoFar, Tally
@@ -195,14 +196,14 @@ class _Job:
         """Return how far the task has come."""
         output, rejects = self._marks
         return Standing(
-            self.task.described(),
-            self._position,
-            output,
-            rejects,
-            [list(pair) for pair in self._reader.widths.items()],
-            list(self._reader.recent),
-            asdict(self.tally),
-            finished,
+            task=self.task.described(),
+            position=self._position,
+            output=output,
+            rejects=rejects,
+            widths=[list(pair) for pair in self._reader.widths.items()],
+            recent=list(self._reader.recent),
+            tally=asdict(self.tally),
+            finished=finished,
         )
 
     def _answer(self, batch: Batch) -> Fault | None:
@@ -239,7 +240,8 @@ class _Job:
     def _answers(self, examples: Examples) -> Answers:
         first = self.learner.n_seen
         if self.task.learn:
-            given, answers = taught(examples), learned(self.learner, examples)
+            given = taught(examples)
+            answers = learned(self.learner, examples, given)
         else:
             given = np.zeros(len(examples.rows), dtype=bool)
             answers = predicted(self.learner, examples)

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from labelwalk.arrays import Floats
 from labelwalk.rows import LARGEST
@@ -30,7 +29,7 @@ def column_width(column: pa.ChunkedArray) -> int:
     """Return how many numbers the first list of a column holds; 0 where there are no lists."""
     kind = column.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        lengths = pc.list_value_length(column).drop_null()
+        lengths = _lengths(column).drop_null()
         return lengths[0].as_py() if len(lengths) else 1
     return 0
 
@@ -82,9 +81,11 @@ def _from_values(column: pa.ChunkedArray) -> tuple[Floats, list[BadValue]]:
 
 def _as_doubles(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[BadValue]]:
     """Convert at once where all is well; else value by value, by the same rules."""
+    if column.type == pa.float64():
+        return column, []
     text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     try:
-        return pc.cast(column, pa.float64(), safe=text), []
+        return column.cast(pa.float64(), safe=text), []
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return _one_by_one(column) if text else _none_at_all(column)
 
@@ -98,9 +99,9 @@ def _none_at_all(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[BadValu
 def _one_by_one(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[BadValue]]:
     values: list[float | None] = []
     bad: list[BadValue] = []
-    trimmed = pc.utf8_trim_whitespace(column)
+    trimmed = _computing().utf8_trim_whitespace(column)
     try:
-        return pc.cast(trimmed, pa.float64()), bad
+        return trimmed.cast(pa.float64()), bad
     except pa.ArrowInvalid:
         pass
     for i, value in enumerate(trimmed):
@@ -114,7 +115,7 @@ def _one_by_one(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[BadValue
 
 
 def _from_lists(column: pa.ChunkedArray, width: int) -> tuple[Floats, list[BadValue]]:
-    lengths = to_floats(pc.list_value_length(column).cast(pa.float64()))
+    lengths = to_floats(_lengths(column).cast(pa.float64()))
     right = lengths == width
     bad = [
         BadValue(int(i), None, MISSING)
@@ -134,4 +135,15 @@ def _from_lists(column: pa.ChunkedArray, width: int) -> tuple[Floats, list[BadVa
 
 
 def _flat(column: pa.ChunkedArray) -> Any:
-    return pc.list_flatten(column).combine_chunks()
+    return _computing().list_flatten(column).combine_chunks()
+
+
+def _lengths(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return _computing().list_value_length(column)
+
+
+def _computing() -> Any:
+    """Return Arrow's functions, which take 8 MiB that a table of doubles can do without."""
+    from pyarrow import compute
+
+    return compute

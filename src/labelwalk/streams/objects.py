@@ -28,6 +28,7 @@ class ObjectRows:
     texts: list[str]
     objects: list[dict[str, Any]]
     names: list[str]
+    asides = ()
     loose = True
 
     def __len__(self) -> int:

@@ -10,7 +10,6 @@ from zipfile import ZipFile
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.lib import format as npy
 
@@ -39,13 +38,14 @@ class ArrowSink(BytesSink):
         table = _plain(rows.table(features, added))
         if self._schema is None:
             self._schema = table.schema
-            self._out.write(table.schema.serialize().to_pybytes())
-        try:
-            same = table.cast(self._schema)
-        except (pa.ArrowInvalid, ValueError) as error:
-            raise InputError(f"the rows are not of one kind ({error}).") from error
-        for batch in same.combine_chunks().to_batches():
-            self._out.write(batch.serialize().to_pybytes())
+            self._out.write(memoryview(table.schema.serialize()))
+        if table.schema != self._schema:
+            try:
+                table = table.cast(self._schema)
+            except (pa.ArrowInvalid, ValueError) as error:
+                raise InputError(f"the rows are not of one kind ({error}).") from error
+        for batch in table.combine_chunks().to_batches():
+            self._out.write(memoryview(batch.serialize()))
 
     def complete(self) -> None:
         """End the stream."""
@@ -53,7 +53,7 @@ class ArrowSink(BytesSink):
         super().complete()
 
 
-class SpooledSink:
+class SpooledSink(ArrowSink):
     """A format that is only whole at its end: rows are kept beside it until then.
 
     Parameters
@@ -70,14 +70,12 @@ class SpooledSink:
         self, path: str, mark: int | None, make: Callable[[pa.RecordBatchReader, str], None]
     ) -> None:
         self._path, self._part, self._make = path, f"{path}.part", make
-        self._rows = ArrowSink(self._part, mark)
-        self.write, self.flush, self.mark = self._rows.write, self._rows.flush, self._rows.mark
-        self.release = self._rows.release
+        super().__init__(self._part, mark)
 
     def complete(self) -> None:
         """Make the file of the rows, and put it in its place at once."""
-        self._rows.complete()
-        if os.path.getsize(self._part) <= len(ArrowSink.END):
+        super().complete()
+        if self._schema is None:
             raise InputError(f"there are no rows and no columns to make {self._path} of.")
         temporary = f"{self._path}.part.tmp"
         with pa.OSFile(self._part) as source:
@@ -118,7 +116,7 @@ def make_npz(rows: pa.RecordBatchReader, path: str) -> None:
 
 def _as_array(column: pa.ChunkedArray) -> Any:
     if pa.types.is_fixed_size_list(column.type):
-        flat = pc.list_flatten(column).to_numpy()
+        flat = column.combine_chunks().flatten().to_numpy()
         return flat.reshape(len(column), column.type.list_size)
     if pa.types.is_string(column.type):
         return np.array(["" if word is None else word for word in column.to_pylist()], dtype=str)

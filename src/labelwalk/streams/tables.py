@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ class TableRows:
     """Rows of a table, all columns passed on as they are."""
 
     content: pa.Table
+    asides: Collection[str] = ()
 
     @property
     def names(self) -> list[str]:
@@ -47,7 +48,7 @@ class TableRows:
 
     def taken(self, keep: Bools) -> TableRows:
         """Return some of the rows."""
-        return TableRows(self.content.filter(from_numpy(keep)))
+        return TableRows(self.content.filter(from_numpy(keep)), self.asides)
 
     def written(self, i: int) -> str:
         """Return one row as JSON."""

@@ -17,7 +17,7 @@ from labelwalk.streams.tables import TableRows
 
 ROWS = 1 << 13  # a batch
 MAGIC = b"ARROW1"
-BUFFER = 1 << 18  # bytes read at a time, of each column: groups of rows may be larger than memory
+BUFFER = 1 << 17  # bytes read at a time, of each column: groups of rows may be larger than memory
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class Tally:
         """Take in rows; `given` says which came with a label to be learned."""
         self.rows += len(examples.rows)
         self.taught += int(given.sum())
-        self.answered += sum(name is not None for name in answers.label) - int(given.sum())
+        self.answered += len(answers.label) - answers.label.count(None) - int(given.sum())
         self.outliers += int(answers.outlier.sum())
         if examples.truths:
             told = zip(examples.truths, answers.label, given, strict=True)

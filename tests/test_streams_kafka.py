@@ -1,0 +1,78 @@
+"""Topics in and out: learned once, whatever happens to the process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from labelwalk import OnlineLearner, load
+from labelwalk.modelfile import read
+from labelwalk.streams import Reading, Task, run
+from tests.labelled_rows import (
+    COLUMNS,
+    K,
+    N,
+    by_hand,
+    records,
+)
+
+pytestmark = pytest.mark.shell
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[str]:
+    """Yield the address of librdkafka's own mock cluster."""
+    cluster = Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "none:1"})
+    brokers = cluster.list_topics(timeout=10).brokers
+    yield ",".join(f"{one.host}:{one.port}" for one in brokers.values())
+    cluster.flush()
+
+
+def send(broker: str, topic: str, values: list[dict[str, Any]]) -> None:
+    producer = Producer({"bootstrap.servers": broker})
+    for value in values:
+        producer.produce(topic, json.dumps(value).encode(), partition=0)
+    assert producer.flush(10) == 0
+
+
+class TestKafka:
+    def test_topics_in_and_out(self, broker: str, tmp_path: Path) -> None:
+        learner, said = by_hand()
+        send(broker, "rows", records())
+        first = Task(f"kafka://{broker}/rows", f"kafka://{broker}/named", COLUMNS)
+        outcome = run(first, OnlineLearner(K))
+        assert outcome.learner.digest() == learner.digest()
+        back = Task(f"kafka://{broker}/named", str(tmp_path / "back.ndjson"), COLUMNS, prefix="x_")
+        run(back, OnlineLearner(K))
+        rows = map(json.loads, (tmp_path / "back.ndjson").read_text().splitlines())
+        named = {row["f0"]: row["label"] for row in rows}
+        sent = [record["f0"] for record in records()]
+        assert named == dict(zip(sent, said, strict=True))
+
+    def test_offsets_are_kept_with_what_was_learned(self, broker: str, tmp_path: Path) -> None:
+        checkpoint = str(tmp_path / "run.lw")
+        out = f"kafka://{broker}/twice-out"
+        task = Task(f"kafka://{broker}/twice", out, COLUMNS, Reading(follow=True))
+        everything = records()
+        for start in (0, 400):
+            send(broker, "twice", everything[start : start + (400 if start == 0 else N)])
+            end = threading.Timer(3.0, os.kill, (os.getpid(), signal.SIGTERM))
+            end.start()
+            outcome = run(task, OnlineLearner(K), checkpoint=checkpoint, every=50)
+            end.join()
+            assert outcome.signal == signal.SIGTERM
+        assert read(checkpoint)[0]["note"]["position"]["offsets"] == {"0": N}
+        assert load(checkpoint).digest() == by_hand()[0].digest()
+
+    def test_no_such_broker(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("labelwalk.streams.kafka.CONNECT", 0.5)
+        with pytest.raises(OSError, match="Kafka at localhost:1 cannot be used"):
+            run(Task("kafka://localhost:1/rows"), OnlineLearner(K))

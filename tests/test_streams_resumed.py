@@ -1,0 +1,171 @@
+"""Runs that go on after an accident: nothing is lost, nothing is done twice."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from labelwalk import OnlineLearner, load
+from labelwalk.modelfile import read
+from labelwalk.streams import InputError, Task, blocks, run
+from labelwalk.streams.checkpoint import CheckpointError
+from labelwalk.streams.paths import PathError
+from tests.labelled_rows import (
+    COLUMNS,
+    K,
+    by_hand,
+    input_file,
+    labels_in,
+    write_csv,
+)
+
+pytestmark = pytest.mark.shell
+
+
+class Killed(BaseException):
+    """Stands for the end of the process, without any goodbye."""
+
+
+def _killed(job: Any) -> None:
+    raise Killed
+
+
+class TestResumed:
+    @pytest.mark.parametrize("kind", ["csv", "ndjson", "parquet", "arrow", "npz", "csv.gz"])
+    def test_after_any_accident_the_output_is_the_same(
+        self, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(blocks, "BLOCK", 2000)
+        monkeypatch.setattr("labelwalk.streams.tabular.ROWS", 37)
+        monkeypatch.setattr("labelwalk.streams.arrays.ROWS", 37)
+        plain = kind.removesuffix(".gz")
+        source = str(input_file(plain, tmp_path))
+        whole, parts = tmp_path / f"whole.{kind}", tmp_path / f"parts.{kind}"
+        reference = run(Task(source, str(whole), COLUMNS), OnlineLearner(K))
+        task, checkpoint = Task(source, str(parts), COLUMNS), str(tmp_path / "run.lw")
+        rng = np.random.default_rng(0)
+        for _ in range(100):
+            left = int(rng.integers(1, 8))
+
+            def watch(so_far: Any) -> None:
+                nonlocal left
+                left -= 1
+                if left == 0:
+                    raise Killed
+
+            try:
+                outcome = run(task, OnlineLearner(K), checkpoint=checkpoint, every=60, watch=watch)
+                break
+            except Killed:
+                assert outcome_is_unfinished(checkpoint)
+        assert outcome.resumed
+        assert outcome.tally == reference.tally
+        assert outcome.learner.digest() == reference.learner.digest()
+        if kind == "csv.gz":
+            import gzip
+
+            assert gzip.decompress(parts.read_bytes()) == gzip.decompress(whole.read_bytes())
+        else:
+            assert labels_in(parts) == labels_in(whole)
+        if kind in ("csv", "ndjson"):
+            assert parts.read_bytes() == whole.read_bytes()
+
+    @pytest.mark.parametrize("kind", ["csv", "ndjson"])
+    @pytest.mark.parametrize("place", [0, 5, 19])
+    def test_a_fault_stays_one_until_it_is_repaired(
+        self, kind: str, place: int, tmp_path: Path
+    ) -> None:
+        good = {"csv": [f"{i},{i % 3}" for i in range(20)], "ndjson": []}
+        good["ndjson"] = [json.dumps({"a": i, "b": i % 3}) for i in range(20)]
+        bad = {"csv": "1", "ndjson": "{"}
+        path, checkpoint = tmp_path / f"in.{kind}", str(tmp_path / "c.lw")
+        lines = ["a,b"] * (kind == "csv") + good[kind]
+        at = place + (kind == "csv")
+        path.write_text("\n".join([*lines[:at], bad[kind], *lines[at:]]) + "\n")
+        task = Task(str(path), str(tmp_path / f"out.{kind}"))
+        for _ in range(2):
+            with pytest.raises(InputError, match=f"line {at + 1}"):
+                run(task, OnlineLearner(K), checkpoint=checkpoint)
+        path.write_text("\n".join(lines) + "\n")
+        outcome = run(task, OnlineLearner(K), checkpoint=checkpoint)
+        assert outcome.tally.rows == 20
+        assert len(labels_in(tmp_path / f"out.{kind}")) == 20
+
+    @pytest.mark.parametrize("kind", ["csv", "parquet"])
+    @pytest.mark.parametrize("every", [60, 50_000])
+    @pytest.mark.parametrize("step", ["complete", "save", "tidy"])
+    def test_killed_in_its_last_steps(
+        self, kind: str, every: int, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The model goes on from a file: it must not learn the stream twice."""
+        source, model = str(write_csv(tmp_path / "in.csv")), tmp_path / "m.lw"
+        OnlineLearner(K).save(model)
+        task, checkpoint = (
+            Task(source, str(tmp_path / f"o.{kind}"), COLUMNS),
+            str(tmp_path / "c.lw"),
+        )
+
+        def killed(learner: OnlineLearner) -> None:
+            learner.save(model)
+            raise Killed
+
+        save = killed if step == "save" else lambda learner: learner.save(model)
+        with monkeypatch.context() as patch:
+            if step != "save":
+                patch.setattr(f"labelwalk.streams.labelling._Job.{step}", _killed)
+            with pytest.raises(Killed):
+                run(task, load(model), checkpoint=checkpoint, every=every, save=save)
+        outcome = run(
+            task, load(model), checkpoint=checkpoint, every=every, save=lambda one: one.save(model)
+        )
+        assert load(model).digest() == by_hand()[0].digest() == outcome.learner.digest()
+        assert labels_in(tmp_path / f"o.{kind}") == by_hand()[1]
+
+    def test_what_is_finished_is_not_done_again(self, tmp_path: Path) -> None:
+        source = write_csv(tmp_path / "in.csv", 60)
+        task, checkpoint = (
+            Task(str(source), str(tmp_path / "o.csv"), COLUMNS),
+            str(tmp_path / "c.lw"),
+        )
+        first = run(task, OnlineLearner(K), checkpoint=checkpoint)
+        before = (tmp_path / "o.csv").read_bytes()
+        again = run(task, OnlineLearner(K), checkpoint=checkpoint)
+        assert again.already_finished
+        assert again.learner.digest() == first.learner.digest()
+        assert (tmp_path / "o.csv").read_bytes() == before
+
+    def test_a_checkpoint_belongs_to_one_run(self, tmp_path: Path) -> None:
+        source, checkpoint = write_csv(tmp_path / "in.csv", 60), str(tmp_path / "c.lw")
+        first = Task(str(source), str(tmp_path / "o.csv"), COLUMNS)
+        run(first, OnlineLearner(K), checkpoint=checkpoint)
+        other = Task(str(source), str(tmp_path / "other.csv"), COLUMNS)
+        with pytest.raises(CheckpointError, match="belongs to another run: there output is"):
+            run(other, OnlineLearner(K), checkpoint=checkpoint)
+        with pytest.raises(CheckpointError, match="was made with other settings"):
+            run(first, OnlineLearner(K + 1), checkpoint=checkpoint)
+        OnlineLearner(K).save(tmp_path / "plain.lw")
+        with pytest.raises(CheckpointError, match="is a learner, but no checkpoint"):
+            run(other, OnlineLearner(K), checkpoint=str(tmp_path / "plain.lw"))
+
+    def test_standard_output_cannot_be_cut_back(self, tmp_path: Path) -> None:
+        with pytest.raises(PathError, match="give -o FILE"):
+            run(Task("in.csv", "-"), OnlineLearner(K), checkpoint=str(tmp_path / "c.lw"))
+
+    def test_an_output_that_became_shorter(self, tmp_path: Path) -> None:
+        source, checkpoint = write_csv(tmp_path / "in.csv", 60), str(tmp_path / "c.lw")
+        (tmp_path / "in.csv").write_text(source.read_text() + "1,2,x,,\n")
+        task = Task(str(source), str(tmp_path / "o.csv"), COLUMNS)
+        with pytest.raises(InputError, match="line 62, column 'f2': 'x' is not a number"):
+            run(task, OnlineLearner(K), checkpoint=checkpoint)
+        (tmp_path / "o.csv").write_text("")
+        with pytest.raises(ValueError, match="has 0 bytes, but"):
+            run(task, OnlineLearner(K), checkpoint=checkpoint)
+
+
+def outcome_is_unfinished(checkpoint: str) -> bool:
+    return not os.path.exists(checkpoint) or not read(checkpoint)[0]["note"]["finished"]
