@@ -1,4 +1,4 @@
-"""The faces of River and CapyMOA are tried where River, CapyMOA and Java are there."""
+"""One BLAS thread; River and CapyMOA are tried where they and Java are there."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ collect_ignore = [
 
 # -Xrs: else Java takes Ctrl-C away from Python, and with it from the tests of interrupts
 os.environ.setdefault("CAPYMOA_JVM_ARGS", "-Xrs -Xmx1g")
+# Java leaves the main thread a stack that several threads of BLAS overrun
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def pytest_report_header() -> list[str]:

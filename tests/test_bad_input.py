@@ -614,6 +614,7 @@ class TestForgedFiles:
 
     @pytest.mark.parametrize("name", SAVED)
     @pytest.mark.parametrize("how", [without, cut, retyped], ids=["missing", "cut", "retyped"])
+    @pytest.mark.slow
     def test_arrays_that_are_missing_cut_or_of_another_type(
         self, path: Path, name: str, how: Callable[[str], Forgery]
     ) -> None:
@@ -622,6 +623,7 @@ class TestForgedFiles:
 
     @pytest.mark.parametrize("name", FLOAT_NAMES)
     @pytest.mark.parametrize("value", [math.nan, math.inf], ids=["NaN", "infinity"])
+    @pytest.mark.slow
     def test_numbers_that_are_none(self, path: Path, name: str, value: float) -> None:
         forged_file(path, set_to(name, value), started(LEARNERS["fading"]))
         assert_not_a_model(path)

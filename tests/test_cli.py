@@ -135,6 +135,7 @@ class TestCommands:
         assert known["settings"]["n_centroids"] == 500
 
     @pytest.mark.parametrize("kind", ["csv", "ndjson", "parquet", "arrow"])
+    @pytest.mark.slow
     def test_pandas_stays_out(self, kind: str, folder: Path) -> None:
         """pyarrow imports it where it can, which takes half a second and 35 MiB."""
         ok("label", "in.csv", *COLUMNS, f"-oa.{kind}")

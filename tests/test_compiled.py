@@ -94,6 +94,7 @@ def cached_names(root: Path) -> set[str]:
     return with_index & {path.name.partition("-")[0] for path in folder.glob("*.nbc")}
 
 
+@pytest.mark.slow
 class TestCache:
     def test_a_second_process_finds_the_compiled_code(self, toy: Path) -> None:
         assert answer(toy) == ["3.0", "compiled", "FunctionCache"]

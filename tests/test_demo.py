@@ -193,6 +193,7 @@ class TestCommand:
 
 
 @pytest.mark.parametrize(("asked", "status"), [(False, 0), (True, 1)])
+@pytest.mark.slow
 def test_without_matplotlib(asked: bool, status: int, tmp_path: Path) -> None:
     blocked = "import sys; sys.modules['matplotlib'] = None; from labelwalk.cli import main; main()"
     picture = ["--picture", "wanted.png"] if asked else []

@@ -22,6 +22,7 @@ GUIDES = sorted((ROOT / "docs").rglob("*.md"))
 WITH_EXAMPLES = [
     path for path in [ROOT / "README.md", *GUIDES] if path.exists() and path.stem not in MISSING
 ]
+SLOW = {"commands"}  # some thirty processes
 WITH_LINKS = [
     path
     for path in [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *GUIDES]
@@ -114,7 +115,13 @@ def exists_in_project(name: str) -> bool:
     return any(any(folder.glob(name)) for folder in folders)
 
 
-@pytest.mark.parametrize("path", WITH_EXAMPLES, ids=identifier)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=identifier(path), marks=[pytest.mark.slow] * (path.stem in SLOW))
+        for path in WITH_EXAMPLES
+    ],
+)
 def test_examples_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {"__name__": "__main__"}

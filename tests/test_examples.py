@@ -31,6 +31,7 @@ def test_there_are_seven() -> None:
     assert len(EXAMPLES) == 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
 def test_a_script_of_the_gallery_runs(script: Path, tmp_path: Path) -> None:
     run(script, tmp_path)
@@ -43,6 +44,7 @@ def test_a_script_of_the_gallery_is_short_and_ends_in_a_picture(script: Path) ->
     assert lines[-1] == "plt.show()"
 
 
+@pytest.mark.slow
 def test_the_pictures_of_the_tutorial_can_be_drawn(tmp_path: Path) -> None:
     run(ROOT / "docs" / "pictures.py", tmp_path, str(tmp_path))
     shown = re.findall(r"\(images/(.+?)\)", (ROOT / "docs" / "tutorial.md").read_text("utf-8"))

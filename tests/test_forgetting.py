@@ -125,6 +125,7 @@ class TestWindow:
         assert learner.vertices.count.max() < 100
 
     @pytest.mark.parametrize("growth", [1.25, 1.4])
+    @pytest.mark.slow
     def test_r_that_has_come_down_all_the_way_grows_again(self, growth: float) -> None:
         """One vertex alone lets R fall for ever, and no product with `growth` may stand still."""
         wide = Gaussian(1.0, threshold=0.0)

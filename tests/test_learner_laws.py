@@ -1025,6 +1025,7 @@ class TestFunctionsThatFail:
 
     @roles
     @moods
+    @pytest.mark.slow
     def test_a_failing_row_is_not_learned(
         self,
         role: Callable[[Moody], Gaussian | Pairwise],

@@ -185,6 +185,7 @@ def test_there_are_many_kinds() -> None:
 
 
 @pytest.mark.parametrize("kind", [name for name, one in KINDS.items() if one.code == 3])
+@pytest.mark.slow
 def test_rows_can_be_skipped_unless_the_file_is_broken(kind: str, model: Path) -> None:
     """A run either goes on and keeps the row, or ends as it did before."""
     broken = KINDS[kind]

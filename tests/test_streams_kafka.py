@@ -57,6 +57,7 @@ class TestKafka:
         sent = [record["f0"] for record in records()]
         assert named == dict(zip(sent, said, strict=True))
 
+    @pytest.mark.slow
     def test_offsets_are_kept_with_what_was_learned(self, broker: str, tmp_path: Path) -> None:
         checkpoint = str(tmp_path / "run.lw")
         out = f"kafka://{broker}/twice-out"
