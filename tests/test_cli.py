@@ -119,7 +119,7 @@ class TestDocs:
 class TestCommands:
     def test_label_predict_inspect(self, folder: Path) -> None:
         result = labelwalk("label", "in.csv", *COLUMNS, "-oout.csv", "--model=m.lw")
-        assert "200 rows: 6 taught, 194 named, 0 outliers" in result.stderr
+        assert "200 rows: 6 taught, 194 named, 100.0% of 194 right" in result.stderr
         assert "100.0% of 194 right" in result.stderr
         before = (folder / "m.lw").read_bytes()
         ok("predict", "m.lw", "in.csv", *COLUMNS, "-onamed.csv")
@@ -163,7 +163,7 @@ class TestCommands:
 
     def test_without_labels(self, folder: Path) -> None:
         result = labelwalk("label", "in.csv", "--drop=kind,truth", "-oout.csv")
-        assert "nothing could be named: give --label-column or --model" in result.stderr
+        assert "nothing was named: give --label-column or --model" in result.stderr
 
     def test_teach_and_ask_and_teach_by_id(self, folder: Path) -> None:
         (folder / "few.csv").write_text("x,y,label\n0,0,a\n")
@@ -200,6 +200,9 @@ class TestCommands:
         result = labelwalk("teach", "m.lw", "answers.csv", "--by-id=number")
         assert result.exit_code == 2
         assert "--by-id 'number': there is no such column" in result.stderr
+        (folder / "answers.csv").write_text(text.replace("label", "kind"))
+        result = labelwalk("teach", "m.lw", "answers.csv", "--by-id=example")
+        assert "Which of 'example', 'kind' holds the labels?" in result.stderr
 
     def test_teach_needs_labels(self, folder: Path) -> None:
         result = labelwalk("teach", "m.lw", "in.csv", *COLUMNS)
@@ -217,7 +220,67 @@ class TestCommands:
         line = ok("explain", "m.lw", "in.csv", "--features=x,y", "--limit=1", "--json")
         explained = json.loads(line)
         assert explained["row"] == "line 2"
+        assert explained["label"] == "a"
+        (folder / "one.csv").write_text("x,y,name\n0,0,mine\n")
+        assert re.match(r"mine: a, (0\.99|1)", ok("explain", "m.lw", "one.csv", "--id-column=name"))
         assert explained["met"][0]["label"] in ("a", "b")
+
+    def test_mixed_units_are_told(self, folder: Path) -> None:
+        rng = np.random.default_rng(0)
+        rows = rng.normal(size=(50, 3)) * [1.0, 5000.0, 2.0]
+        lines = [
+            "warmth,pressure,speed,label",
+            *(",".join(map(repr, r)) + "," for r in rows.tolist()),
+        ]
+        (folder / "units.csv").write_text("\n".join(lines))
+        said = labelwalk("label", "units.csv", "-oo.csv").stderr
+        assert "Feature pressure spreads" in said
+        assert "--scale robust" in said
+        said = labelwalk("label", "units.csv", "-oo.csv", "--scale=robust").stderr
+        assert "spreads" not in said
+
+    def test_retract(self, folder: Path) -> None:
+        (folder / "few.csv").write_text("x,y,label\n0,0,a\n9,9,leek\n5,5,b\n")
+        said = labelwalk("teach", "m.lw", "few.csv").stderr
+        assert "New classes: a, leek, b." in said
+        assert "Taken back: 0." in labelwalk("retract", "m.lw", "--example=0").stderr
+        ok("retract", "m.lw", "--label=leek", "--forget")
+        ok("retract", "m.lw", "--label=b")
+        learner = load("m.lw")
+        assert learner.classes == ("a", "b")
+        assert not any(learner.vertices.label)
+        for options in ((), ("--example=0", "--label=a"), ("--forget",)):
+            assert labelwalk("retract", "m.lw", *options).exit_code == 2
+
+    def test_features_are_known_by_name(self, folder: Path) -> None:
+        ok("label", "in.csv", *COLUMNS, "-oout.csv", "--model=m.lw")
+        rows = csv.reader((folder / "in.csv").read_text().splitlines())
+        (folder / "turned.csv").write_text("".join(f"{row[1]},{row[0]}\n" for row in rows))
+        ok("predict", "m.lw", "in.csv", "-ofirst.ndjson", "--label-column=none")
+        ok("predict", "m.lw", "turned.csv", "-osecond.ndjson", "--label-column=kind")
+        said = [
+            [json.loads(line)["label"] for line in Path(name).read_text().splitlines()]
+            for name in ("first.ndjson", "second.ndjson")
+        ]
+        assert said[0] == said[1]
+        (folder / "m.lw.columns.json").write_text("{")
+        result = labelwalk("predict", "m.lw", "in.csv")
+        assert result.exit_code == 2
+        assert "m.lw.columns.json is damaged" in result.stderr
+
+    def test_what_is_gone_on_with_is_said(self, folder: Path) -> None:
+        command = ("label", "in.csv", *COLUMNS, "-oo.csv", "--model=m.lw", "--checkpoint=c.lw")
+        assert "Going on" not in labelwalk(*command).stderr
+        said = labelwalk(*command).stderr
+        assert "Going on with m.lw, which has seen 200 examples." in said
+        assert "to run it again from the beginning, delete c.lw and m.lw" in said
+
+    def test_predicting_over_the_learner(self, folder: Path) -> None:
+        ok("label", "in.csv", *COLUMNS, "-oout.csv", "--model=m.lw")
+        before = (folder / "m.lw").read_bytes()
+        result = labelwalk("predict", "m.lw", "in.csv", "-om.lw", "--to=csv")
+        assert result.exit_code == 2
+        assert (folder / "m.lw").read_bytes() == before
 
     def test_merge(self, folder: Path) -> None:
         for name in ("one", "two"):

@@ -141,11 +141,9 @@ KINDS = {
         "i.csv", GOOD, "give -o FILE", 2, ("--checkpoint=c.lw", "-o-")
     ),
     "output over the input": Broken(
-        "i.csv", GOOD, "input and output are the same file", 2, ("-oi.csv",)
+        "i.csv", GOOD, "input and output are the same", 2, ("-oi.csv",)
     ),
-    "output over the model": Broken(
-        "i.csv", GOOD, "are the same file, m.lw", 2, ("-om.lw", "--to=csv")
-    ),
+    "output over the model": Broken("i.csv", GOOD, "are the same, m.lw", 2, ("-om.lw", "--to=csv")),
     "no embedding": Broken(
         "i.csv", GOOD, "names no function", 2, ("--format=images", "--embed=a:b")
     ),

@@ -15,7 +15,8 @@ from confluent_kafka import Producer
 
 from labelwalk import OnlineLearner, load
 from labelwalk.modelfile import read
-from labelwalk.streams import Reading, Task, run
+from labelwalk.streams import Columns, InputError, Reading, Task, run
+from labelwalk.streams.paths import PathError
 from tests.labelled_rows import (
     COLUMNS,
     K,
@@ -77,3 +78,23 @@ class TestKafka:
         monkeypatch.setattr("labelwalk.streams.kafka.CONNECT", 0.5)
         with pytest.raises(OSError, match="Kafka at localhost:1 cannot be used"):
             run(Task("kafka://localhost:1/rows"), OnlineLearner(K))
+
+    def test_rows_before_a_fault_are_sent(self, broker: str, tmp_path: Path) -> None:
+        lines = [json.dumps(record) for record in records(100)]
+        (tmp_path / "in.ndjson").write_text("\n".join([*lines, "{"]))
+        sent = f"kafka://{broker}/before-a-fault"
+        with pytest.raises(InputError, match="line 101"):
+            run(Task(str(tmp_path / "in.ndjson"), sent, COLUMNS), OnlineLearner(K))
+        back = Task(sent, str(tmp_path / "back.ndjson"), COLUMNS, prefix="x_")
+        assert run(back, OnlineLearner(K)).tally.rows == 100
+
+    def test_a_row_that_no_broker_takes(self, broker: str, tmp_path: Path) -> None:
+        (tmp_path / "in.ndjson").write_text(json.dumps({"f0": 1, "note": "x" * 1_200_000}))
+        task = Task(str(tmp_path / "in.ndjson"), f"kafka://{broker}/big", Columns(("f0",)))
+        with pytest.raises(OSError, match="'big' cannot take a message of 1,2"):
+            run(task, OnlineLearner(K))
+
+    def test_a_topic_does_not_feed_itself(self) -> None:
+        topic = "kafka://localhost:9092/rows"
+        with pytest.raises(PathError, match="input and output are the same"):
+            run(Task(topic, topic), OnlineLearner(K))

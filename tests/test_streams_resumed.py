@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from labelwalk import OnlineLearner, load
 from labelwalk.modelfile import read
-from labelwalk.streams import InputError, Task, blocks, run
+from labelwalk.streams import InputError, Reading, Task, blocks, run
 from labelwalk.streams.checkpoint import CheckpointError
 from labelwalk.streams.paths import PathError
 from tests.labelled_rows import (
     COLUMNS,
     K,
+    N,
     by_hand,
     input_file,
     labels_in,
@@ -151,6 +155,92 @@ class TestResumed:
         OnlineLearner(K).save(tmp_path / "plain.lw")
         with pytest.raises(CheckpointError, match="is a learner, but no checkpoint"):
             run(other, OnlineLearner(K), checkpoint=str(tmp_path / "plain.lw"))
+
+    @pytest.mark.parametrize("kind", ["parquet", "arrow", "npz", "csv", "ndjson"])
+    def test_stopped_before_anything_new(
+        self, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(blocks, "BLOCK", 2000)
+        monkeypatch.setattr("labelwalk.streams.tabular.ROWS", 37)
+        monkeypatch.setattr("labelwalk.streams.arrays.ROWS", 37)
+        task = Task(str(input_file(kind, tmp_path)), str(tmp_path / f"o.{kind}"), COLUMNS)
+        checkpoint = str(tmp_path / "c.lw")
+        left = 5
+
+        def watch(so_far: Any) -> None:
+            nonlocal left
+            left -= 1
+            if left <= 0:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        for _ in range(3):  # the later two end at their first batch, which may have no rows
+            outcome = run(task, OnlineLearner(K), checkpoint=checkpoint, watch=watch)
+            assert outcome.signal == signal.SIGINT
+        outcome = run(task, OnlineLearner(K), checkpoint=checkpoint)
+        assert outcome.tally.rows == N
+        assert labels_in(tmp_path / f"o.{kind}") == by_hand()[1]
+        assert outcome.learner.digest() == by_hand()[0].digest()
+
+    def test_a_signal_while_it_is_saved_comes_too_late(self, tmp_path: Path) -> None:
+        task = Task(str(write_csv(tmp_path / "in.csv", 60)), None, COLUMNS)
+        kept: list[OnlineLearner] = []
+
+        def save(learner: OnlineLearner) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+            kept.append(learner)
+
+        assert run(task, OnlineLearner(K), save=save).signal is None
+        assert kept[0].n_seen == 60
+
+    def test_an_image_is_not_broken_by_a_signal(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = tmp_path / "images"
+        folder.mkdir()
+        for i in range(12):
+            Image.new("L", (4, 4), 20 * i).save(folder / f"{i:02}.png")
+        seen = 0
+
+        def embed(pixels: Any) -> Any:
+            nonlocal seen
+            seen += 1
+            if seen == 6:
+                os.kill(os.getpid(), signal.SIGINT)
+            return pixels[0, 0].astype(float)
+
+        monkeypatch.setattr("labelwalk.streams.images.embedding", lambda name: embed)
+        reading = Reading(embed="ours:embed")
+        task = Task(str(folder), str(tmp_path / "o.csv"), reading=reading, on_error="skip")
+        checkpoint = str(tmp_path / "c.lw")
+        assert run(task, OnlineLearner(K), checkpoint=checkpoint).signal == signal.SIGINT
+        outcome = run(task, OnlineLearner(K), checkpoint=checkpoint)
+        assert (outcome.tally.rows, outcome.tally.skipped) == (12, 0)
+
+    def test_a_learner_that_was_taught_in_between(self, tmp_path: Path) -> None:
+        task = Task(str(write_csv(tmp_path / "in.csv", 60)), str(tmp_path / "o.csv"), COLUMNS)
+        checkpoint = str(tmp_path / "c.lw")
+
+        def watch(so_far: Any) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+
+        outcome = run(task, OnlineLearner(K), checkpoint=checkpoint, watch=watch)
+        taught = outcome.learner
+        taught.teach([50.0, 50.0, 50.0], "new")
+        with pytest.raises(CheckpointError, match="the learner was changed since"):
+            run(task, taught, checkpoint=checkpoint)
+        run(task, OnlineLearner(K), checkpoint=checkpoint)
+
+    def test_rejects_stay_where_they_are(self, tmp_path: Path) -> None:
+        source = write_csv(tmp_path / "in.csv", 60)
+        source.write_text(source.read_text() + "x,y,z,,\n")
+        (tmp_path / "notes.txt").write_text("mine")
+        task = Task(str(source), str(tmp_path / "o.csv"), COLUMNS, on_error="skip")
+        checkpoint = str(tmp_path / "c.lw")
+        run(task, OnlineLearner(K), checkpoint=checkpoint)
+        other = replace(task, rejects=str(tmp_path / "notes.txt"))
+        with pytest.raises(CheckpointError, match="there rejects is None"):
+            run(other, OnlineLearner(K), checkpoint=checkpoint)
+        assert (tmp_path / "notes.txt").read_text() == "mine"
 
     def test_standard_output_cannot_be_cut_back(self, tmp_path: Path) -> None:
         with pytest.raises(PathError, match="give -o FILE"):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -68,7 +72,7 @@ class TestRows:
     def test_another_number_of_features(self, tmp_path: Path) -> None:
         learner = OnlineLearner(K)
         learner.teach([1.0, 2.0], "a")
-        with pytest.raises(ColumnError, match="there are 1 features \\(x\\), but the learner"):
+        with pytest.raises(ColumnError, match="there are 1 features \\('x'\\), but the learner"):
             run(self.task(tmp_path, "x\n1\n"), learner)
         assert learner.n_seen == 1
 
@@ -186,3 +190,103 @@ class TestRows:
         assert learner.digest() == before
         assert outcome.tally.accuracy is not None
         assert outcome.tally.accuracy > 0.9
+
+    def test_a_column_without_a_value_yet(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whether a block ends after the first row must not matter."""
+        path = tmp_path / "in.ndjson"
+        path.write_text('{"v": null}\n' + '{"v": [1, 2]}\n' * 3)
+        for size in (1, 1000):
+            monkeypatch.setattr(blocks, "BLOCK", size)
+            task = Task(str(path), str(tmp_path / "o.ndjson"), on_error="skip")
+            tally = run(task, OnlineLearner(K)).tally
+            assert (tally.rows, tally.skipped) == (4, 1)
+
+    def test_labels_that_come_later(self, tmp_path: Path) -> None:
+        path = tmp_path / "in.ndjson"
+        path.write_text('{"x": 0}\n{"x": 0, "label": "a"}\n{"x": 1}\n')
+        task = Task(str(path), str(tmp_path / "o.ndjson"), prefix="p_")
+        assert run(task, OnlineLearner(K)).tally.taught == 1
+
+    def test_json_without_a_label_in_front_becomes_a_table(self, tmp_path: Path) -> None:
+        path = tmp_path / "in.ndjson"
+        path.write_text('{"x": 0}\n{"x": 0, "y": "a"}\n{"x": 1}\n')
+        task = Task(str(path), str(tmp_path / "o.parquet"), Columns(label="y"))
+        run(task, OnlineLearner(K))
+        assert pq.read_table(tmp_path / "o.parquet")["y"].to_pylist() == [None, "a", None]
+
+    @pytest.mark.parametrize("name", ["unnamed 1", "__index_level_0__"])
+    def test_an_index_is_no_feature(self, name: str, tmp_path: Path) -> None:
+        pq.write_table(pa.table({name: [5, 6], "x": [0.0, 1.0]}), tmp_path / "in.parquet")
+        outcome = run(Task(str(tmp_path / "in.parquet")), OnlineLearner(K))
+        assert outcome.features == ("x",)
+
+    def test_columns_of_another_order_are_taken_by_name(self, tmp_path: Path) -> None:
+        first = self.task(tmp_path, "a,b,label\n0,100,low\n9,900,high\n")
+        learner = run(first, OnlineLearner(K)).learner
+        text = "b,a\n110,1\n890,8\n"
+        task = self.task(tmp_path, text, learn=False, taught_by=("a", "b"))
+        run(task, learner)
+        lines = (tmp_path / "out.csv").read_text().splitlines()
+        assert [line.split(",")[2] for line in lines[1:]] == ["low", "high"]
+        with pytest.raises(ColumnError, match="there is no column 'b' among 'a', 'c'"):
+            run(self.task(tmp_path, "a,c\n1,2\n", taught_by=("a", "b")), learner)
+        columns = Columns(features=("b", "a"))
+        with pytest.raises(ColumnError, match="in this order, and is given 'b', 'a'"):
+            run(self.task(tmp_path, text, columns=columns, taught_by=("a", "b")), learner)
+
+    def test_an_open_quote_in_the_header(self, tmp_path: Path) -> None:
+        task = self.task(tmp_path, 'a,"b\n' + "1,2\n" * 60_000)
+        with pytest.raises(InputError, match="line 1: the header cannot be read"):
+            run(task, OnlineLearner(K))
+
+
+class TestTables:
+    """Columns that pass through, in whatever type they come."""
+
+    def labelled(self, tmp_path: Path, column: Any, ending: str) -> Path:
+        table = pa.table({"x": [0.0, 1.0], "c": column})
+        pq.write_table(table, tmp_path / "in.parquet")
+        output = tmp_path / f"o.{ending}"
+        run(Task(str(tmp_path / "in.parquet"), str(output), Columns(("x",))), OnlineLearner(K))
+        return output
+
+    def test_lists_of_dates_as_text(self, tmp_path: Path) -> None:
+        dates = pa.array([[date(2026, 1, 2)], []])
+        assert "2026-01-02" in self.labelled(tmp_path, dates, "csv").read_text()
+
+    def test_json_has_no_nan_at_any_depth(self, tmp_path: Path) -> None:
+        output = self.labelled(tmp_path, [[float("nan")], [1.0]], "ndjson")
+        assert json.loads(output.read_text().splitlines()[0])["c"] == [None]
+
+    @pytest.mark.parametrize("ending", ["arrows", "parquet"])
+    def test_dictionaries_inside_lists(self, ending: str, tmp_path: Path) -> None:
+        words = pa.array(["a", "b"]).dictionary_encode()
+        lists = pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), words)
+        output = self.labelled(tmp_path, lists, ending)
+        read = pa.ipc.open_stream(output.read_bytes()).read_all if ending == "arrows" else None
+        table = pq.read_table(output) if read is None else read()
+        assert table["c"].to_pylist() == [["a"], ["b"]]
+
+    def test_matrices_of_truth_values_to_numpy(self, tmp_path: Path) -> None:
+        np.savez(tmp_path / "in.npz", x=np.arange(2.0), b=np.eye(2) > 0)
+        task = Task(str(tmp_path / "in.npz"), str(tmp_path / "o.npz"), Columns(("x",)))
+        run(task, OnlineLearner(K))
+        assert np.load(tmp_path / "o.npz")["b"].tolist() == [[True, False], [False, True]]
+
+    def test_what_numpy_has_no_array_for_is_refused_at_once(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match=r"column 'c' of type list.* cannot be written as NPZ"):
+            self.labelled(tmp_path, [[1.0], [2.0, 3.0]], "npz")
+        words = pa.array(["a", None], pa.large_string())
+        assert np.load(self.labelled(tmp_path, words, "npz"))["c"].tolist() == ["a", ""]
+
+    def test_what_is_no_file_is_not_replaced(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "o.parquet")
+        with pytest.raises(PathError, match="is not a file, and would be replaced"):
+            self.labelled(tmp_path, [1, 2], "parquet")
+
+    def test_an_empty_compressed_file_is_one(self, tmp_path: Path) -> None:
+        (tmp_path / "in.ndjson").write_text("")
+        run(Task(str(tmp_path / "in.ndjson"), str(tmp_path / "o.ndjson.gz")), OnlineLearner(K))
+        assert gzip.decompress((tmp_path / "o.ndjson.gz").read_bytes()) == b""

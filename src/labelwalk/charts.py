@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 WINDOW = 200
 # told apart by colour-blind people too (Okabe and Ito 2008)
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
+SHAPES = ("o", "s", "^", "D", "v")  # another one where the colours begin again
 NO_CLASS = "0.75"
 LARGEST = 400.0  # points squared, of the heaviest vertex
 
@@ -32,7 +33,7 @@ def centroids(learner: OnlineLearner) -> Figure:
     if learner.n_vertices == 0:
         raise ValueError("the learner has seen nothing yet. Let it observe some examples first.")
     table = learner.vertices
-    x, y = _flattened(table.means).T
+    x, y = _flattened(learner.scaled(table.means)).T
     labelled = np.array([label is not None for label in table.label])
     figure, axes = _blank()
     sizes = LARGEST * table.count / max(1, table.count.max()) + 8.0
@@ -40,8 +41,10 @@ def centroids(learner: OnlineLearner) -> Figure:
     reached = table.probabilities.sum(axis=1) > 0.0 if len(learner.classes) else labelled
     for code, name in enumerate(learner.classes):
         some = reached & (said == code)
-        colour = COLOURS[code % len(COLOURS)]
-        axes.scatter(x[some], y[some], sizes[some], color=colour, alpha=0.6, lw=0, label=str(name))
+        look: dict[str, Any] = {"color": COLOURS[code % len(COLOURS)], "alpha": 0.6, "lw": 0}
+        look["marker"] = SHAPES[code // len(COLOURS) % len(SHAPES)]
+        axes.scatter(x[some], y[some], sizes[some], **look)
+        axes.scatter([], [], 40.0, **look, label=str(name))
     axes.scatter(x[~reached], y[~reached], sizes[~reached], color=NO_CLASS, alpha=0.6, lw=0)
     axes.scatter(x[labelled], y[labelled], 60.0, facecolors="none", edgecolors="black", lw=1.2)
     axes.set_title(
@@ -49,8 +52,10 @@ def centroids(learner: OnlineLearner) -> Figure:
         loc="left",
     )
     axes.set(xlabel="widest direction", ylabel="next widest", aspect="equal")
-    if 0 < len(learner.classes) <= 20:
-        axes.legend(frameon=False, markerscale=0.7)
+    if 0 < len(learner.classes) <= 40:
+        figure.legend(
+            frameon=False, loc="outside right upper", ncols=1 + len(learner.classes) // 21
+        )
     return figure
 
 

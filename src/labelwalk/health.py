@@ -58,10 +58,11 @@ SENTENCES: dict[str, tuple[str, str]] = {
         'nearest label: use labelled="pure", or raise n_centroids.',
     ),
     "graph": (
-        "The graph is ahead of the nearest label by {value:+.1%} of the left-out labels.",
-        "The graph does not help here: it is ahead of the nearest label by {value:+.1%} of the "
-        'left-out labels. Try scale="robust", another bandwidth or more labels; or use the nearest '
+        "The graph names {value:+.1%} of the left-out labels rightly, compared with the nearest "
         "label.",
+        "The graph does not help here: it names {value:+.1%} of the left-out labels rightly, "
+        'compared with the nearest label. Try scale="robust", another bandwidth or more labels; or '
+        "use the nearest label.",
     ),
     "conflicts": (
         "No two labels contradict each other.",

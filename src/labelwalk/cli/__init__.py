@@ -21,6 +21,7 @@ from labelwalk.cli import (
     plot,
     predict,
     reproduce,
+    retract,
     teach,
 )
 
@@ -30,7 +31,11 @@ EXIT_CODES = (
     "143 terminated."
 )
 
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 def main() -> None:
@@ -67,6 +72,7 @@ def labelwalk(
 for command in (
     label.label,
     teach.teach,
+    retract.retract,
     predict.predict,
     inspect.inspect,
     ask.ask,

@@ -44,16 +44,21 @@ def explain(
         delimiter=delimiter,
         no_header=no_header,
         embed=embed,
+        learn=False,
+        model=model,
     )
     learner, left = load(model), limit
     for batch, found in examples_of(task):
         for i, x in enumerate(found.matrix()[:left]):
-            said = learner.explain(x)
+            said, verdict = learner.explain(x), learner.predict(x)
+            row = found.ids[i] if found.ids else batch.where(i)
             if as_json:
-                line = {"row": batch.where(i), **asdict(said)}
+                answer = {"label": verdict.label, "confidence": verdict.confidence}
+                line = {"row": row, **answer, **asdict(said)}
                 typer.echo(json.dumps(line, default=_listed, ensure_ascii=False))
             else:
-                typer.echo(f"{batch.where(i)}\n{said}\n")
+                name = "no answer" if verdict.label is None else verdict.label
+                typer.echo(f"{row}: {name}, {verdict.confidence:.3g}\n{said}\n")
         left -= len(found.rows)
         if left <= 0:
             return

@@ -10,9 +10,14 @@ import typer
 from rich.console import Console
 
 
+def say(console: Console, sentence: str) -> None:
+    """Say something in one line, however long."""
+    console.print(sentence, markup=False, soft_wrap=True)
+
+
 def say_where(console: Console, what: str, path: Path) -> None:
     """Say where a file is, in one line that can be copied."""
-    console.print(f"{what}: {path}", markup=False, soft_wrap=True)
+    say(console, f"{what}: {path}")
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,9 +10,11 @@ import typer
 from rich.console import Console
 
 from labelwalk.cli import reading as read
-from labelwalk.cli.learners import started
+from labelwalk.cli.files import say
+from labelwalk.cli.learners import say_new_classes, started
 from labelwalk.cli.options import configured
 from labelwalk.cli.progress import reporting, say_summary, watching
+from labelwalk.cli.units import say_mixed_units
 from labelwalk.configuration import Configuration
 
 if TYPE_CHECKING:
@@ -79,9 +82,10 @@ def label(
       labelwalk label - < stream.ndjson > labelled.ndjson
     """  # noqa: D301
     from labelwalk.streams import run
+    from labelwalk.streams.feature_names import remember
     from labelwalk.streams.paths import check_distinct
 
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True, highlight=False, quiet=quiet)
     task = read.task_of(
         configuration,
         input,
@@ -95,12 +99,14 @@ def label(
         prefix=prefix,
         rejects=rejects,
         example_ids=example_ids,
+        model=model,
     )
     check_distinct(
         model=model, input=input, output=output, rejects=task.reject_path, checkpoint=checkpoint
     )
-    learner = started(configuration, model)
-    with watching(console, quiet) as watch:
+    learner = started(configuration, model, console)
+    before = learner.classes
+    with watching(console) as watch:
         outcome = run(
             task,
             learner,
@@ -110,8 +116,11 @@ def label(
             watch=watch,
             report=reporting(configuration, input),
         )
-    if not quiet:
-        _say(console, outcome, task, model, checkpoint)
+    if model is not None and os.path.exists(model):
+        remember(model, outcome.features)
+    _say(console, outcome, task, model, checkpoint)
+    say_new_classes(console, before, outcome.learner)
+    say_mixed_units(console, outcome.learner, outcome.features)
     if outcome.signal is not None:
         raise typer.Exit(128 + outcome.signal)
 
@@ -119,22 +128,18 @@ def label(
 def _say(
     console: Console, outcome: Outcome, task: Task, model: str | None, checkpoint: str | None
 ) -> None:
-    def say(sentence: str) -> None:
-        console.print(sentence, markup=False, soft_wrap=True)
-
     say_summary(console, outcome.tally, task)
     if outcome.already_finished:
-        say(f"It was finished before; to run it again, delete {checkpoint}.")
+        files = " and ".join(filter(None, [checkpoint, model]))
+        say(console, f"It was finished before; to run it again from the beginning, delete {files}.")
     if not outcome.learner.classes:
-        say("No label was taught, so nothing could be named: give --label-column or --model.")
-    saved = outcome.signal is None or task.reading.follow
-    if model is not None and saved and not outcome.already_finished:
-        say(f"Learner: {model}")
+        say(console, "No label was taught, so nothing was named: give --label-column or --model.")
+    is_saved = outcome.signal is None or task.reading.follow
+    if model is not None and is_saved and not outcome.already_finished:
+        say(console, f"Learner: {model}")
     if outcome.signal is not None:
         name = signal.Signals(outcome.signal).name
-        rest = (
-            f"the same command goes on from {checkpoint}"
-            if checkpoint
-            else "rows so far are written"
-        )
-        say(f"Ended by {name}; {rest}.")
+        rest = "rows so far are written" + (", the learner is not saved" if not is_saved else "")
+        if checkpoint:
+            rest = f"the same command goes on from {checkpoint}"
+        say(console, f"Ended by {name}; {rest}.")

@@ -36,8 +36,9 @@ def predict(
     """  # noqa: D301
     from labelwalk.learner import load
     from labelwalk.streams import run
+    from labelwalk.streams.paths import check_distinct
 
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True, highlight=False, quiet=quiet)
     task = read.task_of(
         configuration,
         input,
@@ -48,13 +49,14 @@ def predict(
         embed=embed,
         to=to,
         learn=False,
+        model=model,
         prefix=prefix,
         rejects=rejects,
     )
+    check_distinct(model=model, input=input, output=output, rejects=task.reject_path)
     learner = load(model)
-    with watching(console, quiet) as watch:
+    with watching(console) as watch:
         outcome = run(task, learner, watch=watch, report=reporting(configuration, input))
-    if not quiet:
-        say_summary(console, outcome.tally, task)
+    say_summary(console, outcome.tally, task)
     if outcome.signal is not None:
         raise typer.Exit(128 + outcome.signal)

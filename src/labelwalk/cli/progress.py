@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,24 +12,43 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from labelwalk.cli.files import say
+
 if TYPE_CHECKING:
     from labelwalk.configuration import Configuration
     from labelwalk.streams import Fault, SoFar, Tally, Task
 
 SECONDS = 10.0  # between lines, where no terminal keeps one alive
+PATIENCE = 5.0  # seconds without a row
+COMPILING = "Still before the first row. The first run after an installation compiles for a minute."
 Watch = Callable[["SoFar"], None]
 
 
 @contextmanager
-def watching(console: Console, quiet: bool) -> Iterator[Watch]:
+def watching(console: Console) -> Iterator[Watch]:
     """Yield what shows each state of a run."""
-    if quiet:
-        yield lambda so_far: None
-    elif console.is_terminal:
-        with _bar(console) as watch:
-            yield watch
-    else:
-        yield _now_and_then(console)
+    notice = threading.Timer(PATIENCE, lambda: say(console, COMPILING))
+    notice.daemon = True
+    notice.start()
+    try:
+        if console.is_terminal and not console.quiet:
+            with _bar(console) as watch:
+                yield _without(notice, watch)
+        else:
+            yield _without(notice, _now_and_then(console))
+    finally:
+        notice.cancel()
+
+
+def _without(notice: threading.Timer, watch: Watch) -> Watch:
+    """Return what shows a state, and makes the notice needless."""
+
+    def watch_on(so_far: SoFar) -> None:
+        if so_far.tally.rows:
+            notice.cancel()
+        watch(so_far)
+
+    return watch_on
 
 
 @contextmanager
@@ -36,7 +56,7 @@ def _bar(console: Console) -> Iterator[Watch]:
     bar = Progress(
         BarColumn(None), TimeRemainingColumn(), TextColumn("{task.description}"), console=console
     )
-    task = bar.add_task("starting (the first run compiles) ...", total=None)
+    task = bar.add_task("starting ...", total=None)
 
     def watch(so_far: SoFar) -> None:
         total = None if so_far.share is None else 1.0
@@ -54,15 +74,16 @@ def _now_and_then(console: Console) -> Watch:
         if time.monotonic() - last >= SECONDS:
             last = time.monotonic()
             share = "" if so_far.share is None else f" ({so_far.share:.0%})"
-            console.print(f"{line(so_far)}{share}", soft_wrap=True)
+            say(console, f"{line(so_far)}{share}")
 
     return watch
 
 
 def line(so_far: SoFar) -> str:
     """Return a state of a run in one line."""
-    tally, speed = so_far.tally, so_far.rows_here / max(so_far.seconds, 1e-9)
-    parts = [f"{tally.rows:,} rows", f"{speed:,.0f} rows/s"]
+    tally, parts = so_far.tally, [f"{so_far.tally.rows:,} rows"]
+    if so_far.rate is not None:
+        parts.append(f"{so_far.rate:,.0f} rows/s")
     if tally.accuracy is not None:
         parts.append(f"{tally.accuracy:.1%} right")
     if tally.skipped:
@@ -79,9 +100,9 @@ def reporting(configuration: Configuration, path: str) -> Callable[[Fault], None
 
 def say_summary(console: Console, tally: Tally, task: Task) -> None:
     """Say what came of a run, and where skipped rows are."""
-    console.print(summary(tally), markup=False, soft_wrap=True)
+    say(console, summary(tally))
     if tally.skipped:
-        console.print(f"Skipped rows: {task.reject_path}", markup=False, soft_wrap=True)
+        say(console, f"Skipped rows: {task.reject_path}")
 
 
 def summary(tally: Tally) -> str:
@@ -89,8 +110,9 @@ def summary(tally: Tally) -> str:
     parts = [
         f"{tally.rows:,} rows: {tally.taught:,} taught",
         f"{tally.answered:,} named",
-        f"{tally.outliers:,} outliers",
     ]
+    if tally.unnamed:
+        parts.append(f"{tally.unnamed:,} without a name ({tally.outliers:,} of them outliers)")
     if tally.accuracy is not None:
         parts.append(f"{tally.accuracy:.1%} of {tally.judged:,} right")
     if tally.skipped:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -91,17 +92,22 @@ def task_of(
     no_header: bool,
     embed: str | None,
     follow: bool = False,
+    learn: bool = True,
+    model: str | None,
     **more: Any,
 ) -> Task:
     """Return what the options say is to be done with a stream; `more` as `Task` has it."""
     from labelwalk.streams import Reading, Task
+    from labelwalk.streams.feature_names import remembered
 
     return Task(
         input,
         output,
-        configuration.columns,
+        replace(configuration.columns, label_optional=not learn),
         Reading(format, delimiter, not no_header, follow, embed),
+        learn=learn,
         unlabeled=configuration.unlabeled,
         on_error=configuration.on_error,
+        taught_by=remembered(model) if model else (),
         **more,
     )

@@ -9,8 +9,8 @@ import typer
 from rich.console import Console
 
 from labelwalk.cli import reading as read
-from labelwalk.cli.files import say_where
-from labelwalk.cli.learners import started
+from labelwalk.cli.files import say, say_where
+from labelwalk.cli.learners import say_new_classes, started
 from labelwalk.cli.options import configured
 from labelwalk.cli.progress import reporting, say_summary, watching
 from labelwalk.configuration import Configuration
@@ -45,9 +45,10 @@ def teach(
       labelwalk teach learner.lw answers.csv --by-id example --label-column y
     """  # noqa: D301
     from labelwalk.streams import run, teach_by_id
+    from labelwalk.streams.feature_names import remember
     from labelwalk.streams.paths import check_distinct
 
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True, highlight=False, quiet=quiet)
     task = read.task_of(
         configuration,
         input,
@@ -57,17 +58,18 @@ def teach(
         no_header=no_header,
         embed=embed,
         all_labelled=True,
+        model=model,
         rejects=rejects,
     )
     check_distinct(model=model, input=input, rejects=task.reject_path)
-    learner = started(configuration, model)
+    learner = started(configuration, model, console)
+    before = learner.classes
     if by_id is not None:
         n = teach_by_id(learner, task, by_id)
         learner.save(model)
-        if not quiet:
-            console.print(f"{n:,} examples taught later.")
+        say(console, f"{n:,} examples taught later.")
     else:
-        with watching(console, quiet) as watch:
+        with watching(console) as watch:
             outcome = run(
                 task,
                 learner,
@@ -76,8 +78,9 @@ def teach(
                 report=reporting(configuration, input),
             )
         if outcome.signal is not None:
+            say(console, "Interrupted; the learner's file is as it was.")
             raise typer.Exit(128 + outcome.signal)
-        if not quiet:
-            say_summary(console, outcome.tally, task)
-    if not quiet:
-        say_where(console, "Learner", Path(model))
+        remember(model, outcome.features)
+        say_summary(console, outcome.tally, task)
+    say_new_classes(console, before, learner)
+    say_where(console, "Learner", Path(model))

@@ -61,14 +61,16 @@ class Configuration(BaseModel):
     features: Words = _setting(
         [], COLUMNS, "Names or patterns, such as 'f*,age'; by default all that is nothing else."
     )
-    label_column: str | None = _setting(
+    label_column: Annotated[str | None, Maybe] = _setting(
         None, COLUMNS, "Labels, empty where there is none; 'label' if there is such a column."
     )
-    id_column: str | None = _setting(None, COLUMNS, "A name for each row; checked to differ.")
-    truth_column: str | None = _setting(
+    id_column: Annotated[str | None, Maybe] = _setting(
+        None, COLUMNS, "A name for each row; checked to differ."
+    )
+    truth_column: Annotated[str | None, Maybe] = _setting(
         None, COLUMNS, "Labels that are only compared with the answers, for accuracy."
     )
-    source_column: str | None = _setting(
+    source_column: Annotated[str | None, Maybe] = _setting(
         None, COLUMNS, "Where a row comes from, for --source-share."
     )
     drop: Words = _setting([], COLUMNS, "Names or patterns of columns that are no features.")

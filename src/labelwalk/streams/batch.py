@@ -52,8 +52,8 @@ class Rows(Protocol):
 
     def __len__(self) -> int: ...
 
-    def width(self, name: str) -> int:
-        """Return how many numbers the lists of a column hold; 0 where it holds plain numbers."""
+    def width(self, name: str) -> int | None:
+        """Return how many numbers the lists of a column hold; 0: it holds none; None: no value."""
 
     def numbers(self, name: str, width: int) -> tuple[Floats, list[BadValue]]:
         """Return a column of that width as a matrix, and what is no number in it."""

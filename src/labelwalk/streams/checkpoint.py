@@ -8,7 +8,6 @@ from typing import Any
 
 from labelwalk.learner import OnlineLearner, load
 from labelwalk.modelfile import read
-from labelwalk.settings import Settings
 from labelwalk.streams.batch import Position
 
 
@@ -24,6 +23,8 @@ class Standing:
     ----------
     task : dict
         What the run is to do, to tell it from others.
+    began : str
+        Digest of the learner that the run began with.
     position : dict or None
         Of the source.
     output, rejects : int or None
@@ -37,6 +38,7 @@ class Standing:
     """
 
     task: dict[str, Any]
+    began: str
     position: Position | None = None
     output: int | None = None
     rejects: int | None = None
@@ -51,9 +53,17 @@ class Standing:
 
 
 def resumed(
-    path: str | None, task: dict[str, Any], settings: Settings
+    path: str | None, task: dict[str, Any], given: OnlineLearner
 ) -> tuple[Standing, OnlineLearner | None]:
     """Return how far a run has come, and its learner; None where it has not begun.
+
+    Parameters
+    ----------
+    path : str or None
+    task : dict
+        What is to be done.
+    given : OnlineLearner
+        The learner to begin with; the one that the run began with, or left, where it goes on.
 
     Raises
     ------
@@ -61,7 +71,7 @@ def resumed(
         The file belongs to another run.
     """
     if path is None or not os.path.exists(path):
-        return Standing(task), None
+        return Standing(task, given.digest()), None
     learner, note = load(path), read(path)[0].get("note")
     if not isinstance(note, dict) or "task" not in note:
         raise CheckpointError(
@@ -74,9 +84,15 @@ def resumed(
                 f"{path} belongs to another run: there {name} is {before!r}, here {value!r}. "
                 "Repeat that command, or choose another checkpoint."
             )
-    if learner.settings != settings:
+    if learner.settings != given.settings:
         raise CheckpointError(
             f"{path} belongs to another run: its learner was made with other settings. Repeat that "
             "command, or choose another checkpoint."
         )
-    return Standing(**note), learner
+    standing = Standing(**note)
+    if given.digest() not in (standing.began, learner.digest()):
+        raise CheckpointError(
+            f"the learner was changed since the run of {path} began or paused. Bring the old one "
+            "back, or delete the checkpoint and begin anew."
+        )
+    return standing, learner

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 LABEL = "label"
+INDEX = re.compile(r"unnamed \d+|__index_level_\d+__")  # of rows, as pandas writes it
 
 
 class ColumnError(ValueError):
@@ -29,6 +31,8 @@ class Columns:
         `source_share` tells apart.
     drop : names or patterns
         Columns that are no features. They pass through.
+    label_optional : bool
+        Whether the column of labels may be missing.
     """
 
     features: tuple[str, ...] = ()
@@ -37,6 +41,13 @@ class Columns:
     truth: str | None = None
     source: str | None = None
     drop: tuple[str, ...] = ()
+    label_optional: bool = False
+
+    @property
+    def named(self) -> list[str]:
+        """The columns that are named and are no features."""
+        given = (self.label, self.id, self.truth, self.source)
+        return [name for name in given if name is not None]
 
     def among(
         self, names: Sequence[str], *, asides: Collection[str] = (), loose: bool = False
@@ -63,10 +74,10 @@ class Columns:
         >>> Columns(label="y", drop=("id",)).among(["id", "a", "y"])
         ('a',)
         """
-        special = self._special(names)
+        special = self._special(names, loose)
         for option, name in special.items():
             if name not in names and not loose:
-                raise ColumnError(_missing(f"--{option}-column", name, names))
+                raise ColumnError(missing(f"--{option}-column", name, names))
         excluded = {*special.values(), *_matching("--drop", self.drop, names)}
         if self.features:
             wanted = _matching("--features", self.features, names)
@@ -77,22 +88,25 @@ class Columns:
                         "once: narrow --features, or do without the other option."
                     )
         else:
-            wanted = [name for name in names if name not in excluded and name not in asides]
+            excluded |= {name for name in names if name in asides or INDEX.fullmatch(name)}
+            wanted = [name for name in names if name not in excluded]
         if not wanted:
             raise ColumnError(
-                f"no column is left to be a feature; there are {_listed(names)}. Name some by "
+                f"no column is left to be a feature; there are {listed(names)}. Name some by "
                 "--features."
             )
         return tuple(wanted)
 
-    def label_among(self, names: Sequence[str]) -> str | None:
+    def label_among(self, names: Sequence[str], *, loose: bool = False) -> str | None:
         """Return the column of labels among the columns of a file, if it has one."""
-        return LABEL if self.label is None and LABEL in names else self.label
+        if self.label is None:
+            return LABEL if LABEL in names or loose else None
+        return None if self.label_optional and self.label not in names else self.label
 
-    def _special(self, names: Sequence[str]) -> dict[str, str]:
+    def _special(self, names: Sequence[str], loose: bool) -> dict[str, str]:
         """Return the columns that are something else, by the option that says so."""
         given = {
-            "label": self.label_among(names),
+            "label": self.label_among(names, loose=loose),
             "id": self.id,
             "truth": self.truth,
             "source": self.source,
@@ -106,15 +120,17 @@ def _matching(option: str, patterns: Iterable[str], names: Sequence[str]) -> lis
     for pattern in patterns:
         some = [pattern] if pattern in names else [n for n in names if fnmatchcase(n, pattern)]
         if not some:
-            raise ColumnError(_missing(option, pattern, names))
+            raise ColumnError(missing(option, pattern, names))
         found.update(dict.fromkeys(some))
     return list(found)
 
 
-def _missing(option: str, name: str, names: Sequence[str]) -> str:
-    return f"{option} {name!r}: there is no such column. Choose among {_listed(names)}."
+def missing(option: str, name: str, names: Sequence[str]) -> str:
+    """Return what is said of a column that is not there."""
+    return f"{option} {name!r}: there is no such column. Choose among {listed(names)}."
 
 
-def _listed(names: Sequence[str], most: int = 20) -> str:
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """Return names as they are shown, the first ones where there are many."""
     shown = ", ".join(map(repr, names[:most]))
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

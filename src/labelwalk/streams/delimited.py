@@ -15,7 +15,7 @@ import pyarrow.csv
 from labelwalk.streams.arrow_arrays import from_words
 from labelwalk.streams.batch import Batch, Position
 from labelwalk.streams.blocks import Block, TextFile
-from labelwalk.streams.fault import Fault, InputError
+from labelwalk.streams.fault import Fault, InputError, shortened
 from labelwalk.streams.records import Record, line_breaks, records
 from labelwalk.streams.tables import TableRows
 
@@ -68,13 +68,13 @@ class Delimited:
         for other, said in OTHERS.items():
             if len(fields) == 1 and other != self.delimiter and other in fields[0]:
                 raise InputError(
-                    f"{self.path} has a single column, {fields[0]!r:.60}. Is it delimited by "
-                    f"{said}? Then give --delimiter {said}."
+                    f"{self.path} has a single column, {shortened(fields[0])!r}. Is it delimited "
+                    f"by {said}? Then give --delimiter {said}."
                 )
         if all(map(_is_number, fields)):
             raise InputError(
-                f"{self.path} begins with numbers, {', '.join(fields)!r:.60}, not with the names "
-                "of columns. Give --no-header, and call the columns 1, 2 and so on."
+                f"{self.path} begins with numbers, {shortened(', '.join(fields))!r}, not with the "
+                "names of columns. Give --no-header, and call the columns 1, 2 and so on."
             )
         names = [name or f"unnamed {i + 1}" for i, name in enumerate(fields)]
         twice = sorted({name for name in names if names.count(name) > 1})
@@ -98,7 +98,7 @@ class Delimited:
             return {"bytes": block.offset + end, "lines": block.line + lines, "names": names}
 
         return Batch(
-            TableRows(table, asides=[name for name in names if UNNAMED.fullmatch(name)]),
+            TableRows(table),
             where=lambda i: known.where(known.good[i]),
             after=after,
             share=None if size is None else read / max(size, 1),
@@ -198,7 +198,12 @@ def _fields(text: bytes, delimiter: str) -> list[str]:
         raise InputError(
             f"line 1: the header is not UTF-8 text ({error}). Save it as UTF-8."
         ) from None
-    return next(csv.reader(io.StringIO(decoded, newline=""), delimiter=delimiter), [""])
+    try:
+        return next(csv.reader(io.StringIO(decoded, newline=""), delimiter=delimiter), [""])
+    except csv.Error as error:
+        raise InputError(
+            f"line 1: the header cannot be read ({error}). Is a quote open, or is it no CSV?"
+        ) from None
 
 
 def _decodes(text: bytes) -> bool:

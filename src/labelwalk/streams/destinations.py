@@ -51,7 +51,9 @@ class Compressed:
         return self._file.mark()
 
     def close(self) -> None:
-        """End the file."""
+        """End the file, with a piece in it, or else it would not be a compressed one."""
+        if self._file.empty:
+            self.write(b"")
         self._file.close()
 
 

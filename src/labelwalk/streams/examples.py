@@ -9,7 +9,7 @@ import numpy as np
 
 from labelwalk.arrays import Bools, Floats
 from labelwalk.streams.batch import Batch, Rows
-from labelwalk.streams.columns import ColumnError, Columns
+from labelwalk.streams.columns import ColumnError, Columns, listed
 from labelwalk.streams.fault import Fault
 from labelwalk.streams.words import as_word
 
@@ -70,8 +70,11 @@ class Reader:
         What stands for no label, beside nothing at all.
     all_labelled : bool
         Whether a row without a label cannot be used.
-    widths : dict from names to int
-        The features, once they are known, and how many numbers their lists hold; 0: no lists.
+    widths : dict from names to int or None
+        The features, once they are known, and how many numbers their lists hold; 0: no lists; None:
+        no value has come yet.
+    taught_by : names
+        The features that the learner was taught by, in order; empty where nobody knows.
     recent : dict from ids to None
         The last ids, in order.
     """
@@ -79,22 +82,32 @@ class Reader:
     columns: Columns
     unlabeled: str = ""
     all_labelled: bool = False
-    widths: dict[str, int] = field(default_factory=dict)
+    widths: dict[str, int | None] = field(default_factory=dict)
     recent: dict[str, None] = field(default_factory=dict)
+    taught_by: tuple[str, ...] = ()
+
+    @property
+    def n_features(self) -> int | None:
+        """How many numbers an example has; None as long as that is not known."""
+        widths = list(self.widths.values())
+        known = [max(1, width) for width in widths if width is not None]
+        return sum(known) if widths and len(known) == len(widths) else None
 
     def read(self, batch: Batch, *, first_fault: bool = False) -> tuple[Examples, list[Fault]]:
         """Return all rows as examples, and what is wrong with some, in order, or the first."""
         rows = batch.rows
         if not self.widths and (rows.names or len(rows)):
-            chosen = self.columns.among(rows.names, asides=rows.asides, loose=rows.loose)
-            self.widths = {name: rows.width(name) for name in chosen if len(rows)}
+            self.widths = dict.fromkeys(self._features(rows))
+        for name, width in self.widths.items():
+            if width is None:
+                self.widths[name] = rows.width(name) if len(rows) else None
         found: dict[int, tuple[str, str | None, str]] = {}
         features = {}
         for name, width in self.widths.items():
-            features[name], bad = rows.numbers(name, width)
+            features[name], bad = rows.numbers(name, width or 0)
             for one in bad:
                 found.setdefault(one.row, (name, one.value, one.problem))
-        label, known = self.columns.label_among(rows.names), self.columns
+        label, known = self.columns.label_among(rows.names, loose=rows.loose), self.columns
         special = (label, known.truth, known.id, known.source)
         labels, truths, ids, sources = (self._words(rows, name, found) for name in special)
         labels = [None if label == self.unlabeled else label for label in labels]
@@ -116,6 +129,25 @@ class Reader:
             if name is not None:
                 _remember(self.recent, name)
 
+    def _features(self, rows: Rows) -> tuple[str, ...]:
+        """Return the features, those of the learner in their order where it has some."""
+        taught_by, given = self.taught_by, bool(self.columns.features)
+        chosen = self.columns.among(rows.names, asides=rows.asides, loose=rows.loose)
+        if not taught_by or (given and set(chosen) != set(taught_by)):
+            return chosen
+        lacking = [name for name in taught_by if name not in rows.names]
+        if lacking and not given:
+            raise ColumnError(
+                f"the learner was taught by {listed(taught_by)}, and there is no column "
+                f"{lacking[0]!r} among {listed(rows.names)}. Name yours by --features."
+            )
+        if given and chosen != taught_by:
+            raise ColumnError(
+                f"the learner was taught by {listed(taught_by)}, in this order, and is given "
+                f"{listed(chosen)}. Leave --features out."
+            )
+        return taught_by
+
     def _words(self, rows: Rows, name: str | None, found: dict[int, Any]) -> Words:
         if name is None:
             return []
@@ -129,7 +161,7 @@ class Reader:
         return words
 
     def _check_labels(self, rows: Rows, labels: Words, found: dict[int, Any]) -> None:
-        label = self.columns.label_among(rows.names)
+        label = self.columns.label_among(rows.names, loose=rows.loose)
         if label is None:
             raise ColumnError("there is no column of labels. Name one by --label-column.")
         for i, name in enumerate(labels):

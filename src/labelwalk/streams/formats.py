@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -92,7 +93,7 @@ def format_of(path: str, given: str | None = None) -> str:
     )
 
 
-def open_source(path: str, reading: Reading) -> Source:
+def open_source(path: str, reading: Reading, also: Sequence[str] = ()) -> Source:
     """Return the source that a path or address names.
 
     Parameters
@@ -100,6 +101,8 @@ def open_source(path: str, reading: Reading) -> Source:
     path : str
         A file, a folder of images, "-", or kafka://host:port/topic.
     reading : Reading
+    also : names
+        Columns that rows of JSON have, even where the first of them has not.
     """
     kind = format_of(path, reading.format)
     if reading.follow and kind not in (*TEXT, "kafka"):
@@ -111,11 +114,11 @@ def open_source(path: str, reading: Reading) -> Source:
     if kind == "ndjson":
         from labelwalk.streams.ndjson import NDJSON
 
-        return NDJSON(path, reading.follow)
+        return NDJSON(path, reading.follow, also)
     if kind == "kafka":
         from labelwalk.streams.kafka import Topic
 
-        return Topic(*address(path), until_end=not reading.follow)
+        return Topic(*address(path), until_end=not reading.follow, also=also)
     if kind == "images":
         from labelwalk.streams.images import ImageFolder, embedding
 
@@ -152,6 +155,8 @@ def open_sink(path: str, kind: str, mark: int | None, reading: Reading) -> Sink:
         return TopicSink(*address(path))
     from labelwalk.streams import spooled
 
+    if path.endswith(COMPRESSED):
+        raise FormatError(f"{path}: {kind} is not compressed as a whole. Leave the ending out.")
     if kind == "arrows" or (kind == "arrow" and path == "-"):
         return spooled.ArrowSink(path, mark)
     makers = {
@@ -165,6 +170,8 @@ def open_sink(path: str, kind: str, mark: int | None, reading: Reading) -> Sink:
             f"{kind} cannot be written{where}. Choose csv, tsv, ndjson, arrows"
             f"{'' if path == '-' else ', parquet, arrow, npz'} by --to."
         )
+    if kind == "npz":
+        return spooled.SpooledSink(path, mark, spooled.make_npz, spooled.check_npz)
     return spooled.SpooledSink(path, mark, makers[kind])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from labelwalk.streams.ndjson import parsed
 MESSAGES = 2000  # a batch, at most
 PATIENCE = 0.2  # seconds to wait for the first message of a batch
 CONNECT = 15.0  # seconds to wait for a broker
+LAST = 10.0  # seconds to wait for it in the end
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,14 @@ class Topic:
     name : str
     until_end : bool
         Whether to stop at the messages that are last when it begins, or to wait for more for ever.
+    also : names
+        Columns beside those of the first message.
     """
 
     servers: str
     name: str
     until_end: bool = False
+    also: Sequence[str] = ()
 
     def batches(self, position: Position | None) -> Iterator[Batch]:
         """Yield batches of messages; the position is the next offset of each partition."""
@@ -91,7 +95,7 @@ class Topic:
                 else:
                     raise KafkaException(error)
             if messages:
-                batch = _batch(messages, offsets, names)
+                batch = _batch(messages, offsets, names, self.also)
                 offsets, names = _moved(offsets, messages), batch.rows.names
                 yield batch
 
@@ -120,6 +124,11 @@ class TopicSink:
                     break
                 except BufferError:
                     self._producer.poll(PATIENCE)
+                except KafkaException as error:
+                    raise OSError(
+                        f"{self._name!r} cannot take a message of {len(line.encode()):,} bytes "
+                        f"({error.args[0]}). Make the row smaller, or write a file."
+                    ) from error
             self._producer.poll(0)
 
     def flush(self) -> None:
@@ -144,7 +153,8 @@ class TopicSink:
         """There is nothing to remove."""
 
     def release(self) -> None:
-        """There is no file; the client ends with the process."""
+        """Let the broker have what was answered, also where a fault has ended the run."""
+        self._producer.flush(LAST)
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
@@ -157,9 +167,11 @@ def _waiting(consumer: Consumer) -> list[Message]:
     return [] if first is None else [first, *consumer.consume(MESSAGES, 0)]
 
 
-def _batch(messages: list[Message], before: Mapping[int, int], names: list[str]) -> Batch:
+def _batch(
+    messages: list[Message], before: Mapping[int, int], names: list[str], also: Sequence[str]
+) -> Batch:
     wheres = [f"partition {m.partition()}, offset {m.offset()}" for m in messages]
-    rows, faults, good = parsed([m.value() or b"" for m in messages], wheres, names)
+    rows, faults, good = parsed([m.value() or b"" for m in messages], wheres, names, also)
 
     def after(n: int | None) -> Position:
         done = len(messages) if n is None else (good[n - 1] + 1 if n else 0)

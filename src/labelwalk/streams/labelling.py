@@ -13,7 +13,7 @@ from labelwalk.learner import OnlineLearner
 from labelwalk.streams.answering import learned, predicted, taught
 from labelwalk.streams.batch import Answers, Batch, Rows
 from labelwalk.streams.checkpoint import Standing, resumed
-from labelwalk.streams.columns import ColumnError
+from labelwalk.streams.columns import ColumnError, listed
 from labelwalk.streams.examples import Examples, Reader
 from labelwalk.streams.fault import Fault, InputError, Rejects
 from labelwalk.streams.formats import open_sink, open_source
@@ -39,6 +39,8 @@ class Outcome:
         Which signal ended the run early.
     resumed, already_finished : bool
         Whether it went on from a checkpoint; whether there was nothing left to do.
+    features : names
+        The columns that were learned, in order.
     """
 
     learner: OnlineLearner
@@ -46,6 +48,7 @@ class Outcome:
     signal: int | None
     resumed: bool
     already_finished: bool
+    features: tuple[str, ...]
 
 
 def run(
@@ -98,9 +101,10 @@ def run(
     check_distinct(
         input=task.input, output=task.output, rejects=task.reject_path, checkpoint=checkpoint
     )
-    standing, kept = resumed(checkpoint, task.described(), learner.settings)
+    standing, kept = resumed(checkpoint, task.described(), learner)
     if kept is not None and standing.finished:
-        return Outcome(kept, Tally(**standing.tally), None, True, True)
+        features = tuple(name for name, _ in standing.widths)
+        return Outcome(kept, Tally(**standing.tally), None, True, True, features)
     job = _Job(task, kept or learner, standing, watch, report)
     with Stop() as stop, job:
         job.pass_through(stop, checkpoint, every)
@@ -116,7 +120,8 @@ def run(
             job.standing(finished=True).save(checkpoint, job.learner)
         if done or checkpoint is None:
             job.tidy()
-    return Outcome(job.learner, job.tally, stop.signal, kept is not None, False)
+    signal = None if done else stop.signal
+    return Outcome(job.learner, job.tally, signal, kept is not None, False, job.features)
 
 
 class _Job:
@@ -133,22 +138,23 @@ class _Job:
         self.task, self.learner = task, learner
         self.tally = Tally(**standing.tally)
         self._watch, self._report = watch, report
-        self._position = standing.position
+        self._position, self._began = standing.position, standing.began
         self._reader = Reader(
             task.columns,
             task.unlabeled,
             task.all_labelled,
-            {str(name): int(width) for name, width in standing.widths},
+            dict(standing.widths),
             dict.fromkeys(standing.recent),
+            task.taught_by,
         )
-        self._source = open_source(task.input, task.reading)
+        self._source = open_source(task.input, task.reading, task.columns.named)
         self._sink: Sink | None = None
         self._empty: Rows | None = None  # columns without rows, where nothing else has come
         if standing.output is not None:
             self._open_sink(standing.output)
         self._rejects = Rejects(task.reject_path, standing.rejects)
         self._marks = standing.output, standing.rejects
-        self._started, self._rows_before = time.monotonic(), self.tally.rows
+        self._after_first: tuple[float, int] | None = None  # when the first batch was done
 
     def pass_through(self, stop: Stop, checkpoint: str | None, every: int) -> None:
         """Answer batch after batch, until there is none or somebody asks to stop."""
@@ -174,7 +180,8 @@ class _Job:
             sink = self._sink or self._open_sink(None)
             if self._empty is not None:
                 names = self._empty.names
-                none = Answers([], np.empty(0), np.empty(0, dtype=bool))
+                numbers = np.empty(0, dtype=np.int64) if self.task.example_ids else None
+                none = Answers([], np.empty(0), np.empty(0, dtype=bool), numbers)
                 sink.write(self._empty, {}, none.named(self.task.prefix_among(names)))
             sink.complete()
 
@@ -182,6 +189,11 @@ class _Job:
         """Remove what only served to go on."""
         if self._sink is not None:
             self._sink.tidy()
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The columns that are learned."""
+        return tuple(self._reader.widths)
 
     def __enter__(self) -> _Job:
         return self
@@ -197,6 +209,7 @@ class _Job:
         output, rejects = self._marks
         return Standing(
             task=self.task.described(),
+            began=self._began,
             position=self._position,
             output=output,
             rejects=rejects,
@@ -215,8 +228,7 @@ class _Job:
         examples = examples.taken(_good(len(batch.rows), n, faults))
         if fatal is None:
             self._set_aside(faults)
-        if self._reader.widths:
-            self._check_width()
+        self._check_width()
         answers = self._answers(examples)
         if len(examples.rows) == 0:
             self._empty = examples.rows if self._sink is None and batch.rows.names else None
@@ -258,16 +270,17 @@ class _Job:
         self.tally.rows += len(faults)
 
     def _check_width(self) -> None:
-        width = sum(max(1, width) for width in self._reader.widths.values())
-        if self.learner.n_features not in (None, width):
+        width = self._reader.n_features
+        if width is not None and self.learner.n_features not in (None, width):
             raise ColumnError(
-                f"there are {width} features ({', '.join(self._reader.widths)[:60]}), but the "
+                f"there are {width} features ({listed(list(self._reader.widths), 5)}), but the "
                 f"learner was started with {self.learner.n_features}. Choose them by --features."
             )
 
     def _so_far(self, share: float | None) -> SoFar:
-        seconds = time.monotonic() - self._started
-        return SoFar(self.tally, share, seconds, self.tally.rows - self._rows_before)
+        now, rows = time.monotonic(), self.tally.rows
+        start, before = self._after_first = self._after_first or (now, rows)
+        return SoFar(self.tally, share, (rows - before) / (now - start) if rows > before else None)
 
 
 def _check_free(added: list[str], names: list[str]) -> None:

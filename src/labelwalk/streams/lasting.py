@@ -71,6 +71,11 @@ class LastingFile:
             os.fsync(self._file.fileno())
             return self._file.tell()
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is in it."""
+        return self._file.tell() == 0
+
     def close(self) -> None:
         """End the file."""
         with self._blaming():

@@ -23,10 +23,13 @@ class NDJSON:
         "-" is standard input.
     follow : bool
         Whether to wait at the end for more.
+    also : names
+        Columns beside those of the first object.
     """
 
     path: str
     follow: bool = False
+    also: Sequence[str] = ()
 
     def batches(self, position: Position | None) -> Iterator[Batch]:
         """Yield batches of rows; the position counts bytes and lines."""
@@ -34,16 +37,16 @@ class NDJSON:
         start = position or {"bytes": 0, "lines": 0, "names": []}
         names = start["names"]
         for block in file.blocks(start["bytes"], start["lines"]):
-            batch = _batch(block, names, file.size)
+            batch = _batch(block, names, self.also, file.size)
             names = batch.rows.names
             yield batch
 
 
-def _batch(block: Block, names: list[str], size: int | None) -> Batch:
+def _batch(block: Block, names: list[str], also: Sequence[str], size: int | None) -> Batch:
     lines = block.content.split(b"\n")
     written = [i for i, line in enumerate(lines) if line.strip()]
     wheres = [f"line {block.line + i + 1}" for i in written]
-    rows, faults, good = parsed([lines[i] for i in written], wheres, names)
+    rows, faults, good = parsed([lines[i] for i in written], wheres, names, also)
     places = [written[i] for i in good]
     read = block.offset + len(block.content)
 
@@ -65,11 +68,12 @@ def _batch(block: Block, names: list[str], size: int | None) -> Batch:
 
 
 def parsed(
-    texts: Sequence[bytes], wheres: Sequence[str], names: list[str]
+    texts: Sequence[bytes], wheres: Sequence[str], names: list[str], also: Sequence[str]
 ) -> tuple[ObjectRows, list[Fault], list[int]]:
     """Return the objects, what is no object, and which of the texts the objects are.
 
-    The columns have the names given; where there are none yet, those of the first object.
+    The columns have the names given; where there are none yet, those of the first object, and also
+    those that somebody has named.
     """
     kept: list[str] = []
     objects: list[dict[str, Any]] = []
@@ -89,4 +93,6 @@ def parsed(
             good.append(i)
         else:
             faults.append(Fault(len(kept), where, problem, row=text))
-    return ObjectRows(kept, objects, names or list(objects[0] if objects else [])), faults, good
+    if not names and objects:
+        names = list(dict.fromkeys([*objects[0], *also]))
+    return ObjectRows(kept, objects, names), faults, good

@@ -25,12 +25,12 @@ class BadValue(NamedTuple):
     problem: str
 
 
-def column_width(column: pa.ChunkedArray) -> int:
-    """Return how many numbers the first list of a column holds; 0 where there are no lists."""
+def column_width(column: pa.ChunkedArray) -> int | None:
+    """Return how many numbers the first list of a column holds; 0: no lists; None: all missing."""
     kind = column.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         lengths = _lengths(column).drop_null()
-        return lengths[0].as_py() if len(lengths) else 1
+        return lengths[0].as_py() if len(lengths) else None
     return 0
 
 

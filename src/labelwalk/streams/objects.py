@@ -34,10 +34,11 @@ class ObjectRows:
     def __len__(self) -> int:
         return len(self.objects)
 
-    def width(self, name: str) -> int:
-        """Return how many numbers the first list under a name holds; 0 where there is none."""
-        lists = (value for value in self.values(name) if isinstance(value, list))
-        return len(next(lists, ()))
+    def width(self, name: str) -> int | None:
+        """Return how many numbers the first list under a name holds; 0: no list; None: no value."""
+        values = [value for value in self.values(name) if value is not None]
+        lists = (value for value in values if isinstance(value, list))
+        return len(next(lists, ())) if values else None
 
     def numbers(self, name: str, width: int) -> tuple[Floats, list[BadValue]]:
         """Return what stands under a name as a matrix, and what is no number."""

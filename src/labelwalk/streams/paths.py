@@ -20,17 +20,15 @@ def check_distinct(**paths: str | None) -> None:
     --------
     >>> check_distinct(input="a.csv", output="./a.csv")
     Traceback (most recent call last):
-    labelwalk.streams.paths.PathError: input and output are the same file, ./a.csv. ...
+    labelwalk.streams.paths.PathError: input and output are the same, ./a.csv. ...
     """
     known: dict[object, str] = {}
     for role, path in paths.items():
-        if path is None or path == "-" or path.startswith(("kafka://", "/dev/")):
+        if path is None or path == "-" or path.startswith("/dev/"):
             continue
-        place = _place(path)
+        place = path if path.startswith("kafka://") else _place(path)
         if place in known:
-            raise PathError(
-                f"{known[place]} and {role} are the same file, {path}. Give another path."
-            )
+            raise PathError(f"{known[place]} and {role} are the same, {path}. Give another path.")
         known[place] = role
 
 
@@ -45,6 +43,17 @@ def check_regular(output: str | None) -> None:
         raise PathError(
             "--checkpoint needs an output that can be cut back after an accident: give -o FILE."
         )
+
+
+def check_replaceable(output: str) -> None:
+    """Refuse a path that is no file: one that is made at the end takes the place of what is there.
+
+    Raises
+    ------
+    PathError
+    """
+    if os.path.exists(output) and not os.path.isfile(output):
+        raise PathError(f"{output} is not a file, and would be replaced by one. Give another path.")
 
 
 def _place(path: str) -> object:

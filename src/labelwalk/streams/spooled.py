@@ -16,6 +16,7 @@ from numpy.lib import format as npy
 from labelwalk.arrays import Floats
 from labelwalk.streams.batch import Rows
 from labelwalk.streams.fault import InputError
+from labelwalk.streams.paths import check_replaceable
 from labelwalk.streams.sinks import BytesSink
 
 PIECE = 1 << 15  # rows at a time, where a file is made of another
@@ -64,13 +65,26 @@ class SpooledSink(ArrowSink):
         As in `LastingFile`.
     make : function of an Arrow stream and a path
         Make the file.
+    check : function of a schema
+        Refuse what cannot be made a file of.
     """
 
     def __init__(
-        self, path: str, mark: int | None, make: Callable[[pa.RecordBatchReader, str], None]
+        self,
+        path: str,
+        mark: int | None,
+        make: Callable[[pa.RecordBatchReader, str], None],
+        check: Callable[[pa.Schema], None] = lambda schema: None,
     ) -> None:
-        self._path, self._part, self._make = path, f"{path}.part", make
+        check_replaceable(path)
+        self._path, self._part, self._make, self._check = path, f"{path}.part", make, check
         super().__init__(self._part, mark)
+
+    def write(self, rows: Rows, features: Mapping[str, Floats], added: Mapping[str, Any]) -> None:
+        """Keep rows, if the file can hold them."""
+        if self._schema is None:
+            self._check(_plain(rows.table(features, added)).schema)
+        super().write(rows, features, added)
 
     def complete(self) -> None:
         """Make the file of the rows, and put it in its place at once."""
@@ -116,21 +130,42 @@ def make_npz(rows: pa.RecordBatchReader, path: str) -> None:
 
 def _as_array(column: pa.ChunkedArray) -> Any:
     if pa.types.is_fixed_size_list(column.type):
-        flat = column.combine_chunks().flatten().to_numpy()
+        flat = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
         return flat.reshape(len(column), column.type.list_size)
-    if pa.types.is_string(column.type):
+    if _is_words(column.type):
         return np.array(["" if word is None else word for word in column.to_pylist()], dtype=str)
     return column.to_numpy()
+
+
+def check_npz(schema: pa.Schema) -> None:
+    """Refuse columns that NumPy has no array for, before a single row is written.
+
+    Raises
+    ------
+    InputError
+    """
+    for field in schema:
+        lists = pa.types.is_fixed_size_list(field.type)
+        kind = field.type.value_type if lists else field.type
+        plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+        if not plain and not (_is_words(kind) and not lists):
+            raise _no_place(field, "as NPZ")
+
+
+def _is_words(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _pieces(rows: pa.RecordBatchReader) -> Iterator[pa.Table]:
     """Yield larger tables of small batches."""
     waiting: list[pa.RecordBatch] = []
+    n = 0
     for batch in rows:
         waiting.append(batch)
-        if sum(one.num_rows for one in waiting) >= PIECE:
+        n += batch.num_rows
+        if n >= PIECE:
             yield pa.Table.from_batches(waiting)
-            waiting = []
+            waiting, n = [], 0
     if waiting:
         yield pa.Table.from_batches(waiting)
 
@@ -138,6 +173,27 @@ def _pieces(rows: pa.RecordBatchReader) -> Iterator[pa.Table]:
 def _plain(table: pa.Table) -> pa.Table:
     """Return the table without dictionaries, so that every batch stands for itself."""
     for i, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type):
-            table = table.set_column(i, field.name, table[i].cast(field.type.value_type))
+        kind = _without_dictionaries(field.type)
+        if kind != field.type:
+            try:
+                table = table.set_column(i, field.name, table[i].cast(kind))
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                raise _no_place(field, "here") from error
     return table
+
+
+def _without_dictionaries(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    if pa.types.is_list(kind):
+        return pa.list_(_without_dictionaries(kind.value_type))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(_without_dictionaries(kind.value_type))
+    return kind
+
+
+def _no_place(field: pa.Field, where: str) -> InputError:
+    return InputError(
+        f"column {field.name!r} of type {field.type} cannot be written {where}. Write .ndjson, or "
+        "leave it out of the input."
+    )

@@ -39,8 +39,10 @@ def standard_output() -> io.BufferedWriter:
 
 @cache
 def guessed_format() -> str:
-    """Return the format of standard input by its first bytes: Arrow, NDJSON, or else CSV."""
+    """Return the format of standard input by its first bytes: CSV where they tell nothing."""
     start = standard_input().peek(64).lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith((b"\xff\xff\xff\xff", b"ARROW1")):
         return "arrow"
+    if start.startswith(b"PAR1"):
+        return "parquet"
     return "ndjson" if start.startswith(b"{") else "csv"

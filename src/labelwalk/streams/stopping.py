@@ -13,7 +13,7 @@ from typing import Any
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Stopped(Exception):  # noqa: N818  # no error: somebody asked for it
+class Stopped(BaseException):  # no error that a function of the user's may be blamed for
     """Raised while waiting for a batch, when a signal has come."""
 
 

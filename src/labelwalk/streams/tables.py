@@ -33,8 +33,8 @@ class TableRows:
     def __len__(self) -> int:
         return int(self.content.num_rows)
 
-    def width(self, name: str) -> int:
-        """Return how many numbers the lists of a column hold; 0 where it holds plain numbers."""
+    def width(self, name: str) -> int | None:
+        """Return how many numbers the lists of a column hold; 0: it holds none; None: no value."""
         return column_width(self.content[name])
 
     def numbers(self, name: str, width: int) -> tuple[Floats, list[BadValue]]:
@@ -72,11 +72,15 @@ def _as_json(row: dict[str, Any]) -> str:
     try:
         return json.dumps(row, default=str, ensure_ascii=False, allow_nan=False)
     except ValueError:  # JSON has no NaN and no infinity
-        finite = {
-            name: None if isinstance(value, float) and not math.isfinite(value) else value
-            for name, value in row.items()
-        }
-        return json.dumps(finite, default=str, ensure_ascii=False)
+        return json.dumps(_finite(row), default=str, ensure_ascii=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def with_columns(table: pa.Table, added: Mapping[str, Any]) -> pa.Table:

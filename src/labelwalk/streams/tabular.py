@@ -108,7 +108,7 @@ def _batches(
     row = first
     for whole in found:
         if whole.num_rows == 0:
-            yield table_batch(pa.Table.from_batches([whole]), row, total)
+            yield table_batch(pa.Table.from_batches([whole]), max(row, done), total)
         for start in range(0, whole.num_rows, ROWS):
             some = whole.slice(start, ROWS)
             skip = min(max(0, done - row), some.num_rows)

@@ -44,6 +44,11 @@ class Tally:
             self.right += sum(judged)
 
     @property
+    def unnamed(self) -> int:
+        """Rows that were understood and got no name."""
+        return self.rows - self.taught - self.answered - self.skipped
+
+    @property
     def accuracy(self) -> float | None:
         """The share that was named rightly, abstaining counted as wrong; None without truth."""
         return self.right / self.judged if self.judged else None
@@ -51,9 +56,18 @@ class Tally:
 
 @dataclass(frozen=True)
 class SoFar:
-    """How far a run has come, for whoever watches: `share` is None where no length is known."""
+    """How far a run has come, for whoever watches.
+
+    Attributes
+    ----------
+    tally : Tally
+    share : float or None
+        Of the input that is read; None where its length is not known.
+    rate : float or None
+        Rows a second, after the first batch, which may have to wait for the compiler; None until
+        then.
+    """
 
     tally: Tally
     share: float | None
-    seconds: float
-    rows_here: int
+    rate: float | None

@@ -13,7 +13,7 @@ from labelwalk.streams.formats import Reading, format_of
 
 PREDICTED = "predicted_"
 # what may be changed when a run goes on: how faults are met, and whether to wait for more
-FREE = ("columns", "reading", "on_error", "rejects", "follow")
+FREE = ("columns", "reading", "on_error", "follow", "taught_by")
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class Task:
         A path; None: that of the output, with an ending.
     example_ids : bool
         Whether to add a column with the number of each example, for `teach_later`.
+    taught_by : names
+        The features that the learner was taught by: they are taken by name, whatever their order.
     """
 
     input: str
@@ -58,6 +60,7 @@ class Task:
     on_error: OnError = "stop"
     rejects: str | None = None
     example_ids: bool = False
+    taught_by: tuple[str, ...] = ()
 
     @property
     def reject_path(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from labelwalk.learner import OnlineLearner
 from labelwalk.streams.batch import Batch, Source
-from labelwalk.streams.columns import ColumnError
+from labelwalk.streams.columns import ColumnError, listed, missing
 from labelwalk.streams.examples import Examples, Reader
 from labelwalk.streams.fault import InputError
 from labelwalk.streams.formats import open_source
@@ -22,7 +22,7 @@ def examples_of(task: Task) -> Iterator[tuple[Batch, Examples]]:
     InputError
         A row cannot be understood.
     """
-    reader = Reader(task.columns, task.unlabeled)
+    reader = Reader(task.columns, task.unlabeled, taught_by=task.taught_by)
     for batch in open_source(task.input, task.reading).batches(None):
         found, faults = reader.read(batch)
         if faults:
@@ -49,10 +49,15 @@ def teach_by_id(learner: OnlineLearner, task: Task, number_column: str) -> int:
     for batch in _batches(open_source(task.input, task.reading), task.input):
         names = batch.rows.names
         label_column = task.columns.label_among(names)
+        if label_column is None:
+            raise ColumnError(
+                f"no column is called 'label'. Which of {listed(names)} holds the labels? Name it "
+                "by --label-column."
+            )
         for option, name in (("--by-id", number_column), ("--label-column", label_column)):
             if name not in names:
-                raise ColumnError(f"{option} {name!r}: there is no such column among {names}.")
-        numbers, labels = batch.rows.values(number_column), batch.rows.values(str(label_column))
+                raise ColumnError(missing(option, name, names))
+        numbers, labels = batch.rows.values(number_column), batch.rows.values(label_column)
         for i, (number, label) in enumerate(zip(numbers, labels, strict=True)):
             try:
                 word = _word(label, task.unlabeled)

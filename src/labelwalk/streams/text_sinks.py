@@ -62,7 +62,9 @@ def _as_text(table: pa.Table) -> pa.Table:
     """Return all columns as text, as Arrow writes numbers, and lists as JSON."""
     for i, field in enumerate(table.schema):
         if pa.types.is_nested(field.type):
-            words = [None if v is None else json.dumps(v) for v in table[i].to_pylist()]
+            words = [
+                None if v is None else json.dumps(v, default=str) for v in table[i].to_pylist()
+            ]
             table = table.set_column(i, field.name, from_words(words))
     try:
         return table.cast(pa.schema([(name, pa.string()) for name in table.column_names]))
