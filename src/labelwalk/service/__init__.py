@@ -1,0 +1,1 @@
+"""Learners that outlive their process: a journal of all that happened, and a server before it."""

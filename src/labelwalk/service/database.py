@@ -1,0 +1,150 @@
+"""The file under journal and snapshots: SQLite, where what is written is on the disk."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+FORMAT = 1
+SETTINGS = (
+    "locking_mode = EXCLUSIVE",
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "secure_delete = ON",
+    "trusted_schema = OFF",
+    "cell_size_check = ON",
+)
+TABLES = """
+CREATE TABLE anchor (sequence INTEGER PRIMARY KEY, chain BLOB NOT NULL) STRICT;
+CREATE TABLE events (
+    sequence INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    learner INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    about TEXT NOT NULL,
+    key TEXT NOT NULL,
+    payload BLOB NOT NULL,
+    chain BLOB NOT NULL
+) STRICT;
+CREATE TABLE snapshots (
+    id INTEGER PRIMARY KEY,
+    learner INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    content BLOB NOT NULL,
+    proof BLOB NOT NULL
+) STRICT;
+"""
+
+
+class DamagedError(Exception):
+    """What was written is not there, or not as it was written; says where."""
+
+
+class DiskError(Exception):
+    """The disk refused: nothing more is accepted before the file is opened again."""
+
+
+class Database:
+    """One connection for all threads, one at a time.
+
+    Parameters
+    ----------
+    path : str
+        Made if it is not there.
+
+    Raises
+    ------
+    DamagedError
+        The file is none of ours, of a later version, or spoiled.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._failed: str | None = None
+        with self._blaming_the_file():
+            self._connection = sqlite3.connect(
+                path, isolation_level=None, check_same_thread=False, cached_statements=32
+            )
+        try:
+            with self._blaming_the_file():
+                self._prepare()
+        except BaseException:
+            self._connection.close()
+            raise
+        os.chmod(path, 0o600)
+
+    def read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+        with self._lock, self._blaming_the_file():
+            return self._connection.execute(query, values).fetchall()
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Hold what is written together: it is all on the disk afterwards.
+
+        Raises
+        ------
+        DiskError
+            Then it may be there or not, and nothing is written any more.
+        """
+        with self._lock:
+            if self._failed is not None:
+                raise DiskError(self._failed)
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                self.fail(f"{self.path} cannot be written ({error})")
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+
+    def fail(self, reason: str) -> None:
+        """Refuse all that comes."""
+        self._failed = f"{reason}. Make room or change the disk, then start again"
+        raise DiskError(self._failed)
+
+    def work_in(self) -> None:
+        """Put what the write-ahead log holds into the file, and leave nothing in the log."""
+        with self._lock, self._blaming_the_file():
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def copy_to(self, path: str) -> None:
+        """Write all of it, as of one moment, to another file."""
+        with self._lock:
+            target = sqlite3.connect(path)
+            try:
+                self._connection.backup(target)
+            finally:
+                target.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._connection.close()
+
+    def _prepare(self) -> None:
+        for setting in SETTINGS:
+            self._connection.execute(f"PRAGMA {setting}").fetchall()
+        version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > FORMAT:
+            raise DamagedError(
+                f"{self.path} has format {version}, and this version of labelwalk knows those up "
+                f"to {FORMAT}. Use a later one"
+            )
+        if version == 0:
+            statements = f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version = {FORMAT}; COMMIT;"
+            self._connection.executescript(statements)
+
+    @contextmanager
+    def _blaming_the_file(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise DamagedError(f"{self.path} cannot be read ({error})") from error

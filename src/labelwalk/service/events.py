@@ -1,0 +1,144 @@
+"""What can happen to a learner, as parts that a journal keeps; and what it does to the learner."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwalk.arrays import Label
+from labelwalk.learner import OnlineLearner
+from labelwalk.service.sealed import SIZE
+
+Rows = NDArray[np.float32] | NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Observe:
+    """Examples without a label; a source each, or none at all."""
+
+    kind: ClassVar[str] = "observe"
+    rows: Rows
+    sources: tuple[Label, ...] = ()
+
+    def happen(self, learner: OnlineLearner) -> Any:
+        """Learn them, and return verdicts."""
+        return learner.observe(self.rows, source=list(self.sources) or None)
+
+
+@dataclass(frozen=True)
+class Teach:
+    """Examples, each with its label."""
+
+    kind: ClassVar[str] = "teach"
+    rows: Rows
+    labels: tuple[Label, ...]
+
+    def happen(self, learner: OnlineLearner) -> None:
+        """Learn them."""
+        learner.teach(self.rows, list(self.labels))
+
+
+@dataclass(frozen=True)
+class TeachLater:
+    """The label of an example that was observed before."""
+
+    kind: ClassVar[str] = "teach-later"
+    example: int
+    label: Label
+
+    def happen(self, learner: OnlineLearner) -> None:
+        """Learn it."""
+        learner.teach_later(self.example, self.label)
+
+
+@dataclass(frozen=True)
+class Retract:
+    """Take back what was taught: an example, or a class."""
+
+    kind: ClassVar[str] = "retract"
+    example: int | None = None
+    label: Label | None = None
+
+    def happen(self, learner: OnlineLearner) -> None:
+        """Unlearn it."""
+        learner.retract(self.example, label=self.label)
+
+
+@dataclass(frozen=True)
+class Forget:
+    """Strike out a class."""
+
+    kind: ClassVar[str] = "forget"
+    label: Label
+
+    def happen(self, learner: OnlineLearner) -> None:
+        """Unlearn it."""
+        learner.forget(self.label)
+
+
+Happening = Observe | Teach | TeachLater | Retract | Forget
+SMALL: dict[str, type[TeachLater] | type[Retract] | type[Forget]] = {
+    one.kind: one for one in (TeachLater, Retract, Forget)
+}
+
+
+def written(event: Happening) -> tuple[str, list[bytes]]:
+    """Return what may always be known of an event, and its parts: one for each example.
+
+    Examples
+    --------
+    >>> about, parts = written(Teach(np.array([[1.0, 2.0]]), ("cat",)))
+    >>> about, len(parts)
+    ('{"d":2,"type":"<f8"}', 1)
+    >>> read_back("teach", about, parts)
+    Teach(rows=array([[1., 2.]]), labels=('cat',))
+    """
+    if isinstance(event, Observe):
+        words: Sequence[Label | None] = event.sources or [None] * len(event.rows)
+        return _rows_written(event.rows, words)
+    if isinstance(event, Teach):
+        return _rows_written(event.rows, event.labels)
+    return "{}", [_json(vars(event)).encode()]
+
+
+def read_back(kind: str, about: str, parts: Sequence[bytes | None]) -> Happening | None:
+    """Return an event as it was, without what is erased; None where nothing is left."""
+    left = [part for part in parts if part is not None]
+    if not left:
+        return None
+    if kind in SMALL:
+        return SMALL[kind](**json.loads(left[0]))
+    words, rows = _rows_read(json.loads(about), left)
+    if kind == Teach.kind:
+        return Teach(rows, tuple(words))
+    return Observe(rows, tuple(word for word in words if word is not None))
+
+
+def _rows_written(rows: Rows, words: Sequence[Label | None]) -> tuple[str, list[bytes]]:
+    little = np.ascontiguousarray(rows, dtype=rows.dtype.newbyteorder("<"))
+    about = _json({"d": rows.shape[1], "type": little.dtype.str})
+    parts = []
+    for word, row in zip(words, little, strict=True):
+        said = b"" if word is None else _json(word).encode()
+        parts.append(SIZE.pack(len(said)) + said + row.tobytes())
+    return about, parts
+
+
+def _rows_read(about: dict[str, Any], parts: Sequence[bytes]) -> tuple[list[Any], Rows]:
+    words: list[Any] = []
+    rows = []
+    for part in parts:
+        end = SIZE.size + SIZE.unpack_from(part)[0]
+        said = part[SIZE.size : end]
+        words.append(json.loads(said) if said else None)
+        rows.append(np.frombuffer(part, dtype=about["type"], offset=end))
+    return words, np.stack(rows)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

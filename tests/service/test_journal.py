@@ -1,0 +1,142 @@
+"""The journal: what was acknowledged is there after kill -9, and one process owns it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labelwalk.service.database import DamagedError, DiskError
+from labelwalk.service.events import (
+    Forget,
+    Happening,
+    Observe,
+    Retract,
+    Teach,
+    TeachLater,
+    read_back,
+    written,
+)
+from labelwalk.service.journal import Entry, Journal
+from labelwalk.service.owner import OwnedError
+from labelwalk.service.sealed import committed, erased, opened, seal
+
+WRITER = [sys.executable, "-m", "tests.service.journal_writer"]
+KILLS = 8
+
+
+class TestSealed:
+    @given(st.lists(st.binary(max_size=40), max_size=6), st.sets(st.integers(0, 5)))
+    def test_erasing_leaves_the_rest_and_the_commitment(
+        self, parts: list[bytes], which: set[int]
+    ) -> None:
+        kept, commitment = seal(parts)
+        rest = erased(kept, which)
+        assert committed(kept) == committed(rest) == commitment
+        left = [None if i in which else part for i, part in enumerate(parts)]
+        assert [part.content for part in opened(rest)] == left
+        assert erased(rest, []) == rest
+
+    def test_equal_parts_have_other_commitments(self) -> None:
+        kept, _ = seal([b"same", b"same"])
+        one, other = opened(kept)
+        assert one.commitment != other.commitment
+        assert seal([b"same", b"same"])[1] != seal([b"same", b"same"])[1]
+
+
+def same(one: Happening | None, other: Happening | None) -> bool:
+    if type(one) is not type(other):
+        return False
+    pairs = zip(vars(one).values(), vars(other).values(), strict=True)
+    return all(np.array_equal(a, b) for a, b in pairs)
+
+
+class TestEvents:
+    @pytest.mark.parametrize("kind", [np.float32, np.float64])
+    def test_they_are_read_back_as_they_were(self, kind: type) -> None:
+        rows: Any = np.random.default_rng(0).normal(size=(3, 2)).astype(kind)
+        for event in (
+            Observe(rows),
+            Observe(rows, ("a", 2, "é")),
+            Teach(rows, ("a", -1, "<b>")),
+            TeachLater(7, "a"),
+            Retract(example=3),
+            Retract(label=4),
+            Forget("a"),
+        ):
+            about, parts = written(event)
+            json.loads(about)
+            assert same(read_back(event.kind, about, parts), event)
+
+    def test_erased_examples_never_were(self) -> None:
+        rows = np.arange(6.0).reshape(3, 2)
+        about, parts = written(Teach(rows, ("a", "b", "c")))
+        left = read_back("teach", about, [parts[0], None, parts[2]])
+        assert same(left, Teach(rows[[0, 2]], ("a", "c")))
+        assert read_back("teach", about, [None] * 3) is None
+
+
+class TestJournal:
+    def test_one_process_owns_it(self, tmp_path: Path) -> None:
+        journal = Journal(str(tmp_path))
+        with pytest.raises(OwnedError, match="in use by process"):
+            Journal(str(tmp_path))
+        journal.close()
+        Journal(str(tmp_path)).close()
+
+    def test_events_after_one(self, tmp_path: Path) -> None:
+        journal = Journal(str(tmp_path))
+        journal.append([Entry(1, "observe", "{}", [str(i).encode()]) for i in range(600)])
+        assert [event.sequence for event in journal.events(after=597)] == [598, 599, 600]
+        assert len(list(journal.events())) == 600
+        journal.close()
+
+    def test_a_later_format_is_left_alone(self, tmp_path: Path) -> None:
+        journal = Journal(str(tmp_path))
+        with journal.database.writing() as connection:
+            connection.execute("PRAGMA user_version = 99")
+        journal.close()
+        with pytest.raises(DamagedError, match="has format 99"):
+            Journal(str(tmp_path))
+
+    def test_nothing_is_accepted_after_a_failure(self, tmp_path: Path) -> None:
+        journal = Journal(str(tmp_path))
+        journal.append([Entry(1, "observe", "{}", [b"kept"])])
+        with journal.database.writing() as connection:
+            connection.execute("PRAGMA max_page_count = 8")
+        with pytest.raises(DiskError, match="full"):
+            journal.append([Entry(1, "observe", "{}", [bytes(100_000)])])
+        with pytest.raises(DiskError):
+            journal.append([Entry(1, "observe", "{}", [b"small"])])
+        journal.close()
+        again = Journal(str(tmp_path))
+        assert [event.sequence for event in again.events()] == [1]
+        again.close()
+
+    def test_kill_9(self, tmp_path: Path) -> None:
+        """What was said to be on the disk is there, and nothing that was not sent."""
+        rng, told = np.random.default_rng(0), (0, "")
+        for seed in range(KILLS):
+            command = [*WRITER, str(tmp_path / "journal"), str(seed), "1000000"]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE)
+            assert process.stdout is not None
+            with process:
+                process.stdout.readline()
+                time.sleep(float(rng.uniform(0, 0.3)))
+                process.send_signal(signal.SIGKILL)
+                said = process.stdout.read().decode().splitlines()
+            journal = Journal(str(tmp_path / "journal"))
+            chains = {event.sequence: event.chain.hex() for event in journal.events()}
+            journal.close()
+            if said and len(said[-1].split()) == 2:
+                told = int(said[-1].split()[0]), said[-1].split()[1]
+            assert chains.get(told[0], "") == told[1]

@@ -1,0 +1,56 @@
+"""Whatever a power cut leaves on the disk, all that was acknowledged is there."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import which
+
+import numpy as np
+import pytest
+
+from labelwalk.service.journal import Journal
+from tests.service.recorded_disk import Disk, put, recorded
+
+EVENTS = 60
+pytestmark = pytest.mark.skipif(which("strace") is None, reason="strace records the calls")
+WRITER = [sys.executable, "-m", "tests.service.journal_writer"]
+
+
+@pytest.fixture
+def quick_folder(tmp_path: Path) -> Iterator[Path]:
+    """Yield a folder in memory where there is one: nobody pulls its plug."""
+    with tempfile.TemporaryDirectory(
+        dir="/dev/shm" if Path("/dev/shm").is_dir() else tmp_path
+    ) as it:
+        yield Path(it)
+
+
+def test_all_that_was_acknowledged_is_there(tmp_path: Path, quick_folder: Path) -> None:
+    folder, rng = tmp_path / "journal", np.random.default_rng(0)
+    calls = recorded([*WRITER, str(folder), "0", str(EVENTS)], folder, tmp_path / "calls")
+    disk, told, cuts = Disk(), (0, ""), 0
+    for call in calls:
+        disk.do(call)
+        if call.name == "say":
+            sequence, chain = call.content.decode().split()
+            told = int(sequence), chain
+        for how in ("all", "sure", "some"):
+            left = quick_folder / "left"
+            put(disk.left(how, rng), folder, left)
+            check(left, told)
+            shutil.rmtree(left)
+            cuts += 1
+    assert told[0] >= EVENTS
+    assert cuts > 10 * EVENTS
+
+
+def check(folder: Path, told: tuple[int, str]) -> None:
+    journal = Journal(str(folder))
+    chains = {event.sequence: event.chain.hex() for event in journal.events()}
+    journal.close()
+    assert len(chains) >= told[0]
+    assert told[0] == 0 or chains[told[0]] == told[1]
