@@ -710,8 +710,19 @@ class OnlineLearner:
             What else to keep in the file, as JSON can hold it; `labelwalk.modelfile.read` gives it
             back in the header. `load` does not look at it.
         """
-        header, arrays = self._contents()
-        modelfile.write(path, header if note is None else header | {"note": note}, arrays)
+        modelfile.write(path, *self._contents(note))
+
+    def to_bytes(self, *, note: dict[str, Any] | None = None) -> bytes:
+        """Return the file that `save` would write.
+
+        Examples
+        --------
+        >>> from labelwalk.learner import OnlineLearner, from_bytes
+        >>> learner = OnlineLearner(n_centroids=10)
+        >>> from_bytes(learner.to_bytes()).digest() == learner.digest()
+        True
+        """
+        return modelfile.pack(*self._contents(note))
 
     def digest(self) -> str:
         """Return a SHA-256 of all of the learner: equal digests, equal learners."""
@@ -747,13 +758,16 @@ class OnlineLearner:
         self._scale = scale
         self._sources = sources
 
-    def _contents(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _contents(
+        self, note: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         header = {
             "settings": self.settings.describe(),
             "classes": list(self.classes),
             "sources": [list(pair) for pair in self._sources.counts.items()],
         }
-        return header, state.to_arrays(self._engine.now) | self._scale.to_arrays()
+        arrays = state.to_arrays(self._engine.now) | self._scale.to_arrays()
+        return header if note is None else header | {"note": note}, arrays
 
 
 def load(path: str | os.PathLike[str], *, similarity: Similarity | None = None) -> OnlineLearner:
@@ -778,7 +792,20 @@ def load(path: str | os.PathLike[str], *, similarity: Similarity | None = None) 
     ...     load(path).digest() == learner.digest()
     True
     """
-    header, arrays = modelfile.read(path)
+    return _restored(*modelfile.read(path), similarity, str(path))
+
+
+def from_bytes(content: bytes, *, similarity: Similarity | None = None) -> OnlineLearner:
+    """Return the learner whose file has this content, as `load` does."""
+    return _restored(*modelfile.unpack(content), similarity, "what was given")
+
+
+def _restored(
+    header: dict[str, Any],
+    arrays: dict[str, Any],
+    similarity: Similarity | None,
+    path: str,
+) -> OnlineLearner:
     try:
         settings = Settings.from_description(header["settings"], similarity)
         classes = as_labels(header["classes"], len(set(header["classes"])))

@@ -110,9 +110,26 @@ def read(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
     with _blaming(path, "read", "check the path"):
         if stat.S_ISCHR(os.stat(path).st_mode):  # some have no end
             raise ModelFileError("is a device; pass a file written by save")
-        text, data = _verified(memoryview(Path(path).read_bytes()))
-        header, listed = _parsed(text)
-        return header, _loaded(listed, data)
+        return unpack(Path(path).read_bytes())
+
+
+def pack(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
+    """Return the file that `write` would make of the same arguments."""
+    return b"".join(_content(header, arrays))
+
+
+def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return header and arrays of a file's content, as `read` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unpack(pack({"kind": "demo"}, {"x": np.arange(3.0)}))
+    ({'kind': 'demo'}, {'x': array([0., 1., 2.])})
+    """
+    text, data = _verified(memoryview(content))
+    header, listed = _parsed(text)
+    return header, _loaded(listed, data)
 
 
 def digest(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:

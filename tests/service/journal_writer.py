@@ -1,4 +1,4 @@
-"""A process that writes events, and says which are on the disk: python -m ... FOLDER SEED MOST."""
+"""A process that writes events, and says which are on the disk."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 import numpy as np
 
 from labelwalk.service.journal import Entry, Journal
+from tests.service.seeded_bugs import BUGS_OF_THE_DISK
 
 
 def entries(rng: np.random.Generator) -> list[Entry]:
@@ -24,8 +25,10 @@ def entries(rng: np.random.Generator) -> list[Entry]:
     ]
 
 
-def main(folder: str, seed: str, most: str) -> None:
-    """Write until there are so many events."""
+def main(folder: str, seed: str, most: str, bug: str = "") -> None:
+    """Write until there are so many events, with a mistake where one is named."""
+    if bug:
+        BUGS_OF_THE_DISK[bug](setattr)
     rng = np.random.default_rng(int(seed))
     journal = Journal(folder)
     while journal.last.sequence < int(most):

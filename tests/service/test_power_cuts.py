@@ -12,8 +12,10 @@ from shutil import which
 import numpy as np
 import pytest
 
+from labelwalk.service.database import DamagedError
 from labelwalk.service.journal import Journal
 from tests.service.recorded_disk import Disk, put, recorded
+from tests.service.seeded_bugs import BUGS_OF_THE_DISK
 
 EVENTS = 60
 pytestmark = pytest.mark.skipif(which("strace") is None, reason="strace records the calls")
@@ -29,11 +31,12 @@ def quick_folder(tmp_path: Path) -> Iterator[Path]:
         yield Path(it)
 
 
-def test_all_that_was_acknowledged_is_there(tmp_path: Path, quick_folder: Path) -> None:
+def cut_everywhere(tmp_path: Path, quick_folder: Path, bug: str = "") -> int:
+    """Cut the power at each call of a writer; return how often nothing was lost."""
     folder, rng = tmp_path / "journal", np.random.default_rng(0)
-    calls = recorded([*WRITER, str(folder), "0", str(EVENTS)], folder, tmp_path / "calls")
+    command = [*WRITER, str(folder), "0", str(EVENTS), bug]
     disk, told, cuts = Disk(), (0, ""), 0
-    for call in calls:
+    for call in recorded(command, folder, tmp_path / "calls"):
         disk.do(call)
         if call.name == "say":
             sequence, chain = call.content.decode().split()
@@ -45,7 +48,17 @@ def test_all_that_was_acknowledged_is_there(tmp_path: Path, quick_folder: Path) 
             shutil.rmtree(left)
             cuts += 1
     assert told[0] >= EVENTS
-    assert cuts > 10 * EVENTS
+    return cuts
+
+
+def test_all_that_was_acknowledged_is_there(tmp_path: Path, quick_folder: Path) -> None:
+    assert cut_everywhere(tmp_path, quick_folder) > 10 * EVENTS
+
+
+@pytest.mark.parametrize("bug", BUGS_OF_THE_DISK)
+def test_mistakes_are_caught(bug: str, tmp_path: Path, quick_folder: Path) -> None:
+    with pytest.raises((AssertionError, DamagedError)):
+        cut_everywhere(tmp_path, quick_folder, bug)
 
 
 def check(folder: Path, told: tuple[int, str]) -> None:

@@ -30,12 +30,15 @@ CREATE TABLE events (
     payload BLOB NOT NULL,
     chain BLOB NOT NULL
 ) STRICT;
-CREATE TABLE snapshots (
-    id INTEGER PRIMARY KEY,
-    learner INTEGER NOT NULL,
-    sequence INTEGER NOT NULL,
-    content BLOB NOT NULL,
+CREATE TABLE rounds (
+    sequence INTEGER PRIMARY KEY,
+    listing TEXT NOT NULL,
     proof BLOB NOT NULL
+) STRICT;
+CREATE TABLE contents (
+    id INTEGER PRIMARY KEY,
+    digest TEXT NOT NULL,
+    content BLOB NOT NULL
 ) STRICT;
 """
 

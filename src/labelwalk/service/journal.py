@@ -137,7 +137,7 @@ class Journal:
         DamagedError
             One was changed or is missing; says which.
         """
-        last, end = self._anchor() if after is None else self._at(after), self.last.sequence
+        last, end = self._anchor() if after is None else self.at(after), self.last.sequence
         while last.sequence < end:
             rows = self.database.read(
                 "SELECT * FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?",
@@ -149,6 +149,43 @@ class Journal:
                 self._prove(row, last)
                 last = Seen(row.sequence, row.chain)
                 yield row
+
+    def at(self, sequence: int) -> Seen:
+        """Return an event that is kept, or the one before the first, and the chain there.
+
+        Raises
+        ------
+        DamagedError
+            It is missing.
+        """
+        anchor = self._anchor()
+        if sequence == anchor.sequence:
+            return anchor
+        rows = self.database.read(
+            "SELECT sequence, chain FROM events WHERE sequence = ?", (sequence,)
+        )
+        if not rows:
+            raise DamagedError(self._missing(sequence))
+        return self._seen(rows[0])
+
+    def event(self, sequence: int) -> Stored:
+        """Return one event, proved by its chain.
+
+        Raises
+        ------
+        DamagedError
+            It was changed or is missing.
+        """
+        return next(self.events(after=sequence - 1))
+
+    def keys(self, most: int) -> Iterator[tuple[tuple[int, str], int]]:
+        """Yield learner, key and number of those of the last events that have a key."""
+        rows = self.database.read(
+            "SELECT learner, key, sequence FROM events WHERE sequence > ? AND key != '' "
+            "ORDER BY sequence",
+            (self.last.sequence - most,),
+        )
+        yield from (((learner, key), sequence) for learner, key, sequence in rows)
 
     def close(self) -> None:
         """Let go of the folder."""
@@ -181,24 +218,13 @@ class Journal:
                 f"{self._missing(self.last.sequence + 1)}: events up to {seen.sequence} were kept. "
                 f"Look at the end of {self.database.path}-wal"
             )
-        if seen.sequence >= self._anchor().sequence and self._at(seen.sequence) != seen:
+        if seen.sequence >= self._anchor().sequence and self.at(seen.sequence) != seen:
             raise DamagedError(f"{self._event(seen.sequence)} is not the one that was kept")
 
     def _anchor(self) -> Seen:
         """Return what comes before the first event that is kept."""
         rows = self.database.read("SELECT sequence, chain FROM anchor")
         return self._seen(rows[0]) if rows else NOTHING
-
-    def _at(self, sequence: int) -> Seen:
-        anchor = self._anchor()
-        if sequence == anchor.sequence:
-            return anchor
-        rows = self.database.read(
-            "SELECT sequence, chain FROM events WHERE sequence = ?", (sequence,)
-        )
-        if not rows:
-            raise DamagedError(self._missing(sequence))
-        return self._seen(rows[0])
 
     def _seen(self, row: tuple[Any, ...]) -> Seen:
         if [type(value) for value in row] != [int, bytes]:

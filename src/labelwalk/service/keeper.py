@@ -1,0 +1,226 @@
+"""Who owns all learners: does what is asked in order, and answers when it is on the disk."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from queue import Queue
+from typing import Any
+
+from labelwalk.learner import OnlineLearner
+from labelwalk.service.database import DiskError
+from labelwalk.service.events import Happening, written
+from labelwalk.service.inbox import Inbox
+from labelwalk.service.journal import Entry, Journal
+from labelwalk.service.keys import Keys
+from labelwalk.service.pupil import Pupil, n_rows
+from labelwalk.service.replay import CREATE, DELETE, restored
+from labelwalk.service.snapshots import Snapshots
+
+WAITING = 20_000  # examples at most, before more are refused
+AT_ONCE = 128  # examples that go to the disk together, at most, unless they came together
+BEHIND = 2  # groups that wait for the disk while the next is learned
+EVERY = 20_000  # examples between two rounds of snapshots: a second of replay, or less
+
+
+class NoLearnerError(LookupError):
+    """There is no such learner."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Something to be done in its turn, and where the answer goes.
+
+    Attributes
+    ----------
+    do : function of all learners
+        Returns an answer, and what is to be written before it is given, if anything.
+    answer : Future
+    """
+
+    do: Callable[[dict[int, Pupil]], tuple[Any, Entry | None]]
+    answer: Future[Any]
+
+
+@dataclass(frozen=True)
+class _Group:
+    """What goes to the disk together: entries, who waits for them, and a round if one is due."""
+
+    entries: list[Entry] = field(default_factory=list)
+    answers: list[tuple[Future[Any], Any]] = field(default_factory=list)
+    states: dict[int, bytes] = field(default_factory=dict)
+    alive: set[int] = field(default_factory=set)
+
+
+class Keeper:
+    """All learners of a folder.
+
+    One thread lets things happen to learners, another writes them down. An answer is given when
+    all that came before it is on the disk, so nothing is told that could be lost.
+
+    Parameters
+    ----------
+    folder : str
+    every : int
+        Examples between two rounds of snapshots.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from labelwalk import OnlineLearner
+    >>> from labelwalk.service.events import Observe, Teach
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     keeper = Keeper(folder)
+    ...     one = keeper.create("first", OnlineLearner(50)).result()
+    ...     _ = keeper.change(one, Teach(np.array([[0.0], [9.0]]), ("low", "high")))
+    ...     print(keeper.change(one, Observe(np.array([[1.0]]))).result().columns["label"])
+    ...     keeper.close()
+    ...     again = Keeper(folder)
+    ...     print(again.look(one, lambda pupil: pupil.learner.n_seen).result())
+    ...     again.close()
+    ['low']
+    3
+    """
+
+    def __init__(self, folder: str, *, every: int = EVERY) -> None:
+        self._journal = Journal(folder)
+        try:
+            self._snapshots = Snapshots(self._journal)
+            self._pupils = restored(self._journal, self._snapshots)
+            self._keys = Keys(self._journal)
+        except BaseException:
+            self._journal.close()
+            raise
+        self._every, self._since, self._changed = every, 0, set[int]()
+        self._accepted = self._journal.last.sequence  # events, written or on their way
+        self._inbox: Inbox[Asked] = Inbox(WAITING)
+        self._groups: Queue[_Group | None] = Queue(BEHIND)
+        self._threads = [
+            threading.Thread(target=one, name=one.__name__, daemon=True)
+            for one in (self._learn, self._write)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def create(self, name: str, learner: OnlineLearner) -> Future[int]:
+        """Take in a learner under a name; the answer is its number, that of the event."""
+
+        def do(pupils: dict[int, Pupil]) -> tuple[int, Entry]:
+            if any(pupil.name == name for pupil in pupils.values()):
+                raise ValueError(f"there is a learner {name!r} already. Choose another name.")
+            number, pupil = self._accepted + 1, Pupil(name, learner)
+            pupils[number] = pupil
+            self._changed.add(number)
+            return number, Entry(number, CREATE, "{}", [pupil.to_bytes()])
+
+        return self._ask(do, 1)
+
+    def delete(self, number: int) -> Future[None]:
+        """Strike out a learner."""
+
+        def do(pupils: dict[int, Pupil]) -> tuple[None, Entry]:
+            _known(pupils, number)
+            del pupils[number]
+            self._changed.discard(number)
+            return None, Entry(number, DELETE, "{}", [])
+
+        return self._ask(do, 1)
+
+    def change(self, number: int, event: Happening, key: str = "") -> Future[Any]:
+        """Let something happen to a learner; the answer is a `Told`.
+
+        Parameters
+        ----------
+        number : int
+        event : Happening
+        key : str, optional
+            By which a repetition is known: it gets the same answer, and nothing happens again.
+        """
+        about, parts = written(event)
+
+        def do(pupils: dict[int, Pupil]) -> tuple[Any, Entry | None]:
+            pupil = _known(pupils, number)
+            before = self._keys.answer(number, key, event.kind, parts) if key else None
+            if before is not None:
+                return before, None
+            told = pupil.happen(event)
+            self._changed.add(number)
+            self._since += n_rows(event)
+            if key:
+                self._keys.keep(number, key, event.kind, parts, told)
+                return told, Entry(number, event.kind, about, [*parts, told.to_json()], key)
+            return told, Entry(number, event.kind, about, parts)
+
+        return self._ask(do, max(1, n_rows(event)))
+
+    def look(self, number: int, question: Callable[[Pupil], Any]) -> Future[Any]:
+        """Ask something that changes nothing."""
+        return self._ask(lambda pupils: (question(_known(pupils, number)), None), 1)
+
+    def look_at_all(self, question: Callable[[dict[int, Pupil]], Any]) -> Future[Any]:
+        """Ask something of all learners that changes nothing."""
+        return self._ask(lambda pupils: (question(pupils), None), 1)
+
+    def close(self) -> None:
+        """Do what waits, write it down, and let go of the folder."""
+        self._inbox.close()
+        for thread in self._threads:
+            thread.join()
+        self._journal.close()
+
+    def _ask(self, do: Callable[..., Any], weight: int) -> Future[Any]:
+        answer: Future[Any] = Future()
+        self._inbox.put(Asked(do, answer), weight)
+        return answer
+
+    def _learn(self) -> None:
+        while asked := self._inbox.take(AT_ONCE):
+            group = _Group()
+            for one in asked:
+                try:
+                    answer, entry = one.do(self._pupils)
+                except Exception as error:
+                    one.answer.set_exception(error)
+                    continue
+                group.answers.append((one.answer, answer))
+                if entry is not None:
+                    group.entries.append(entry)
+                    self._accepted += 1
+            if self._since >= self._every:
+                group.states.update((i, self._pupils[i].to_bytes()) for i in self._changed)
+                group.alive.update(self._pupils)
+                self._since = 0
+                self._changed.clear()
+            self._groups.put(group)
+        self._groups.put(None)
+
+    def _write(self) -> None:
+        failed: DiskError | None = None
+        while (group := self._groups.get()) is not None:
+            if failed is None:
+                try:
+                    self._put_down(group)
+                except DiskError as error:
+                    failed = error
+            for answer, said in group.answers:
+                if failed is None:
+                    answer.set_result(said)
+                else:  # learners know by now what the disk does not
+                    answer.set_exception(failed)
+
+    def _put_down(self, group: _Group) -> None:
+        if group.entries:
+            first = self._journal.last.sequence + 1
+            self._journal.append(group.entries)
+            self._keys.written(group.entries, first)
+        if group.alive:
+            self._snapshots.keep(self._journal.last, group.states, group.alive)
+
+
+def _known(pupils: dict[int, Pupil], number: int) -> Pupil:
+    if number not in pupils:
+        raise NoLearnerError(f"there is no learner {number}. `list` names those that are there.")
+    return pupils[number]

@@ -1,0 +1,104 @@
+"""A learner in the service: named, and its examples keep their numbers whatever is erased."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from labelwalk.learner import OnlineLearner, from_bytes
+from labelwalk.modelfile import unpack
+from labelwalk.service.events import Happening, Observe, Retract, Teach, TeachLater
+
+
+class Told(NamedTuple):
+    """What is answered: the number of the first example, and a column of each answer."""
+
+    first: int
+    columns: dict[str, list[Any]]
+
+    def to_json(self) -> bytes:
+        """Return it as it is kept, and sent to people."""
+        return json.dumps({"first": self.first, **self.columns}, ensure_ascii=False).encode()
+
+
+def told_from_json(content: bytes) -> Told:
+    """Return an answer that was kept."""
+    columns = json.loads(content)
+    return Told(columns.pop("first"), columns)
+
+
+@dataclass
+class Pupil:
+    """A learner with a name.
+
+    Attributes
+    ----------
+    name : str
+    learner : OnlineLearner
+    erased : list of int
+        The numbers of examples that never were, in order.
+    """
+
+    name: str
+    learner: OnlineLearner
+    erased: list[int] = field(default_factory=list)
+
+    @property
+    def n_numbered(self) -> int:
+        """How many numbers were given to examples."""
+        return self.learner.n_seen + len(self.erased)
+
+    def happen(self, event: Happening) -> Told:
+        """Do to the learner what an event says, and return the answer.
+
+        Raises
+        ------
+        ValueError
+            It cannot be done, and nothing was.
+        """
+        first = self.n_numbered
+        if isinstance(event, Observe):
+            return Told(first, _columns(event.happen(self.learner)))
+        if isinstance(event, TeachLater):
+            event = replace(event, example=self._of_learner(event.example))
+        if isinstance(event, Retract) and event.example is not None:
+            event = replace(event, example=self._of_learner(event.example))
+        event.happen(self.learner)
+        return Told(first, {})
+
+    def pass_over(self, first: int, gone: Sequence[bool]) -> None:
+        """Give numbers to examples that were erased, so that the others keep theirs."""
+        self.erased += [first + i for i, erased in enumerate(gone) if erased]
+
+    def to_bytes(self) -> bytes:
+        """Return all of it."""
+        return self.learner.to_bytes(note={"name": self.name, "erased": self.erased})
+
+    def _of_learner(self, number: int) -> int:
+        """Return what the learner calls an example."""
+        place = bisect_left(self.erased, number)
+        if place < len(self.erased) and self.erased[place] == number:
+            raise ValueError(f"example {number} was erased. Choose one that is there.")
+        return number - place
+
+
+def pupil_from_bytes(content: bytes) -> Pupil:
+    """Return what `Pupil.to_bytes` kept."""
+    note = unpack(content)[0]["note"]
+    return Pupil(note["name"], from_bytes(content), list(note["erased"]))
+
+
+def _columns(verdicts: Any) -> dict[str, list[Any]]:
+    return {
+        "label": verdicts.label.tolist(),
+        "confidence": verdicts.confidence.tolist(),
+        "outlier": verdicts.outlier.tolist(),
+    }
+
+
+def n_rows(event: Happening) -> int:
+    """Return how many examples an event brings."""
+    return len(event.rows) if isinstance(event, Observe | Teach) else 0

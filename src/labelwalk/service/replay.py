@@ -1,0 +1,60 @@
+"""What was kept, made learners again: the last states, and all that happened since."""
+
+from __future__ import annotations
+
+from labelwalk.service.database import DamagedError
+from labelwalk.service.events import Observe, Teach, read_back
+from labelwalk.service.journal import Journal, Stored
+from labelwalk.service.pupil import Pupil, pupil_from_bytes
+from labelwalk.service.sealed import opened
+from labelwalk.service.snapshots import Snapshots
+
+CREATE, DELETE = "create", "delete"
+
+
+def restored(journal: Journal, snapshots: Snapshots) -> dict[int, Pupil]:
+    """Return all learners as they are after the last event.
+
+    Raises
+    ------
+    DamagedError
+        Something is not as it was kept.
+    """
+    last = snapshots.latest()
+    states = {} if last is None else last.states
+    pupils = {learner: pupil_from_bytes(content) for learner, content in states.items()}
+    for stored in journal.events(after=None if last is None else last.at.sequence):
+        try:
+            redo(pupils, stored)
+        except (ValueError, KeyError) as error:
+            raise DamagedError(f"event {stored.sequence} cannot be done again: {error}") from error
+    return pupils
+
+
+def redo(pupils: dict[int, Pupil], stored: Stored) -> None:
+    """Let an event happen again, without what is erased of it."""
+    parts = parts_of(stored)
+    if stored.kind == CREATE:
+        if parts[0] is not None:
+            pupils[stored.learner] = pupil_from_bytes(parts[0])
+        return
+    if stored.kind == DELETE:
+        del pupils[stored.learner]
+        return
+    pupil = pupils[stored.learner]
+    first, event = pupil.n_numbered, read_back(stored.kind, stored.about, parts)
+    if event is not None:
+        pupil.happen(event)
+    if stored.kind in (Observe.kind, Teach.kind):
+        pupil.pass_over(first, [part is None for part in parts])
+
+
+def parts_of(stored: Stored) -> list[bytes | None]:
+    """Return the parts of an event, but for the answer that goes with a key."""
+    parts = [part.content for part in opened(stored.payload)]
+    return parts[:-1] if stored.key else parts
+
+
+def answer_of(stored: Stored) -> bytes | None:
+    """Return the answer to an event with a key; None where it is erased."""
+    return opened(stored.payload)[-1].content

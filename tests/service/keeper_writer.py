@@ -1,0 +1,49 @@
+"""A process that lets things happen to a learner, and says which are on the disk."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+
+from labelwalk import OnlineLearner
+from labelwalk.service.events import Happening, Observe, Teach, TeachLater
+from labelwalk.service.keeper import Keeper
+
+K, D, EVERY = 20, 3, 150
+
+
+def events(seed: int) -> Iterator[Happening]:
+    """Yield events of all kinds, always the same for a seed, each of which can be done."""
+    rng = np.random.default_rng(seed)
+    yield Teach(np.array([[0.0] * D, [6.0] * D]), ("low", "high"))
+    n, fresh = 2, list[int]()
+    while True:
+        rows = 6.0 * rng.integers(2, size=(int(rng.integers(1, 20)), 1)) + rng.normal(size=(1, D))
+        kind = rng.random()
+        if kind < 0.8 or not fresh:
+            fresh = list(range(n, n + len(rows)))
+            yield Observe(rows if kind < 0.4 else rows.astype(np.float32))
+        elif kind < 0.9:
+            yield Teach(rows, tuple(["low" if row[0] < 3 else "high" for row in rows]))
+        else:
+            yield TeachLater(fresh.pop(), "low")
+            continue
+        n += len(rows)
+
+
+def main(folder: str, seed: str) -> None:
+    """Go on with what the folder holds, for ever."""
+    keeper = Keeper(folder, every=EVERY)
+    done = keeper.look_at_all(lambda pupils: dict(pupils)).result()
+    number = next(iter(done), None) or keeper.create("only", OnlineLearner(K)).result()
+    stream = enumerate(events(int(seed)))
+    for i, event in stream:
+        told = keeper.change(number, event, key=f"event {i}").result()
+        os.write(1, f"{i} {told.first}\n".encode())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,127 @@
+"""Mistakes that a store could make; each must be caught by some test."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from labelwalk.service import database, journal, keys
+from labelwalk.service.database import Database
+from labelwalk.service.journal import Entry, Journal, Stored
+from labelwalk.service.snapshots import Snapshots
+from labelwalk.service.witness import Seen, Witness
+
+Patch = Callable[[object, str, Any], object]
+
+
+def without_setting(patch: Patch, name: str, value: str) -> None:
+    others = [one for one in database.SETTINGS if not one.startswith(name)]
+    patch(database, "SETTINGS", (*others, f"{name} = {value}"))
+
+
+def commits_late(patch: Patch) -> None:
+    """Each transaction is ended by the next one."""
+
+    @contextmanager
+    def writing(self: Database) -> Iterator[sqlite3.Connection]:
+        if self._connection.in_transaction:
+            self._connection.execute("COMMIT")
+        self._connection.execute("BEGIN IMMEDIATE")
+        yield self._connection
+
+    patch(Database, "writing", writing)
+
+
+def witness_first(patch: Patch) -> None:
+    append = Journal.append
+
+    def early(self: Journal, entries: list[Entry]) -> None:
+        last = self.last
+        for entry in entries:
+            row = journal._row(entry, last)
+            last = Seen(row.sequence, row.chain)
+        self._witness.write(last, now=True)
+        append(self, entries)
+
+    patch(Journal, "append", early)
+
+
+def no_witness(patch: Patch) -> None:
+    patch(Journal, "_ask_witness", lambda self: None)
+
+
+def witness_forgets(patch: Patch) -> None:
+    write = Witness.write
+
+    def at_first(self: Witness, seen: Seen, *, now: bool = False) -> None:
+        if seen == journal.NOTHING:
+            write(self, seen, now=now)
+
+    patch(Witness, "write", at_first)
+
+
+def chain_unread(patch: Patch) -> None:
+    patch(Journal, "_prove", lambda self, row, before: None)
+
+
+def payload_unread(patch: Patch) -> None:
+    def prove(self: Journal, row: Stored, before: Seen) -> None:
+        assert row.sequence == before.sequence + 1
+
+    patch(Journal, "_prove", prove)
+
+
+def errors_swallowed(patch: Patch) -> None:
+    @contextmanager
+    def writing(self: Database) -> Iterator[sqlite3.Connection]:
+        with suppress(sqlite3.Error):
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield self._connection
+            self._connection.execute("COMMIT")
+
+    patch(Database, "writing", writing)
+
+
+def goes_on_after_a_failure(patch: Patch) -> None:
+    def fail(self: Database, reason: str) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+        raise database.DiskError(reason)
+
+    patch(Database, "fail", fail)
+
+
+def keys_unwritten(patch: Patch) -> None:
+    patch(keys, "MOST", 0)
+
+
+def snapshot_too_early(patch: Patch) -> None:
+    """A round is said to be one event older than it is."""
+    keep = Snapshots.keep
+
+    def early(self: Snapshots, at: Seen, changed: Any, alive: Any) -> None:
+        keep(self, self._journal.at(at.sequence - 1), changed, alive)
+
+    patch(Snapshots, "keep", early)
+
+
+BUGS_OF_THE_DISK: dict[str, Callable[[Patch], None]] = {
+    "no fsync": lambda patch: without_setting(patch, "synchronous", "OFF"),
+    "fsync at checkpoints only": lambda patch: without_setting(patch, "synchronous", "NORMAL"),
+    "acknowledged before it is written": commits_late,
+    "the witness runs ahead": witness_first,
+}
+BUGS_OF_READING: dict[str, Callable[[Patch], None]] = {
+    "the witness is not asked": no_witness,
+    "the witness is not written": witness_forgets,
+    "the chain is not read": chain_unread,
+    "the payload is not proved": payload_unread,
+}
+BUGS_OF_KEEPING: dict[str, Callable[[Patch], None]] = {
+    "errors of the disk are swallowed": errors_swallowed,
+    "it goes on after a failure": goes_on_after_a_failure,
+    "keys are forgotten": keys_unwritten,
+    "a snapshot is dated too early": snapshot_too_early,
+}

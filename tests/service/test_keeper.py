@@ -1,0 +1,194 @@
+"""Learners in the service: as if they had been alone, whatever happens to the process."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from labelwalk import OnlineLearner
+from labelwalk.service.database import DamagedError, DiskError
+from labelwalk.service.events import Observe, Teach, TeachLater
+from labelwalk.service.inbox import BusyError, Inbox
+from labelwalk.service.keeper import Keeper, NoLearnerError
+from labelwalk.service.keys import KeyReusedError
+from labelwalk.service.pupil import Pupil
+from tests.service import test_journal
+from tests.service.keeper_writer import EVERY, D, K, events
+from tests.service.seeded_bugs import BUGS_OF_KEEPING
+
+WRITER = [sys.executable, "-m", "tests.service.keeper_writer"]
+KILLS = 4
+
+
+@pytest.fixture
+def keeper(tmp_path: Path) -> Iterator[Keeper]:
+    keeper = Keeper(str(tmp_path / "kept"), every=EVERY)
+    yield keeper
+    keeper.close()
+
+
+def digest(keeper: Keeper, number: int) -> str:
+    found: str = keeper.look(number, lambda pupil: pupil.learner.digest()).result()
+    return found
+
+
+def alone(seed: int, n: int) -> OnlineLearner:
+    """Return a learner to which the first events have happened, by Python alone."""
+    learner = OnlineLearner(K)
+    for event in islice(events(seed), n):
+        event.happen(learner)
+    return learner
+
+
+def test_it_is_as_if_they_were_alone(tmp_path: Path) -> None:
+    folder, numbers, done = str(tmp_path / "kept"), list[int](), 0
+    for size in (30, 1, 60, 45):
+        keeper = Keeper(folder, every=EVERY)
+        if not numbers:
+            numbers = [keeper.create(f"of {i}", OnlineLearner(K)).result() for i in range(2)]
+        answers = [
+            keeper.change(number, event)
+            for some in zip(*(islice(events(s), done, done + size) for s in range(2)), strict=True)
+            for number, event in zip(numbers, some, strict=True)
+        ]
+        done += size
+        assert [digest(keeper, n) for n in numbers] == [alone(s, done).digest() for s in range(2)]
+        assert all(answer.done() for answer in answers)
+        keeper.close()
+
+
+def test_answers_are_those_of_the_learner(keeper: Keeper) -> None:
+    number, learner = keeper.create("a", OnlineLearner(K)).result(), OnlineLearner(K)
+    for event in islice(events(0), 40):
+        first, said = learner.n_seen, event.happen(learner)
+        told = keeper.change(number, event).result()
+        assert told.first == first
+        assert told.columns.get("label") == (None if said is None else said.label.tolist())
+
+
+class TestKeys:
+    ROWS = np.zeros((2, D))
+
+    def test_a_repetition_changes_nothing(self, tmp_path: Path) -> None:
+        folder = str(tmp_path / "kept")
+        keeper = Keeper(folder)
+        number = keeper.create("a", OnlineLearner(K)).result()
+        keeper.change(number, Teach(np.ones((1, D)), ("x",)))
+        answers = [keeper.change(number, Observe(self.ROWS), key="k") for _ in range(3)]
+        told = answers[0].result()
+        assert all(answer.result() == told for answer in answers)
+        keeper.close()
+        again = Keeper(folder)
+        assert again.change(number, Observe(self.ROWS), key="k").result() == told
+        assert again.look(number, lambda pupil: pupil.learner.n_seen).result() == 3
+        with pytest.raises(KeyReusedError, match="key 'k' was used for something else"):
+            again.change(number, Observe(self.ROWS + 1), key="k").result()
+        again.close()
+
+
+class TestRefused:
+    def test_what_cannot_be_done_leaves_no_trace(self, keeper: Keeper, tmp_path: Path) -> None:
+        number = keeper.create("a", OnlineLearner(K)).result()
+        keeper.change(number, Teach(np.ones((1, D)), ("x",))).result()
+        before = digest(keeper, number)
+        for event in (
+            Observe(np.full((1, D), np.nan)),
+            Observe(np.zeros((1, D + 1))),
+            TeachLater(99, "x"),
+        ):
+            with pytest.raises(ValueError, match=r"."):
+                keeper.change(number, event).result()
+        with pytest.raises(NoLearnerError):
+            keeper.change(99, Observe(np.zeros((1, D)))).result()
+        with pytest.raises(ValueError, match="a learner 'a' already"):
+            keeper.create("a", OnlineLearner(K)).result()
+        assert digest(keeper, number) == before
+
+    def test_deleted(self, keeper: Keeper) -> None:
+        number = keeper.create("a", OnlineLearner(K)).result()
+        keeper.delete(number).result()
+        with pytest.raises(NoLearnerError):
+            keeper.delete(number).result()
+        assert keeper.create("a", OnlineLearner(K)).result() != number
+
+    def test_too_much(self) -> None:
+        inbox: Inbox[int] = Inbox(10)
+        inbox.put(1, 50)  # alone, it may be as large as it likes
+        with pytest.raises(BusyError, match="50 examples wait"):
+            inbox.put(2, 1)
+        assert inbox.take(1) == [1]
+        inbox.close()
+        with pytest.raises(BusyError, match="closed"):
+            inbox.put(3, 1)
+        assert inbox.take(1) == []
+
+    def test_nothing_is_answered_after_the_disk_has_failed(self, tmp_path: Path) -> None:
+        keeper = Keeper(str(tmp_path / "kept"))
+        number = keeper.create("a", OnlineLearner(K)).result()
+        keeper.change(number, Observe(np.zeros((1, D)))).result()
+        with keeper._journal.database.writing() as connection:
+            connection.execute("PRAGMA max_page_count = 20")
+        with pytest.raises(DiskError, match="full"):
+            keeper.change(number, Observe(np.zeros((5000, D)))).result()
+        with pytest.raises(DiskError):
+            digest(keeper, number)
+        keeper.close()
+        again = Keeper(str(tmp_path / "kept"))
+        assert again.look(number, lambda pupil: pupil.learner.n_seen).result() == 1
+        again.close()
+
+
+def test_erased_examples_never_were() -> None:
+    pupil = Pupil("a", OnlineLearner(K))
+    pupil.happen(Observe(np.arange(6.0).reshape(3, 2)))
+    pupil.pass_over(3, [True, False])
+    pupil.happen(Observe(np.ones((1, 2))))
+    assert pupil.n_numbered == 5
+    pupil.happen(TeachLater(4, "a"))
+    with pytest.raises(ValueError, match="example 3 was erased"):
+        pupil.happen(TeachLater(3, "a"))
+
+
+def test_kill_9(tmp_path: Path) -> None:
+    """All that was acknowledged is there, once, and the state is that of an undisturbed learner."""
+    folder, rng, told = str(tmp_path / "kept"), np.random.default_rng(0), -1
+    for _ in range(KILLS):
+        process = subprocess.Popen([*WRITER, folder, "5"], stdout=subprocess.PIPE)
+        with process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(float(rng.uniform(0.1, 1.0)))
+            process.send_signal(signal.SIGKILL)
+            said = process.stdout.read().decode().splitlines()
+        told = max([told, *(int(line.split()[0]) for line in said[:-1])])
+        keeper = Keeper(folder, every=EVERY)
+        (number, done), *_ = keeper.look_at_all(
+            lambda pupils: [(n, pupil.n_numbered) for n, pupil in pupils.items()]
+        ).result()
+        happened = keeper._journal.last.sequence - 1
+        assert happened > told
+        assert digest(keeper, number) == alone(5, happened).digest()
+        assert done == alone(5, happened).n_seen
+        keeper.close()
+
+
+@pytest.mark.parametrize("bug", BUGS_OF_KEEPING)
+def test_mistakes_are_caught(bug: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    BUGS_OF_KEEPING[bug](monkeypatch.setattr)
+    with pytest.raises((AssertionError, DamagedError, pytest.fail.Exception)):
+        try_everything(tmp_path)
+
+
+def try_everything(tmp_path: Path) -> None:
+    test_journal.TestJournal().test_nothing_is_accepted_after_a_failure(tmp_path / "zero")
+    TestRefused().test_nothing_is_answered_after_the_disk_has_failed(tmp_path / "one")
+    TestKeys().test_a_repetition_changes_nothing(tmp_path / "two")
+    test_it_is_as_if_they_were_alone(tmp_path / "three")
