@@ -14,6 +14,8 @@ from labelwalk.service.journal import Journal
 from tests.service.journal_writer import entries
 from tests.service.seeded_bugs import BUGS_OF_READING
 
+pytestmark = [pytest.mark.shell, pytest.mark.slow]
+
 FLIPS = 300
 
 

@@ -30,6 +30,8 @@ from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.owner import OwnedError
 from labelwalk.service.sealed import committed, erased, opened, seal
 
+pytestmark = pytest.mark.shell
+
 WRITER = [sys.executable, "-m", "tests.service.journal_writer"]
 KILLS = 8
 
@@ -122,6 +124,7 @@ class TestJournal:
         assert [event.sequence for event in again.events()] == [1]
         again.close()
 
+    @pytest.mark.slow
     def test_kill_9(self, tmp_path: Path) -> None:
         """What was said to be on the disk is there, and nothing that was not sent."""
         rng, told = np.random.default_rng(0), (0, "")

@@ -24,6 +24,8 @@ from tests.service import test_journal
 from tests.service.keeper_writer import EVERY, D, K, events
 from tests.service.seeded_bugs import BUGS_OF_KEEPING
 
+pytestmark = pytest.mark.shell
+
 WRITER = [sys.executable, "-m", "tests.service.keeper_writer"]
 KILLS = 4
 
@@ -157,6 +159,7 @@ def test_erased_examples_never_were() -> None:
         pupil.happen(TeachLater(3, "a"))
 
 
+@pytest.mark.slow
 def test_kill_9(tmp_path: Path) -> None:
     """All that was acknowledged is there, once, and the state is that of an undisturbed learner."""
     folder, rng, told = str(tmp_path / "kept"), np.random.default_rng(0), -1

@@ -18,7 +18,10 @@ from tests.service.recorded_disk import Disk, put, recorded
 from tests.service.seeded_bugs import BUGS_OF_THE_DISK
 
 EVENTS = 60
-pytestmark = pytest.mark.skipif(which("strace") is None, reason="strace records the calls")
+pytestmark = [
+    pytest.mark.shell,
+    pytest.mark.skipif(which("strace") is None, reason="strace records the calls"),
+]
 WRITER = [sys.executable, "-m", "tests.service.journal_writer"]
 
 
@@ -55,6 +58,7 @@ def test_all_that_was_acknowledged_is_there(tmp_path: Path, quick_folder: Path) 
     assert cut_everywhere(tmp_path, quick_folder) > 10 * EVENTS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bug", BUGS_OF_THE_DISK)
 def test_mistakes_are_caught(bug: str, tmp_path: Path, quick_folder: Path) -> None:
     with pytest.raises((AssertionError, DamagedError)):

@@ -22,6 +22,7 @@ from labelwalk.cli import (
     predict,
     reproduce,
     retract,
+    serve,
     teach,
 )
 
@@ -80,6 +81,7 @@ for command in (
     merge.merge,
     config.config,
     plot.plot,
+    serve.serve,
     demo.demo,
     bench.bench,
     reproduce.reproduce,

@@ -16,6 +16,8 @@ EXTRAS = {
     "confluent_kafka": "kafka",
     "PIL": "images",
     "matplotlib": "plot",
+    "fastapi": "serve",
+    "uvicorn": "serve",
 }
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from queue import Queue
-from typing import Any
+from typing import Any, NamedTuple
 
+from labelwalk.arrays import Label
 from labelwalk.learner import OnlineLearner
 from labelwalk.service.database import DiskError
 from labelwalk.service.events import Happening, written
@@ -27,6 +28,10 @@ EVERY = 20_000  # examples between two rounds of snapshots: a second of replay, 
 
 class NoLearnerError(LookupError):
     """There is no such learner."""
+
+
+class NameTakenError(ValueError):
+    """There is a learner of that name."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,16 @@ class _Group:
     answers: list[tuple[Future[Any], Any]] = field(default_factory=list)
     states: dict[int, bytes] = field(default_factory=dict)
     alive: set[int] = field(default_factory=set)
+
+
+class Standing(NamedTuple):
+    """How it stands: events on the disk, examples waiting, whether the disk failed; and learners.
+
+    Of each learner: examples, vertices, outliers, classes.
+    """
+
+    values: tuple[int, int, int]
+    learners: dict[str, tuple[int, int, int, int]]
 
 
 class Keeper:
@@ -95,6 +110,7 @@ class Keeper:
             self._journal.close()
             raise
         self._every, self._since, self._changed = every, 0, set[int]()
+        self._failed: DiskError | None = None
         self._accepted = self._journal.last.sequence  # events, written or on their way
         self._inbox: Inbox[Asked] = Inbox(WAITING)
         self._groups: Queue[_Group | None] = Queue(BEHIND)
@@ -105,12 +121,28 @@ class Keeper:
         for thread in self._threads:
             thread.start()
 
+    def number(self, name: str) -> int:
+        """Return the number of the learner of a name.
+
+        Raises
+        ------
+        NoLearnerError
+        """
+        for number, pupil in tuple(self._pupils.items()):
+            if pupil.name == name:
+                return number
+        raise NoLearnerError(f"there is no learner {name!r}. Create it first, or look at the list.")
+
+    def classes(self, name: str) -> tuple[Label, ...]:
+        """Return the classes of a learner in their order; new ones come last."""
+        return self._pupils[self.number(name)].learner.classes
+
     def create(self, name: str, learner: OnlineLearner) -> Future[int]:
         """Take in a learner under a name; the answer is its number, that of the event."""
 
         def do(pupils: dict[int, Pupil]) -> tuple[int, Entry]:
             if any(pupil.name == name for pupil in pupils.values()):
-                raise ValueError(f"there is a learner {name!r} already. Choose another name.")
+                raise NameTakenError(f"there is a learner {name!r} already. Choose another name.")
             number, pupil = self._accepted + 1, Pupil(name, learner)
             pupils[number] = pupil
             self._changed.add(number)
@@ -164,6 +196,15 @@ class Keeper:
         """Ask something of all learners that changes nothing."""
         return self._ask(lambda pupils: (question(pupils), None), 1)
 
+    def standing(self) -> Standing:
+        """Return how it stands, at once and without waiting for anything."""
+        learners = {}
+        for pupil in tuple(self._pupils.values()):
+            one = pupil.learner
+            learners[pupil.name] = one.n_seen, one.n_vertices, one.n_outliers, len(one.classes)
+        failed = int(self._failed is not None)
+        return Standing((self._journal.last.sequence, self._inbox.weight, failed), learners)
+
     def close(self) -> None:
         """Do what waits, write it down, and let go of the folder."""
         self._inbox.close()
@@ -198,18 +239,17 @@ class Keeper:
         self._groups.put(None)
 
     def _write(self) -> None:
-        failed: DiskError | None = None
         while (group := self._groups.get()) is not None:
-            if failed is None:
+            if self._failed is None:
                 try:
                     self._put_down(group)
                 except DiskError as error:
-                    failed = error
+                    self._failed = error
             for answer, said in group.answers:
-                if failed is None:
+                if self._failed is None:
                     answer.set_result(said)
                 else:  # learners know by now what the disk does not
-                    answer.set_exception(failed)
+                    answer.set_exception(self._failed)
 
     def _put_down(self, group: _Group) -> None:
         if group.entries:
@@ -222,5 +262,5 @@ class Keeper:
 
 def _known(pupils: dict[int, Pupil], number: int) -> Pupil:
     if number not in pupils:
-        raise NoLearnerError(f"there is no learner {number}. `list` names those that are there.")
+        raise NoLearnerError(f"there is no learner {number} any more.")
     return pupils[number]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.modelfile import unpack
-from labelwalk.service.events import Happening, Observe, Retract, Teach, TeachLater
+from labelwalk.service.events import Happening, Observe, Retract, Rows, Teach, TeachLater
 
 
 class Told(NamedTuple):
@@ -69,6 +69,23 @@ class Pupil:
         event.happen(self.learner)
         return Told(first, {})
 
+    def predict(self, rows: Rows) -> Told:
+        """Answer examples without learning."""
+        return Told(self.n_numbered, _columns(self.learner.predict(rows)))
+
+    def questions(self, n: int) -> list[dict[str, Any]]:
+        """Return what to label next, each with the number of its example."""
+        return [
+            {
+                "example": None if one.example_id is None else self._of_service(one.example_id),
+                "row": one.example.tolist(),
+                "guess": one.guess,
+                "confidence": one.confidence,
+                "count": one.count,
+            }
+            for one in self.learner.ask(n)
+        ]
+
     def pass_over(self, first: int, gone: Sequence[bool]) -> None:
         """Give numbers to examples that were erased, so that the others keep theirs."""
         self.erased += [first + i for i, erased in enumerate(gone) if erased]
@@ -76,6 +93,13 @@ class Pupil:
     def to_bytes(self) -> bytes:
         """Return all of it."""
         return self.learner.to_bytes(note={"name": self.name, "erased": self.erased})
+
+    def _of_service(self, example_id: int) -> int:
+        """Return the number of what the learner calls an example."""
+        number = example_id
+        for gone in self.erased:
+            number += gone <= number
+        return number
 
     def _of_learner(self, number: int) -> int:
         """Return what the learner calls an example."""

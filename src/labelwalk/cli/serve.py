@@ -1,0 +1,64 @@
+"""`labelwalk serve`: learners behind HTTP, on the disk before they answer."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from labelwalk.cli.failures import told
+from labelwalk.cli.files import say
+
+
+def serve(
+    folder: Annotated[
+        str, typer.Argument(help="Where learners and their journal are kept; made if not there.")
+    ],
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Where to listen.")] = 8321,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="Another name by which it may be called; may be given again."),
+    ] = None,
+    certificate: Annotated[
+        str | None, typer.Option(help="For TLS: a file with the certificate.")
+    ] = None,
+    private_key: Annotated[str | None, typer.Option(help="For TLS: a file with the key.")] = None,
+) -> None:
+    """Serve any number of learners over HTTP and WebSockets, until Ctrl-C.
+
+    An answer to a write means that it is on the disk. The tokens are made at the first start.
+
+    \b
+    Examples:
+      labelwalk serve kept
+      labelwalk serve kept --port 9000 --host 0.0.0.0 --allow-host cam.local
+    """  # noqa: D301
+    with told():
+        from labelwalk.service.database import DamagedError
+        from labelwalk.service.keeper import Keeper
+        from labelwalk.service.owner import OwnedError
+        from labelwalk.service.server import serve as serve_until_stopped
+        from labelwalk.service.tokens import tokens_of
+
+        console = Console(stderr=True, highlight=False)
+        tokens, new = tokens_of(folder)
+        try:
+            keeper = Keeper(folder)
+        except (DamagedError, OwnedError) as error:
+            raise OSError(str(error)) from error
+        address = f"{'https' if certificate else 'http'}://{host}:{port}"
+        say(console, f"Serving {folder} at {address}")
+        if new:
+            say(console, f"Token for everything, told this once: {tokens.write}")
+            say(console, f"Token for reading alone: {tokens.read}")
+        serve_until_stopped(
+            keeper,
+            tokens,
+            host,
+            port,
+            allow_hosts=allow_host or [],
+            certificate=certificate,
+            private_key=private_key,
+        )

@@ -1,0 +1,197 @@
+"""Who may do what: nothing is answered that is not listed here."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+Need = Literal["nothing", "read", "write"]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+COOKIE = "labelwalk"
+SAFE = ("GET", "HEAD")
+LEARNER = "/api/learners/{name}"
+RULES: dict[tuple[str, str], Need] = {
+    ("GET", "/healthz"): "nothing",
+    ("GET", "/readyz"): "nothing",
+    ("GET", "/metrics"): "read",
+    ("GET", "/api/openapi.json"): "read",
+    ("GET", "/api/learners"): "read",
+    ("POST", "/api/learners"): "write",
+    ("GET", LEARNER): "read",
+    ("DELETE", LEARNER): "write",
+    ("POST", LEARNER + "/observe"): "write",
+    ("POST", LEARNER + "/teach"): "write",
+    ("POST", LEARNER + "/teach_later"): "write",
+    ("POST", LEARNER + "/retract"): "write",
+    ("POST", LEARNER + "/predict"): "read",
+    ("POST", LEARNER + "/explain"): "read",
+    ("GET", LEARNER + "/ask"): "read",
+    ("GET", LEARNER + "/health"): "read",
+    ("GET", LEARNER + "/vertices"): "read",
+    ("GET", LEARNER + "/export"): "read",
+    ("PUT", LEARNER): "write",
+    ("WEBSOCKET", LEARNER + "/stream"): "write",
+}
+HEADERS = (
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+)
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """What opens the doors: one for reading alone, one for everything."""
+
+    read: str
+    write: str
+
+    def allows(self, given: str, need: Need) -> bool:
+        """Return whether a token is good enough."""
+        both = [
+            hmac.compare_digest(given.encode(), known.encode()) for known in (self.read, self.write)
+        ]
+        return both[1] or (need == "read" and both[0])
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why something is not answered."""
+
+    status: int
+    reason: str
+
+
+class Guard:
+    """Stands before an application, and lets through what is listed.
+
+    Parameters
+    ----------
+    application : ASGI application
+    tokens : Tokens
+    hosts : iterable of str
+        What a request may call this server, with its port: other names may belong to a page that
+        has turned its own name towards us.
+    rules : mapping from (method, path) to what is needed
+    """
+
+    def __init__(
+        self,
+        application: Application,
+        tokens: Tokens,
+        hosts: Iterable[str],
+        rules: Mapping[tuple[str, str], Need] = RULES,
+    ) -> None:
+        self._application, self._tokens = application, tokens
+        self._hosts = {host.lower() for host in hosts}
+        self._rules = [(method, _pattern(path), need) for (method, path), need in rules.items()]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self._application(scope, receive, send)
+            return
+        refusal = self._refusal(scope)
+        if refusal is None:
+            await self._application(scope, receive, _with_headers(send))
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008, "reason": refusal.reason})
+        else:
+            await _refuse(send, refusal)
+
+    def _refusal(self, scope: Scope) -> Refusal | None:
+        headers = _headers(scope)
+        if headers is None:
+            return Refusal(400, "a header that decides came twice, or is not text")
+        method = "WEBSOCKET" if scope["type"] == "websocket" else scope["method"]
+        host, origin = headers.get("host", "").lower(), headers.get("origin")
+        if host not in self._hosts:
+            return Refusal(421, "this server is not called that; see --allow-host")
+        if origin is not None and (urlsplit(origin).netloc.lower() or None) != host:
+            return Refusal(403, "requests from other pages are not answered")
+        need = self._need(method, scope["path"])
+        if need is None:
+            return Refusal(404, "there is no such thing here")
+        if need == "nothing":
+            return None
+        return self._by_credential(headers, method, need, origin)
+
+    def _need(self, method: str, path: str) -> Need | None:
+        known = "GET" if method == "HEAD" else method
+        for listed, pattern, need in self._rules:
+            if listed == known and pattern.fullmatch(path):
+                return need
+        return None
+
+    def _by_credential(
+        self, headers: Mapping[str, str], method: str, need: Need, origin: str | None
+    ) -> Refusal | None:
+        bearer, cookie = _bearer(headers), _cookie(headers)
+        given = cookie if bearer is None else bearer
+        if given is None:
+            return Refusal(401, "a token is needed: Authorization: Bearer TOKEN")
+        if not self._tokens.allows(given, "read"):
+            return Refusal(401, "the token is not known here")
+        if not self._tokens.allows(given, need):
+            return Refusal(403, "this token may only read")
+        if bearer is None and method not in SAFE and origin is None:
+            return Refusal(403, "with a cookie, the page it comes from must be named")
+        return None
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path)))
+
+
+def _headers(scope: Scope) -> dict[str, str] | None:
+    """Return the headers that decide; None where one of them is ambiguous."""
+    found: dict[str, str] = {}
+    for raw_name, raw_value in scope["headers"]:
+        name = raw_name.decode("latin-1").lower()
+        if name in ("host", "origin", "authorization", "cookie"):
+            if name in found:
+                return None
+            found[name] = raw_value.decode("latin-1")
+    return found
+
+
+def _bearer(headers: Mapping[str, str]) -> str | None:
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else None
+
+
+def _cookie(headers: Mapping[str, str]) -> str | None:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:
+        return None
+    return None if found is None else found.value
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", []), *HEADERS]
+        await send(message)
+
+    return sending
+
+
+async def _refuse(send: Send, refusal: Refusal) -> None:
+    body = json.dumps({"error": refusal.reason}).encode()
+    headers = [(b"content-type", b"application/json"), *HEADERS]
+    if refusal.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,83 @@
+"""A process that serves a folder of learners until it is told to stop."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable
+from types import FrameType
+
+import uvicorn
+from threadpoolctl import threadpool_limits
+
+from labelwalk.service.access import Guard, Tokens
+from labelwalk.service.app import LARGEST, application
+from labelwalk.service.keeper import Keeper
+
+PATIENCE = 5  # seconds for requests that are under way when it is to stop
+MOST = 1000  # connections
+
+
+def hosts_of(host: str, port: int, more: Iterable[str]) -> list[str]:
+    """Return what a request may call a server, with and without the port as browsers do it.
+
+    Examples
+    --------
+    >>> hosts_of("127.0.0.1", 8000, ["cam.local"])
+    ['127.0.0.1:8000', 'localhost:8000', '[::1]:8000', 'cam.local:8000', 'cam.local']
+    """
+    names = [f"{name}:{port}" for name in dict.fromkeys([host, "localhost", "[::1]"])]
+    for name in more:
+        names += [f"{name}:{port}", name]
+    return names
+
+
+def serve(
+    keeper: Keeper,
+    tokens: Tokens,
+    host: str,
+    port: int,
+    *,
+    allow_hosts: Iterable[str] = (),
+    certificate: str | None = None,
+    private_key: str | None = None,
+) -> None:
+    """Serve until SIGINT or SIGTERM; what was accepted is written before this returns.
+
+    Parameters
+    ----------
+    keeper : Keeper
+        Closed in the end.
+    tokens : Tokens
+    host, port : where to listen
+    allow_hosts : iterable of str
+        Other names by which it may be called.
+    certificate, private_key : paths, optional
+        For TLS.
+    """
+    guard = Guard(application(keeper), tokens, hosts_of(host, port, allow_hosts))
+    config = uvicorn.Config(
+        guard,
+        host=host,
+        port=port,
+        ssl_certfile=certificate,
+        ssl_keyfile=private_key,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        limit_concurrency=MOST,
+        timeout_graceful_shutdown=PATIENCE,
+        ws_max_size=LARGEST,
+        ws_per_message_deflate=False,
+    )
+    for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises it again when it has stopped
+        signal.signal(number, _leave)
+    try:
+        with threadpool_limits(limits=1, user_api="blas"):
+            uvicorn.Server(config).run()
+    finally:
+        keeper.close()
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(0)

@@ -1,0 +1,103 @@
+"""Observing without end over a WebSocket: blocks of rows in, verdicts out, in order.
+
+A client begins with a text: {"type": "f4", "features": 64, "session": "a name of its own"}. Then it
+sends binary frames: a number of its own, eight bytes, and rows. Each is answered by a frame: the
+same number and that of the first example, eight bytes each; then for all rows the codes of their
+classes (four bytes, -1: none; else the place in `classes`), their confidences (four bytes, floats)
+and whether they are outliers (a byte). Frames are answered when they are on the disk. One that
+comes again under its number, in the same session, is answered again and learned once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import struct
+from concurrent.futures import Future
+from typing import Any
+
+import numpy as np
+from fastapi import WebSocket, WebSocketDisconnect
+
+from labelwalk.service.events import Observe, Rows
+from labelwalk.service.inbox import BusyError
+from labelwalk.service.keeper import Keeper
+from labelwalk.service.pupil import Told
+from labelwalk.service.wire import BodyError, raw_rows
+
+NUMBER = struct.Struct("<Q")
+WINDOW = 64  # frames under way: the next is read when the first is answered
+PAUSE = 0.01  # seconds, where too much waits in the keeper
+WRONG, GONE = 1008, 1011
+
+
+async def observe_all(keeper: Keeper, name: str, socket: WebSocket) -> None:
+    """Answer the frames of a client until it leaves."""
+    await socket.accept()
+    waiting: asyncio.Queue[tuple[int, Future[Any]] | None] = asyncio.Queue(WINDOW)
+    reader = asyncio.create_task(_read(keeper, name, socket, waiting))
+    try:
+        while (frame := await waiting.get()) is not None:
+            number, future = frame
+            told: Told = await asyncio.wrap_future(future)
+            await socket.send_bytes(_answer(number, told, keeper.classes(name)))
+        await reader
+    except WebSocketDisconnect:
+        pass
+    except (ValueError, LookupError) as error:
+        await socket.close(WRONG, str(error.args[0])[:120])
+    except Exception as error:
+        await socket.close(GONE, type(error).__name__)
+    finally:
+        reader.cancel()
+
+
+async def _read(keeper: Keeper, name: str, socket: WebSocket, waiting: asyncio.Queue[Any]) -> None:
+    try:
+        hello = _hello(await socket.receive_text())
+        while True:
+            frame = await socket.receive_bytes()
+            if len(frame) < NUMBER.size:
+                raise BodyError("a frame has no number. Begin it with eight bytes.")
+            number = NUMBER.unpack_from(frame)[0]
+            rows = raw_rows(frame[NUMBER.size :], hello["type"], str(hello["features"]))
+            key = f"{hello['session']} {number}"
+            await waiting.put((number, await _accepted(keeper, name, rows, key)))
+    finally:
+        await waiting.put(None)
+
+
+def _hello(text: str) -> dict[str, Any]:
+    try:
+        hello = json.loads(text)
+        session = hello["session"]
+        if set(hello) != {"type", "features", "session"} or not isinstance(session, str):
+            raise KeyError
+    except (ValueError, KeyError, TypeError):
+        raise BodyError("begin with a JSON object of type, features and session.") from None
+    if not 0 < len(session) <= 100:
+        raise BodyError("session is no name of at most 100 characters. Choose one at random.")
+    return dict(hello)
+
+
+async def _accepted(keeper: Keeper, name: str, rows: Rows, key: str) -> Future[Any]:
+    """Hand rows over; where too much waits, let the client wait too."""
+    while True:
+        try:
+            return keeper.change(keeper.number(name), Observe(rows), key)
+        except BusyError:
+            await asyncio.sleep(PAUSE)
+
+
+def _answer(number: int, told: Told, classes: tuple[Any, ...]) -> bytes:
+    codes = {name: code for code, name in enumerate(classes)}
+    columns = told.columns
+    return b"".join(
+        [
+            NUMBER.pack(number),
+            NUMBER.pack(told.first),
+            np.array([codes.get(name, -1) for name in columns["label"]], "<i4").tobytes(),
+            np.array(columns["confidence"], "<f4").tobytes(),
+            np.array(columns["outlier"], "u1").tobytes(),
+        ]
+    )

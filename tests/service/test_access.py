@@ -1,0 +1,101 @@
+"""Every route, method, host, origin and credential: only the cells that are allowed answer."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import product
+from typing import Any
+
+import pytest
+
+from labelwalk.service.access import RULES, Guard, Tokens
+
+pytestmark = pytest.mark.shell
+
+HOST = "127.0.0.1:8000"
+TOKENS = Tokens(read="r" * 40, write="w" * 40)
+METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "WEBSOCKET")
+HOSTS = (HOST, "LOCALHOST:8000", "127.0.0.1", "evil.example", "127.0.0.1:8000.evil.example", None)
+ORIGINS = (None, f"http://{HOST}", "http://evil.example", "null", "http://127.0.0.1:9")
+CREDENTIALS: dict[str, tuple[bytes, bytes] | None] = {
+    "none": None,
+    "write": (b"authorization", b"Bearer " + b"w" * 40),
+    "read": (b"authorization", b"Bearer " + b"r" * 40),
+    "wrong": (b"authorization", b"Bearer x"),
+    "basic": (b"authorization", b"Basic " + b"w" * 40),
+    "cookie": (b"cookie", b"labelwalk=" + b"w" * 40),
+    "reading cookie": (b"cookie", b"labelwalk=" + b"r" * 40),
+    "not text": (b"authorization", b"Bearer \xff\xfe"),
+}
+PATHS = [*sorted({path for _, path in RULES}), "/", "/api", "/api/learners/a/b", "/../etc/passwd"]
+
+
+async def inside(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+
+
+def answered(scope: dict[str, Any]) -> tuple[bool, list[Any]]:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        raise AssertionError
+
+    guard = Guard(inside, TOKENS, [HOST, "localhost:8000"])
+    asyncio.run(guard(scope, receive, send))
+    return sent[0].get("status") == 200, sent
+
+
+def scope_of(method: str, path: str, *headers: tuple[bytes, bytes]) -> dict[str, Any]:
+    kind = "websocket" if method == "WEBSOCKET" else "http"
+    return {"type": kind, "method": method, "path": path, "headers": list(headers)}
+
+
+def allowed(method: str, path: str, host: str | None, origin: str | None, who: str) -> bool:
+    """Say it again, in other words."""
+    need = RULES.get(("GET" if method == "HEAD" else method, path))
+    ours = host is not None and host.lower() in (HOST, "localhost:8000")
+    same = origin is None or (host is not None and origin == f"http://{host.lower()}")
+    if need is None or not ours or not same:
+        return False
+    if need == "nothing":
+        return True
+    if who in ("none", "wrong", "basic", "not text"):
+        return False
+    if need == "write" and "read" in who:
+        return False
+    return "cookie" not in who or method in ("GET", "HEAD") or origin is not None
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_only_what_is_allowed_is_answered(path: str) -> None:
+    real = path.replace("{name}", "some%20name")
+    for method, host, origin, who in product(METHODS, HOSTS, ORIGINS, CREDENTIALS):
+        headers = [] if host is None else [(b"host", host.encode())]
+        headers += [] if origin is None else [(b"origin", origin.encode())]
+        credential = CREDENTIALS[who]
+        headers += [] if credential is None else [credential]
+        through, sent = answered(scope_of(method, real, *headers))
+        assert through == allowed(method, path, host, origin, who), (method, host, origin, who)
+        if not through:
+            assert sent[0].get("status", 403) in (400, 401, 403, 404, 421)
+        elif sent[0]["type"] == "http.response.start":
+            assert (b"x-content-type-options", b"nosniff") in sent[0]["headers"]
+
+
+def test_headers_that_decide_come_once() -> None:
+    write = CREDENTIALS["write"]
+    assert write is not None
+    host = (b"host", HOST.encode())
+    assert answered(scope_of("GET", "/metrics", host, write))[0]
+    assert not answered(scope_of("GET", "/metrics", host, host, write))[0]
+    assert not answered(scope_of("GET", "/metrics", host, write, write))[0]
+
+
+def test_a_refusal_says_nothing_secret() -> None:
+    for who in CREDENTIALS.values():
+        headers = [(b"host", HOST.encode()), *([] if who is None else [who])]
+        through, sent = answered(scope_of("POST", "/api/learners", *headers))
+        assert through or b"wwww" not in sent[1]["body"]

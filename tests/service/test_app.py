@@ -1,0 +1,251 @@
+"""The service over HTTP: what people send, what machines send, and what nobody should."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from labelwalk import OnlineLearner
+from labelwalk.learner import from_bytes
+from labelwalk.service import app as service
+from labelwalk.service.access import RULES, Guard, Tokens
+from labelwalk.service.keeper import Keeper
+from labelwalk.service.wire import ARROW, RAW
+
+pytestmark = pytest.mark.shell
+
+TOKENS = Tokens(read="r" * 40, write="w" * 40)
+ROWS = [[0.0, 0.0], [9.0, 9.0], [0.5, 0.0], [8.0, 9.0]]
+
+
+class Client:
+    """Requests one after the other."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self.app = service.application(keeper)
+        self._transport = httpx.ASGITransport(Guard(self.app, TOKENS, ["here"]))
+
+    def __call__(self, method: str, path: str, token: str = TOKENS.write, **more: Any) -> Any:
+        headers = {"authorization": f"Bearer {token}"} | more.pop("headers", {})
+
+        async def ask() -> httpx.Response:
+            async with httpx.AsyncClient(transport=self._transport, base_url="http://here") as one:
+                return await one.request(method, path, headers=headers, **more)
+
+        return asyncio.run(ask())
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Client]:
+    keeper = Keeper(str(tmp_path / "kept"))
+    yield Client(keeper)
+    keeper.close()
+
+
+@pytest.fixture
+def taught(client: Client) -> Client:
+    created = client("POST", "/api/learners", json={"name": "a b", "settings": {"n_centroids": 50}})
+    assert created.status_code == 201, created.text
+    body = {"rows": ROWS[:2], "labels": ["low", "high"]}
+    assert client("POST", "/api/learners/a b/teach", json=body).json() == {"first": 0}
+    return client
+
+
+def test_every_route_has_a_rule_and_every_rule_a_route(client: Client) -> None:
+    routes = {
+        (method, getattr(route, "path", ""))
+        for route in client.app.routes
+        for method in getattr(route, "methods", None) or ["WEBSOCKET"]
+        if method != "HEAD"
+    }
+    assert routes == set(RULES)
+
+
+def test_people(taught: Client) -> None:
+    told = taught("POST", "/api/learners/a b/observe", json={"rows": ROWS[2:]}).json()
+    assert told["first"] == 2
+    assert told["label"] == ["low", "high"]
+    guessed = taught("POST", "/api/learners/a b/predict", json={"rows": ROWS[:1]}).json()
+    assert guessed["label"] == ["low"]
+    late = {"example": 2, "label": "low"}
+    assert taught("POST", "/api/learners/a b/teach_later", json=late).status_code == 200
+    assert taught("POST", "/api/learners/a b/retract", json={"example": 2}).status_code == 200
+    gone = {"label": "high", "forget": True}
+    assert taught("POST", "/api/learners/a b/retract", json=gone).status_code == 200
+    facts = taught("GET", "/api/learners/a b").json()
+    assert (facts["examples"], facts["classes"]) == (5, ["low"])
+    assert [one["name"] for one in taught("GET", "/api/learners").json()] == ["a b"]
+    assert (
+        "most probable way"
+        in taught("POST", "/api/learners/a b/explain", json={"rows": ROWS[:1]}).json()
+    )
+    assert len(taught("GET", "/api/learners/a b/ask?n=1").json()) == 1
+    assert taught("GET", "/api/learners/a b/health").json()[0]["name"] == "radius"
+    assert len(taught("GET", "/api/learners/a b/vertices").json()["label"]) >= 1
+    assert taught("DELETE", "/api/learners/a b").status_code == 204
+    assert taught("GET", "/api/learners/a b").status_code == 404
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+def test_machines(kind: str, taught: Client) -> None:
+    raw = np.array(ROWS[2:], f"<{kind}").tobytes()
+    headers = {"content-type": RAW}
+    path = f"/api/learners/a b/observe?type={kind}&features=2"
+    assert taught("POST", path, content=raw, headers=headers).json()["label"] == ["low", "high"]
+    table = pa.table({"x": [0.0, 9.0], "y": [1, 8], "label": ["low", "high"]})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    content = sink.getvalue().to_pybytes()
+    told = taught(
+        "POST", "/api/learners/a b/teach", content=content, headers={"content-type": ARROW}
+    )
+    assert told.json() == {"first": 4}
+
+
+def test_out_and_in_again(taught: Client) -> None:
+    content = taught("GET", "/api/learners/a b/export").content
+    assert from_bytes(content).n_seen == 2
+    assert taught("PUT", "/api/learners/again", content=content).status_code == 201
+    assert taught("GET", "/api/learners/again/export").content == content
+    assert taught("PUT", "/api/learners/a b", content=content).status_code == 409
+    assert taught("PUT", "/api/learners/bad", content=content[:-1]).status_code == 422
+
+
+def test_a_key_makes_a_repetition_harmless(taught: Client) -> None:
+    for _ in range(2):
+        told = taught(
+            "POST",
+            "/api/learners/a b/observe",
+            json={"rows": ROWS[2:]},
+            headers={"idempotency-key": "k"},
+        )
+        assert told.json()["first"] == 2
+    other = taught(
+        "POST",
+        "/api/learners/a b/observe",
+        json={"rows": ROWS},
+        headers={"idempotency-key": "k"},
+    )
+    assert other.status_code == 409
+    assert taught("GET", "/api/learners/a b").json()["examples"] == 4
+
+
+BAD: dict[str, tuple[str, str, Any]] = {
+    "no JSON": ("POST", "observe", b"{"),
+    "deep JSON": ("POST", "observe", b"[" * 100_000),
+    "no object": ("POST", "observe", b"[]"),
+    "no rows": ("POST", "observe", b"{}"),
+    "no list": ("POST", "observe", b'{"rows": 3}'),
+    "empty": ("POST", "observe", b'{"rows": []}'),
+    "ragged": ("POST", "observe", b'{"rows": [[1, 2], [1]]}'),
+    "text": ("POST", "observe", b'{"rows": [["1", 2]]}'),
+    "null": ("POST", "observe", b'{"rows": [[null, 2]]}'),
+    "truth": ("POST", "observe", b'{"rows": [[true, 2]]}'),
+    "NaN": ("POST", "observe", b'{"rows": [[NaN, 2]]}'),
+    "infinite": ("POST", "observe", b'{"rows": [[1e999, 2]]}'),
+    "large": ("POST", "observe", b'{"rows": [[1' + b"0" * 400 + b", 2]]}"),
+    "other width": ("POST", "observe", b'{"rows": [[1, 2, 3]]}'),
+    "unknown field": ("POST", "observe", b'{"rows": [[1, 2]], "more": 1}'),
+    "sources not wanted": ("POST", "observe", b'{"rows": [[1, 2]], "sources": ["a"]}'),
+    "not UTF-8": ("POST", "observe", b'{"rows": [[1, 2]], "\xff": 1}'),
+    "nothing": ("POST", "observe", b""),
+    "no labels": ("POST", "teach", b'{"rows": [[1, 2]]}'),
+    "too few labels": ("POST", "teach", b'{"rows": [[1, 2], [3, 4]], "labels": ["a"]}'),
+    "labels of another kind": ("POST", "teach", b'{"rows": [[1, 2]], "labels": [1.5]}'),
+    "a label that is a list": ("POST", "teach", b'{"rows": [[1, 2]], "labels": [["a"]]}'),
+    "an example that never was": ("POST", "teach_later", b'{"example": 99, "label": "a"}'),
+    "a negative example": ("POST", "teach_later", b'{"example": -1, "label": "a"}'),
+    "a huge example": ("POST", "teach_later", b'{"example": 1e30, "label": "a"}'),
+    "no label": ("POST", "teach_later", b'{"example": 1}'),
+    "nothing to retract": ("POST", "retract", b"{}"),
+    "both": ("POST", "retract", b'{"example": 1, "label": "low"}'),
+    "forgetting an example": ("POST", "retract", b'{"example": 1, "forget": true}'),
+    "an unknown class": ("POST", "retract", b'{"label": "other"}'),
+    "raw without a type": ("POST", "observe?raw", b"12345678"),
+    "raw of another type": ("POST", "observe?raw&type=i4&features=2", b"12345678"),
+    "raw without features": ("POST", "observe?raw&type=f4", b"12345678"),
+    "raw of no features": ("POST", "observe?raw&type=f4&features=0", b"12345678"),
+    "raw in pieces": ("POST", "observe?raw&type=f4&features=2", b"1234567"),
+    "raw NaN": ("POST", "observe?raw&type=f4&features=2", b"\xff" * 8),
+    "no Arrow": ("POST", "observe?arrow", b"ARROW"),
+    "too many questions": ("GET", "ask?n=1000", b""),
+    "no number": ("GET", "ask?n=x", b""),
+    "too large": ("POST", "observe", b" " * (service.LARGEST + 1)),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_input(kind: str, taught: Client) -> None:
+    method, path, content = BAD[kind]
+    before = taught("GET", "/api/learners/a b/export").content
+    headers = {"content-type": "application/json"}
+    if "?raw" in path or "?arrow" in path:
+        headers = {"content-type": RAW if "?raw" in path else ARROW}
+    said = taught(method, f"/api/learners/a b/{path}", content=content, headers=headers)
+    assert 400 <= said.status_code < 500, said.text
+    assert said.json()
+    assert taught("GET", "/api/learners/a b/export").content == before
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {},
+        {"name": ""},
+        {"name": "a/b"},
+        {"name": "x" * 101},
+        {"name": "a", "settings": {"sink": -1}},
+        {"name": "a", "settings": {"similarity": "x"}},
+        {"name": "a", "settings": {"no": 1}},
+        {"name": "a", "settings": {"n_centroids": "many"}},
+        {"name": "a", "more": 1},
+    ],
+)
+def test_learners_that_cannot_be_made(wanted: dict[str, Any], client: Client) -> None:
+    assert client("POST", "/api/learners", json=wanted).status_code == 422
+    assert client("GET", "/api/learners").json() == []
+
+
+def test_reading_alone(taught: Client) -> None:
+    read = TOKENS.read
+    body = {"rows": ROWS[:1]}
+    assert taught("POST", "/api/learners/a b/predict", read, json=body).status_code == 200
+    assert taught("POST", "/api/learners/a b/observe", read, json=body).status_code == 403
+    assert taught("GET", "/healthz", "").json() == {"alive": True}
+    assert taught("GET", "/readyz", "").json() == {"ready": True}
+
+
+def test_what_was_told_is_there_after_a_restart(tmp_path: Path) -> None:
+    learner = OnlineLearner()
+    for _ in range(2):
+        keeper = Keeper(str(tmp_path))
+        client = Client(keeper)
+        if learner.n_seen == 0:
+            client("POST", "/api/learners", json={"name": "a"})
+        for row in ROWS:
+            label = str(row[0] > 5)
+            learner.teach(row, label)
+            client("POST", "/api/learners/a/teach", json={"rows": [row], "labels": [label]})
+        keeper.close()
+        assert from_bytes(export(tmp_path)).digest() == learner.digest()
+
+
+def export(folder: Path) -> bytes:
+    keeper = Keeper(str(folder))
+    content: bytes = Client(keeper)("GET", "/api/learners/a/export").content
+    keeper.close()
+    return content
+
+
+def test_openapi_names_every_route(client: Client) -> None:
+    described = json.loads(client("GET", "/api/openapi.json").content)
+    assert "/api/learners/{name}/observe" in described["paths"]
