@@ -246,6 +246,10 @@ def export(folder: Path) -> bytes:
     return content
 
 
+def test_a_backup(taught: Client) -> None:
+    assert taught("POST", "/api/backups").json()["name"].endswith("-2.db")
+
+
 def test_openapi_names_every_route(client: Client) -> None:
     described = json.loads(client("GET", "/api/openapi.json").content)
     assert "/api/learners/{name}/observe" in described["paths"]

@@ -25,6 +25,7 @@ RULES: dict[tuple[str, str], Need] = {
     ("GET", "/readyz"): "nothing",
     ("GET", "/metrics"): "read",
     ("GET", "/api/openapi.json"): "read",
+    ("POST", "/api/backups"): "write",
     ("GET", "/api/learners"): "read",
     ("POST", "/api/learners"): "write",
     ("GET", LEARNER): "read",

@@ -114,13 +114,17 @@ def _add_learners(app: FastAPI, keeper: Keeper) -> None:
         return {"alive": True}
 
     @app.get("/readyz")
-    async def is_ready() -> dict[str, bool]:
+    async def is_ready() -> dict[str, bool | str]:
         await _answer(keeper.look_at_all(lambda pupils: None))
-        return {"ready": True}
+        return {"ready": True} | ({"damage": keeper.damage} if keeper.damage else {})
 
     @app.get("/metrics")
     async def metrics() -> Response:
         return Response(exposed(keeper), media_type=KIND)
+
+    @app.post("/api/backups", status_code=201)
+    async def back_up() -> dict[str, str]:
+        return {"name": await asyncio.to_thread(keeper.back_up)}
 
     @app.get("/api/learners")
     async def names() -> list[dict[str, Any]]:

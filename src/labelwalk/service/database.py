@@ -120,7 +120,8 @@ class Database:
 
     def copy_to(self, path: str) -> None:
         """Write all of it, as of one moment, to another file."""
-        with self._lock:
+        with self._lock, self._blaming_the_file():
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
             target = sqlite3.connect(path)
             try:
                 self._connection.backup(target)

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from labelwalk.arrays import Label
 from labelwalk.learner import OnlineLearner
-from labelwalk.service.database import DiskError
+from labelwalk.service.backup import back_up
+from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.events import Happening, written
 from labelwalk.service.inbox import Inbox
 from labelwalk.service.journal import Entry, Journal
@@ -19,6 +20,7 @@ from labelwalk.service.keys import Keys
 from labelwalk.service.pupil import Pupil, n_rows
 from labelwalk.service.replay import CREATE, DELETE, restored
 from labelwalk.service.snapshots import Snapshots
+from labelwalk.service.witness import Seen
 
 WAITING = 20_000  # examples at most, before more are refused
 AT_ONCE = 128  # examples that go to the disk together, at most, unless they came together
@@ -60,12 +62,12 @@ class _Group:
 
 
 class Standing(NamedTuple):
-    """How it stands: events on the disk, examples waiting, whether the disk failed; and learners.
+    """How it stands: events on the disk, examples waiting, disk failed, past damaged; and learners.
 
     Of each learner: examples, vertices, outliers, classes.
     """
 
-    values: tuple[int, int, int]
+    values: tuple[int, int, int, int]
     learners: dict[str, tuple[int, int, int, int]]
 
 
@@ -80,6 +82,11 @@ class Keeper:
     folder : str
     every : int
         Examples between two rounds of snapshots.
+
+    Attributes
+    ----------
+    damage : str or None
+        What was found spoilt in what a start does not need: learners are right, the past is not.
 
     Examples
     --------
@@ -111,6 +118,7 @@ class Keeper:
             raise
         self._every, self._since, self._changed = every, 0, set[int]()
         self._failed: DiskError | None = None
+        self._closing = False
         self._accepted = self._journal.last.sequence  # events, written or on their way
         self._inbox: Inbox[Asked] = Inbox(WAITING)
         self._groups: Queue[_Group | None] = Queue(BEHIND)
@@ -120,6 +128,8 @@ class Keeper:
         ]
         for thread in self._threads:
             thread.start()
+        self.damage: str | None = None
+        threading.Thread(target=self._look_through, args=(self._journal.last,), daemon=True).start()
 
     def number(self, name: str) -> int:
         """Return the number of the learner of a name.
@@ -196,17 +206,23 @@ class Keeper:
         """Ask something of all learners that changes nothing."""
         return self._ask(lambda pupils: (question(pupils), None), 1)
 
+    def back_up(self) -> str:
+        """Write a copy of all that is on the disk, and return its name; others go on meanwhile."""
+        return back_up(self._journal)
+
     def standing(self) -> Standing:
         """Return how it stands, at once and without waiting for anything."""
         learners = {}
         for pupil in tuple(self._pupils.values()):
             one = pupil.learner
             learners[pupil.name] = one.n_seen, one.n_vertices, one.n_outliers, len(one.classes)
-        failed = int(self._failed is not None)
-        return Standing((self._journal.last.sequence, self._inbox.weight, failed), learners)
+        failed, damaged = int(self._failed is not None), int(self.damage is not None)
+        events = self._journal.last.sequence
+        return Standing((events, self._inbox.weight, failed, damaged), learners)
 
     def close(self) -> None:
         """Do what waits, write it down, and let go of the folder."""
+        self._closing = True
         self._inbox.close()
         for thread in self._threads:
             thread.join()
@@ -250,6 +266,15 @@ class Keeper:
                     answer.set_result(said)
                 else:  # learners know by now what the disk does not
                     answer.set_exception(self._failed)
+
+    def _look_through(self, end: Seen) -> None:
+        """Prove what a start does not need: all events before the last round."""
+        try:
+            for event in self._journal.events():
+                if event.sequence >= end.sequence or self._closing:
+                    return
+        except DamagedError as error:
+            self.damage = None if self._closing else str(error)
 
     def _put_down(self, group: _Group) -> None:
         if group.entries:

@@ -9,6 +9,7 @@ MEASURES = {
     "labelwalk_events_total": ("counter", "Events that are on the disk."),
     "labelwalk_waiting_examples": ("gauge", "Examples that wait to be learned."),
     "labelwalk_failed": ("gauge", "1 where the disk has failed and nothing is accepted."),
+    "labelwalk_damaged": ("gauge", "1 where an old event is not as it was written."),
 }
 OF_A_LEARNER = {
     "labelwalk_examples": ("counter", "Examples that a learner has seen."),

@@ -1,0 +1,86 @@
+"""Copies of everything as of one moment, made while it is in use, and brought back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+
+from labelwalk.service.database import DamagedError, Database
+from labelwalk.service.journal import FILE, WITNESS, Journal
+from labelwalk.service.snapshots import Snapshots
+from labelwalk.service.witness import Seen, Witness
+
+BACKUPS = "backups"
+
+
+def back_up(journal: Journal) -> str:
+    """Write a copy into the folder of backups, and return its name.
+
+    It holds all that was acknowledged before the call.
+    """
+    folder = os.path.join(os.path.dirname(journal.database.path), BACKUPS)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    moment = time.strftime("%Y-%m-%dT%H-%M-%S", time.gmtime())
+    name = f"{moment}-{journal.last.sequence}.db"
+    part = os.path.join(folder, f"{name}.part")
+    journal.database.copy_to(part)
+    os.replace(part, os.path.join(folder, name))
+    return name
+
+
+def restore(backup: str, folder: str) -> int:
+    """Bring a copy back as a folder of its own, and return how many events it holds.
+
+    Parameters
+    ----------
+    backup : str
+        A file that `back_up` made.
+    folder : str
+        Where nothing is kept yet.
+
+    Raises
+    ------
+    FileExistsError
+        Something is kept there.
+    DamagedError
+        The copy is not as it was made; then nothing is left in the folder.
+    """
+    path = os.path.join(folder, FILE)
+    if os.path.exists(path) or os.path.exists(os.path.join(folder, WITNESS)):
+        raise FileExistsError(f"{folder} holds learners already. Choose another folder.")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    try:
+        shutil.copyfile(backup, path)
+        _testify(folder, path)
+        return _proved(folder)
+    except DamagedError:
+        for name in (FILE, f"{FILE}-wal", WITNESS):
+            if os.path.exists(os.path.join(folder, name)):
+                os.remove(os.path.join(folder, name))
+        raise
+
+
+def _testify(folder: str, path: str) -> None:
+    """Let a witness say what the copy itself says: nobody else was there."""
+    database = Database(path)
+    try:
+        query = "SELECT sequence, chain FROM events ORDER BY sequence DESC LIMIT 1"
+        rows = database.read(query) or database.read("SELECT sequence, chain FROM anchor")
+    finally:
+        database.close()
+    witness = Witness(os.path.join(folder, WITNESS))
+    for _ in range(2):
+        witness.write(Seen(*rows[0]) if rows else Seen(0, bytes(32)), now=True)
+    witness.close()
+
+
+def _proved(folder: str) -> int:
+    journal = Journal(folder)
+    try:
+        for _ in journal.events():
+            pass
+        Snapshots(journal).latest()
+        return journal.last.sequence
+    finally:
+        journal.close()

@@ -1,0 +1,85 @@
+"""Copies made while the service is in use, and brought back."""
+
+from __future__ import annotations
+
+import time
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from labelwalk import OnlineLearner
+from labelwalk.service.backup import restore
+from labelwalk.service.database import DamagedError
+from labelwalk.service.keeper import Keeper
+from tests.service.keeper_writer import EVERY, K, events
+
+pytestmark = pytest.mark.shell
+
+
+def digest_of(folder: Path) -> str:
+    keeper = Keeper(str(folder))
+    found: str = keeper.look(1, lambda pupil: pupil.learner.digest()).result()
+    keeper.close()
+    return found
+
+
+def test_a_copy_is_of_one_moment(tmp_path: Path) -> None:
+    keeper = Keeper(str(tmp_path / "kept"), every=EVERY)
+    number = keeper.create("a", OnlineLearner(K)).result()
+    answers = [keeper.change(number, event) for event in islice(events(0), 60)]
+    done = sum(answer.done() for answer in answers)
+    name = keeper.back_up()
+    for answer in answers:
+        answer.result()
+    keeper.close()
+    n = restore(str(tmp_path / "kept" / "backups" / name), str(tmp_path / "again"))
+    assert done <= n - 1 <= 60
+    alone = OnlineLearner(K)
+    for event in islice(events(0), n - 1):
+        event.happen(alone)
+    assert digest_of(tmp_path / "again") == alone.digest()
+    with pytest.raises(FileExistsError, match="holds learners already"):
+        restore(str(tmp_path / "kept" / "backups" / name), str(tmp_path / "again"))
+
+
+def test_a_spoilt_copy_is_not_brought_back(tmp_path: Path) -> None:
+    keeper = Keeper(str(tmp_path / "kept"), every=EVERY)
+    number = keeper.create("a", OnlineLearner(K)).result()
+    for event in islice(events(0), 60):
+        keeper.change(number, event)
+    keeper.look(number, lambda pupil: None).result()
+    path = tmp_path / "kept" / "backups" / keeper.back_up()
+    keeper.close()
+    content = bytearray(path.read_bytes())
+    refused = 0
+    for place in range(100, len(content), len(content) // 25):
+        content[place] ^= 8
+        path.write_bytes(content)
+        content[place] ^= 8
+        folder = tmp_path / f"from {place}"
+        try:
+            restore(str(path), str(folder))
+        except DamagedError:
+            refused += 1
+            assert not list(folder.iterdir()) or [p.name for p in folder.iterdir()] == ["owner"]
+    assert refused
+
+
+def test_what_a_start_does_not_need_is_looked_through(tmp_path: Path) -> None:
+    keeper = Keeper(str(tmp_path), every=EVERY)
+    number = keeper.create("a", OnlineLearner(K)).result()
+    for event in islice(events(0), 60):
+        keeper.change(number, event)
+    before = keeper.look(number, lambda pupil: pupil.learner.digest()).result()
+    with keeper._journal.database.writing() as connection:
+        connection.execute("UPDATE events SET at = at + 1 WHERE sequence = 3")
+    keeper.close()
+    again = Keeper(str(tmp_path), every=EVERY)
+    assert again.look(number, lambda pupil: pupil.learner.digest()).result() == before
+    end = time.monotonic() + 30
+    while again.damage is None:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert "event 3 was changed" in again.damage
+    again.close()
