@@ -20,7 +20,7 @@ def restore(
     \b
     Examples:
       labelwalk restore kept/backups/2026-11-16T03-58-00-1200.db again
-      labelwalk serve again
+      labelwalk restore yesterday.db kept-of-yesterday
     """  # noqa: D301
     with told():
         from labelwalk.service.backup import restore as bring_back
