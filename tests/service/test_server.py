@@ -34,8 +34,8 @@ KILLS = 3
 class Served:
     """A server that runs, and how to speak to it."""
 
-    def __init__(self, folder: Path) -> None:
-        self.port = _free_port()
+    def __init__(self, folder: Path, port: int | None = None) -> None:
+        self.port = port or _free_port()
         command = [sys.executable, "-m", "labelwalk", "serve", str(folder), f"--port={self.port}"]
         self.process = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
         self.folder = folder
