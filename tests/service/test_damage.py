@@ -31,7 +31,7 @@ def killed(folder: Path) -> tuple[Path, list[bytes]]:
     for i in range(60):
         journal.append(entries(rng))
         if i == 30:
-            journal.database.work_in()
+            journal.database.read("PRAGMA wal_checkpoint(TRUNCATE)")
     shutil.copytree(folder / "of-the-process", folder / "left")
     journal.close()
     return folder / "left", contents(folder / "of-the-process")

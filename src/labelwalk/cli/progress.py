@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SECONDS = 10.0  # between lines, where no terminal keeps one alive
 PATIENCE = 5.0  # seconds without a row
-COMPILING = "Still before the first row. The first run after an installation compiles for a minute."
+COMPILING = "No row is answered yet. The first run after an installation compiles for a minute."
 Watch = Callable[["SoFar"], None]
 
 

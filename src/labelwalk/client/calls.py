@@ -72,6 +72,23 @@ class Call(Generic[T]):
     read: Callable[[httpx.Response], T]
     more: dict[str, Any] = field(default_factory=dict)
 
+    def answer(self, response: httpx.Response) -> T:
+        """Return what a response says.
+
+        Raises
+        ------
+        ServiceError
+            The service refused.
+        """
+        if not response.is_success:
+            raise ServiceError(response.status_code, _reason(response))
+        return self.read(response)
+
+
+def is_worth_another_try(error: Exception) -> bool:
+    """Return whether the service may be back, or less busy, in a moment."""
+    return not isinstance(error, ServiceError) or error.status in TRY_AGAIN
+
 
 def of_learner(name: str, rest: str = "") -> str:
     """Return the path of a learner, whatever its name."""
@@ -149,13 +166,9 @@ def key() -> dict[str, str]:
     return {"idempotency-key": secrets.token_hex(16)}
 
 
-def failed(response: httpx.Response) -> ServiceError | None:
-    """Return what is wrong with an answer, if anything is."""
-    if response.is_success:
-        return None
+def _reason(response: httpx.Response) -> str:
     try:
         found = response.json()
-        reason = found.get("error") or found.get("detail")
+        return str(found.get("error") or found.get("detail"))
     except ValueError:
-        reason = response.text[:200]
-    return ServiceError(response.status_code, str(reason))
+        return response.text[:200]

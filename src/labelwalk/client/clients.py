@@ -19,12 +19,13 @@ PATIENCE = 60.0  # seconds, before an error is final
 FIRST, LONGEST = 0.05, 2.0  # seconds between two tries
 
 
-def _pauses(patience: float) -> Iterator[float]:
-    """Yield how long to wait between tries, until patience is at its end."""
+def _pauses(patience: float) -> Iterator[float | None]:
+    """Yield how long to wait after each try; None where it is the last."""
     end, pause = time.monotonic() + patience, FIRST
     while time.monotonic() < end:
         yield pause
         pause = min(2 * pause, LONGEST)
+    yield None
 
 
 def _session(url: str, token: str) -> dict[str, Any]:
@@ -117,19 +118,14 @@ class Client:
         self.close()
 
     def _do(self, call: Call[T]) -> T:
-        last: Exception | None = None
         for pause in _pauses(self._patience):
             try:
-                response = self._http.request(call.method, call.path, **call.more)
-                last = calls.failed(response)
-                if last is None:
-                    return call.read(response)
-            except httpx.TransportError as error:
-                last = error
-            if isinstance(last, ServiceError) and last.status not in calls.TRY_AGAIN:
-                raise last
+                return call.answer(self._http.request(call.method, call.path, **call.more))
+            except (httpx.TransportError, ServiceError) as error:
+                if pause is None or not calls.is_worth_another_try(error):
+                    raise
             time.sleep(pause)
-        raise last or TimeoutError("no patience was given.")
+        raise AssertionError("the last try returns or raises")
 
 
 class AsyncClient:
@@ -203,16 +199,11 @@ class AsyncClient:
         await self.close()
 
     async def _do(self, call: Call[T]) -> T:
-        last: Exception | None = None
         for pause in _pauses(self._patience):
             try:
-                response = await self._http.request(call.method, call.path, **call.more)
-                last = calls.failed(response)
-                if last is None:
-                    return call.read(response)
-            except httpx.TransportError as error:
-                last = error
-            if isinstance(last, ServiceError) and last.status not in calls.TRY_AGAIN:
-                raise last
+                return call.answer(await self._http.request(call.method, call.path, **call.more))
+            except (httpx.TransportError, ServiceError) as error:
+                if pause is None or not calls.is_worth_another_try(error):
+                    raise
             await asyncio.sleep(pause)
-        raise last or TimeoutError("no patience was given.")
+        raise AssertionError("the last try returns or raises")

@@ -113,11 +113,6 @@ class Database:
         self._failed = f"{reason}. Make room or change the disk, then start again"
         raise DiskError(self._failed)
 
-    def work_in(self) -> None:
-        """Put what the write-ahead log holds into the file, and leave nothing in the log."""
-        with self._lock, self._blaming_the_file():
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
     def copy_to(self, path: str) -> None:
         """Write all of it, as of one moment, to another file."""
         with self._lock, self._blaming_the_file():
