@@ -78,8 +78,8 @@ def test_people(taught: Client) -> None:
     late = {"example": 2, "label": "low"}
     assert taught("POST", "/api/learners/a b/teach_later", json=late).status_code == 200
     assert taught("POST", "/api/learners/a b/retract", json={"example": 2}).status_code == 200
-    gone = {"label": "high", "forget": True}
-    assert taught("POST", "/api/learners/a b/retract", json=gone).status_code == 200
+    gone = taught("POST", "/api/learners/a b/forget", json={"label": "high"}).json()
+    assert (gone["erased"], gone["older"]) == (1, False)
     facts = taught("GET", "/api/learners/a b").json()
     assert (facts["examples"], facts["classes"]) == (5, ["low"])
     assert [one["name"] for one in taught("GET", "/api/learners").json()] == ["a b"]
@@ -168,7 +168,10 @@ BAD: dict[str, tuple[str, str, Any]] = {
     "no label": ("POST", "teach_later", b'{"example": 1}'),
     "nothing to retract": ("POST", "retract", b"{}"),
     "both": ("POST", "retract", b'{"example": 1, "label": "low"}'),
-    "forgetting an example": ("POST", "retract", b'{"example": 1, "forget": true}'),
+    "nothing to forget": ("POST", "forget", b"{}"),
+    "a class and examples to forget": ("POST", "forget", b'{"label": "low", "examples": [1]}'),
+    "a class to forget that never was": ("POST", "forget", b'{"label": "other"}'),
+    "an example to forget that never was": ("POST", "forget", b'{"examples": [0, 99]}'),
     "an unknown class": ("POST", "retract", b'{"label": "other"}'),
     "raw without a type": ("POST", "observe?raw", b"12345678"),
     "raw of another type": ("POST", "observe?raw&type=i4&features=2", b"12345678"),

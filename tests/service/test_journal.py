@@ -23,6 +23,7 @@ from labelwalk.service.events import (
     Retract,
     Teach,
     TeachLater,
+    about_it,
     read_back,
     written,
 )
@@ -75,13 +76,14 @@ class TestEvents:
             Retract(label=4),
             Forget("a"),
         ):
-            about, parts = written(event)
+            about, parts = about_it(event, 0), written(event)
             json.loads(about)
             assert same(read_back(event.kind, about, parts), event)
 
     def test_erased_examples_never_were(self) -> None:
         rows = np.arange(6.0).reshape(3, 2)
-        about, parts = written(Teach(rows, ("a", "b", "c")))
+        event = Teach(rows, ("a", "b", "c"))
+        about, parts = about_it(event, 0), written(event)
         left = read_back("teach", about, [parts[0], None, parts[2]])
         assert same(left, Teach(rows[[0, 2]], ("a", "c")))
         assert read_back("teach", about, [None] * 3) is None

@@ -10,6 +10,8 @@ from rich.console import Console
 from labelwalk.cli.failures import told
 from labelwalk.cli.files import say
 
+DAY = 86_400.0  # seconds
+
 
 def serve(
     folder: Annotated[
@@ -20,6 +22,14 @@ def serve(
     allow_host: Annotated[
         list[str] | None,
         typer.Option(help="Another name by which it may be called; may be given again."),
+    ] = None,
+    keep_days: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            help="How long events are kept at least, so that they can be erased. Learners stay. "
+            "Not given: for ever.",
+        ),
     ] = None,
     certificate: Annotated[
         str | None, typer.Option(help="For TLS: a file with the certificate.")
@@ -45,7 +55,7 @@ def serve(
         console = Console(stderr=True, highlight=False)
         tokens, new = tokens_of(folder)
         try:
-            keeper = Keeper(folder)
+            keeper = Keeper(folder, retain=None if keep_days is None else DAY * keep_days)
         except (DamagedError, OwnedError) as error:
             raise OSError(str(error)) from error
         address = f"{'https' if certificate else 'http'}://{host}:{port}"

@@ -34,6 +34,7 @@ RULES: dict[tuple[str, str], Need] = {
     ("POST", LEARNER + "/teach"): "write",
     ("POST", LEARNER + "/teach_later"): "write",
     ("POST", LEARNER + "/retract"): "write",
+    ("POST", LEARNER + "/forget"): "write",
     ("POST", LEARNER + "/predict"): "read",
     ("POST", LEARNER + "/explain"): "read",
     ("GET", LEARNER + "/ask"): "read",

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.modelfile import ModelFileError
 from labelwalk.service.database import DiskError
-from labelwalk.service.events import Forget, Happening, Observe, Retract, Teach, TeachLater
+from labelwalk.service.events import Happening, Observe, Retract, Teach, TeachLater
 from labelwalk.service.inbox import BusyError
 from labelwalk.service.keeper import Keeper, NameTakenError, NoLearnerError
 from labelwalk.service.keys import KeyReusedError
@@ -25,6 +25,10 @@ from labelwalk.service.wire import JSON, RAW, Body, understood
 
 LARGEST = 16 << 20  # bytes of a body
 SECONDS = "1"  # before a client should try again
+OLDER = {
+    False: "They are gone from learner, journal, snapshots and backups, as if they had never come.",
+    True: "Some came before the events that are kept: what these left in the learner remains.",
+}
 Key = Annotated[
     str,
     Header(
@@ -60,12 +64,19 @@ class LateLabel(BaseModel):
 
 
 class TakenBack(BaseModel):
-    """What was taught and is wrong: an example, or a class; `forget` strikes out the class."""
+    """What was taught and is wrong: an example, or a class."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"example": 17}]})
     example: int | None = Field(None, ge=0, lt=2**62)
     label: str | int | None = None
-    forget: bool = False
+
+
+class Forgotten(BaseModel):
+    """What is to be erased: a class with all examples taught as it, or examples."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"label": "cat"}]})
+    label: str | int | None = None
+    examples: list[Annotated[int, Field(ge=0, lt=2**62)]] = Field([], max_length=10_000)
 
 
 class TooLargeError(Exception):
@@ -178,11 +189,13 @@ def _add_changes(app: FastAPI, keeper: Keeper) -> None:
 
     @app.post("/api/learners/{name}/retract")
     async def retract(name: str, wrong: TakenBack, key: Key = "") -> Response:
-        if not wrong.forget:
-            return await done(name, Retract(wrong.example, wrong.label), key)
-        if wrong.label is None or wrong.example is not None:
-            raise ValueError("forget needs a label, and no example.")
-        return await done(name, Forget(wrong.label), key)
+        return await done(name, Retract(wrong.example, wrong.label), key)
+
+    @app.post("/api/learners/{name}/forget")
+    async def forget(name: str, gone: Forgotten) -> dict[str, int | bool | str]:
+        number = keeper.number(name)
+        told = await _answer(keeper.erase(number, label=gone.label, examples=gone.examples))
+        return {"erased": told.examples, "older": told.older, "meaning": OLDER[told.older]}
 
 
 def _add_questions(app: FastAPI, keeper: Keeper) -> None:

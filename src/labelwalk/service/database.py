@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 FORMAT = 1
+CLEAN, SOILED = 0, 1  # of the application_id: whether what was erased may still lie about
+EMPTY_THE_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 SETTINGS = (
     "locking_mode = EXCLUSIVE",
     "journal_mode = WAL",
@@ -87,8 +89,13 @@ class Database:
             return self._connection.execute(query, values).fetchall()
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self, *, erasing: bool = False) -> Iterator[sqlite3.Connection]:
         """Hold what is written together: it is all on the disk afterwards.
+
+        Parameters
+        ----------
+        erasing : bool
+            Whether what is overwritten must go for good: with `cleanse`, or else at the next start.
 
         Raises
         ------
@@ -100,6 +107,8 @@ class Database:
                 raise DiskError(self._failed)
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
+                if erasing:
+                    self._connection.execute(f"PRAGMA application_id = {SOILED}")
                 yield self._connection
                 self._connection.execute("COMMIT")
             except sqlite3.Error as error:
@@ -123,6 +132,18 @@ class Database:
             finally:
                 target.close()
 
+    def cleanse(self) -> None:
+        """Write all of it anew: what was deleted or overwritten is nowhere any more.
+
+        SQLite overwrites what is deleted, but not what is left behind where it moves rows about.
+        """
+        with self._lock:
+            try:
+                for statement in ("VACUUM", f"PRAGMA application_id = {CLEAN}", EMPTY_THE_LOG):
+                    self._connection.execute(statement).fetchall()
+            except sqlite3.Error as error:
+                self.fail(f"{self.path} cannot be written ({error})")
+
     def close(self) -> None:
         """Let go of the file."""
         with self._lock:
@@ -140,6 +161,8 @@ class Database:
         if version == 0:
             statements = f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version = {FORMAT}; COMMIT;"
             self._connection.executescript(statements)
+        if self._connection.execute("PRAGMA application_id").fetchone()[0] == SOILED:
+            self.cleanse()
 
     @contextmanager
     def _blaming_the_file(self) -> Iterator[None]:

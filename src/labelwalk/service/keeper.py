@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from queue import Queue
@@ -13,12 +13,15 @@ from labelwalk.arrays import Label
 from labelwalk.learner import OnlineLearner
 from labelwalk.service.backup import back_up
 from labelwalk.service.database import DamagedError, DiskError
-from labelwalk.service.events import Happening, written
+from labelwalk.service.erasing import Unwanted
+from labelwalk.service.events import Happening, about_it, written
 from labelwalk.service.inbox import Inbox
 from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.keys import Keys
+from labelwalk.service.oblivion import Erased, check_known, erase
 from labelwalk.service.pupil import Pupil, n_rows
 from labelwalk.service.replay import CREATE, DELETE, restored
+from labelwalk.service.retention import let_go_of_the_old
 from labelwalk.service.snapshots import Snapshots
 from labelwalk.service.witness import Seen
 
@@ -45,10 +48,13 @@ class Asked:
     do : function of all learners
         Returns an answer, and what is to be written before it is given, if anything.
     answer : Future
+    alone : bool
+        Whether nothing may be on its way to the disk meanwhile.
     """
 
     do: Callable[[dict[int, Pupil]], tuple[Any, Entry | None]]
     answer: Future[Any]
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,9 @@ class Keeper:
     folder : str
     every : int
         Examples between two rounds of snapshots.
+    retain : float, optional
+        Seconds for which events are kept at least, so that they can be erased; the learners stay.
+        None: for ever.
 
     Attributes
     ----------
@@ -107,7 +116,7 @@ class Keeper:
     3
     """
 
-    def __init__(self, folder: str, *, every: int = EVERY) -> None:
+    def __init__(self, folder: str, *, every: int = EVERY, retain: float | None = None) -> None:
         self._journal = Journal(folder)
         try:
             self._snapshots = Snapshots(self._journal)
@@ -117,7 +126,8 @@ class Keeper:
             self._journal.close()
             raise
         self._every, self._since, self._changed = every, 0, set[int]()
-        self._failed: DiskError | None = None
+        self._retain = retain
+        self._failed: DiskError | DamagedError | None = None
         self._closing = False
         self._accepted = self._journal.last.sequence  # events, written or on their way
         self._inbox: Inbox[Asked] = Inbox(WAITING)
@@ -181,7 +191,7 @@ class Keeper:
         key : str, optional
             By which a repetition is known: it gets the same answer, and nothing happens again.
         """
-        about, parts = written(event)
+        parts = written(event)
 
         def do(pupils: dict[int, Pupil]) -> tuple[Any, Entry | None]:
             pupil = _known(pupils, number)
@@ -191,12 +201,37 @@ class Keeper:
             told = pupil.happen(event)
             self._changed.add(number)
             self._since += n_rows(event)
+            about = about_it(event, told.first)
             if key:
                 self._keys.keep(number, key, event.kind, parts, told)
                 return told, Entry(number, event.kind, about, [*parts, told.to_json()], key)
             return told, Entry(number, event.kind, about, parts)
 
         return self._ask(do, max(1, n_rows(event)))
+
+    def erase(
+        self, number: int, *, label: Label | None = None, examples: Collection[int] = ()
+    ) -> Future[Erased]:
+        """Make a class or some examples as if they had never been; all others wait meanwhile.
+
+        Parameters
+        ----------
+        number : int
+        label : str or int, optional
+            A class, with all examples that were taught as it.
+        examples : collection of int, optional
+            Examples by their numbers.
+        """
+        unwanted = Unwanted(number, label, frozenset(examples))
+
+        def do(pupils: dict[int, Pupil]) -> tuple[Erased, None]:
+            check_known(_known(pupils, number), unwanted)
+            answer = erase(self._journal, self._snapshots, pupils, unwanted)
+            self._accepted = self._journal.last.sequence
+            self._changed.clear()
+            return answer, None
+
+        return self._ask(do, 1, alone=True)
 
     def look(self, number: int, question: Callable[[Pupil], Any]) -> Future[Any]:
         """Ask something that changes nothing."""
@@ -228,53 +263,78 @@ class Keeper:
             thread.join()
         self._journal.close()
 
-    def _ask(self, do: Callable[..., Any], weight: int) -> Future[Any]:
+    def _ask(self, do: Callable[..., Any], weight: int, *, alone: bool = False) -> Future[Any]:
         answer: Future[Any] = Future()
-        self._inbox.put(Asked(do, answer), weight)
+        self._inbox.put(Asked(do, answer, alone), weight)
         return answer
 
     def _learn(self) -> None:
         while asked := self._inbox.take(AT_ONCE):
             group = _Group()
             for one in asked:
-                try:
-                    answer, entry = one.do(self._pupils)
-                except Exception as error:
-                    one.answer.set_exception(error)
-                    continue
-                group.answers.append((one.answer, answer))
-                if entry is not None:
-                    group.entries.append(entry)
-                    self._accepted += 1
-            if self._since >= self._every:
+                if one.alone:
+                    self._groups.put(group)
+                    self._groups.join()
+                    group = _Group()
+                self._do(one, group)
+            round_is_due = self._since >= self._every
+            if round_is_due:
                 group.states.update((i, self._pupils[i].to_bytes()) for i in self._changed)
                 group.alive.update(self._pupils)
                 self._since = 0
                 self._changed.clear()
             self._groups.put(group)
+            if round_is_due and self._retain is not None:
+                self._groups.join()
+                self._drop(self._retain)
         self._groups.put(None)
+
+    def _do(self, one: Asked, group: _Group) -> None:
+        try:
+            if one.alone and self._failed is not None:
+                raise self._failed
+            answer, entry = one.do(self._pupils)
+        except Exception as error:
+            if isinstance(error, DiskError | DamagedError):
+                self._failed = error
+            one.answer.set_exception(error)
+            return
+        group.answers.append((one.answer, answer))
+        if entry is not None:
+            group.entries.append(entry)
+            self._accepted += 1
 
     def _write(self) -> None:
         while (group := self._groups.get()) is not None:
             if self._failed is None:
                 try:
                     self._put_down(group)
-                except DiskError as error:
+                except (DiskError, DamagedError) as error:
                     self._failed = error
             for answer, said in group.answers:
                 if self._failed is None:
                     answer.set_result(said)
                 else:  # learners know by now what the disk does not
                     answer.set_exception(self._failed)
+            self._groups.task_done()
+
+    def _drop(self, seconds: float) -> None:
+        if self._failed is None:
+            try:
+                let_go_of_the_old(self._journal, self._snapshots, seconds)
+            except (DiskError, DamagedError) as error:
+                self._failed = error
 
     def _look_through(self, end: Seen) -> None:
         """Prove what a start does not need: all events before the last round."""
+        anchor = self._journal.anchor()
         try:
             for event in self._journal.events():
                 if event.sequence >= end.sequence or self._closing:
                     return
         except DamagedError as error:
-            self.damage = None if self._closing else str(error)
+            dropped = self._journal.anchor() != anchor
+            self.damage = None if self._closing or dropped else str(error)
 
     def _put_down(self, group: _Group) -> None:
         if group.entries:

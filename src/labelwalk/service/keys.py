@@ -46,6 +46,8 @@ class Keys:
         found = self._known.get((learner, key))
         if found is None:
             return None
+        if isinstance(found, int) and found <= self._journal.anchor().sequence:
+            return None
         if isinstance(found, _Underway):
             same, told = (found.kind, found.parts) == (kind, parts), found.told
         else:

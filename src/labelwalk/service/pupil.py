@@ -40,11 +40,14 @@ class Pupil:
     learner : OnlineLearner
     erased : list of int
         The numbers of examples that never were, in order.
+    lessened : bool
+        Whether something was erased of what happened to it.
     """
 
     name: str
     learner: OnlineLearner
     erased: list[int] = field(default_factory=list)
+    lessened: bool = False
 
     @property
     def n_numbered(self) -> int:
@@ -90,9 +93,14 @@ class Pupil:
         """Give numbers to examples that were erased, so that the others keep theirs."""
         self.erased += [first + i for i, erased in enumerate(gone) if erased]
 
+    def skip_to(self, number: int) -> None:
+        """Give no number below this one any more."""
+        self.erased += range(self.n_numbered, number)
+
     def to_bytes(self) -> bytes:
         """Return all of it."""
-        return self.learner.to_bytes(note={"name": self.name, "erased": self.erased})
+        note = {"name": self.name, "erased": self.erased, "lessened": self.lessened}
+        return self.learner.to_bytes(note=note)
 
     def _of_service(self, example_id: int) -> int:
         """Return the number of what the learner calls an example."""
@@ -112,7 +120,7 @@ class Pupil:
 def pupil_from_bytes(content: bytes) -> Pupil:
     """Return what `Pupil.to_bytes` kept."""
     note = unpack(content)[0]["note"]
-    return Pupil(note["name"], from_bytes(content), list(note["erased"]))
+    return Pupil(note["name"], from_bytes(content), list(note["erased"]), note["lessened"])
 
 
 def _columns(verdicts: Any) -> dict[str, list[Any]]:
