@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.service.database import DamagedError, DiskError
+from labelwalk.service.database import FORMAT, DamagedError, DiskError
 from labelwalk.service.events import (
     Forget,
     Happening,
@@ -30,6 +30,7 @@ from labelwalk.service.events import (
 from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.owner import OwnedError
 from labelwalk.service.sealed import committed, erased, opened, seal
+from labelwalk.service.snapshots import Snapshots
 
 pytestmark = pytest.mark.shell
 
@@ -103,6 +104,22 @@ class TestJournal:
         assert [event.sequence for event in journal.events(after=597)] == [598, 599, 600]
         assert len(list(journal.events())) == 600
         journal.close()
+
+    def test_an_earlier_format_is_brought_up(self, tmp_path: Path) -> None:
+        journal = Journal(str(tmp_path))
+        journal.append([Entry(1, "observe", "{}", [b"row"])])
+        Snapshots(journal).keep(journal.last, {1: b"state"}, alive=[1])
+        with journal.database.writing() as connection:
+            connection.execute("DROP INDEX contents_by_digest")
+            connection.execute("PRAGMA user_version = 1")
+        journal.close()
+        again = Journal(str(tmp_path))
+        assert again.database.read("PRAGMA user_version") == [(FORMAT,)]
+        assert again.database.read("PRAGMA index_list(contents)")
+        found = Snapshots(again).latest()
+        assert found is not None
+        assert (len(list(again.events())), found.states) == (1, {1: b"state"})
+        again.close()
 
     def test_a_later_format_is_left_alone(self, tmp_path: Path) -> None:
         journal = Journal(str(tmp_path))

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-FORMAT = 1
 CLEAN, SOILED = 0, 1  # of the application_id: whether what was erased may still lie about
 EMPTY_THE_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 SETTINGS = (
@@ -20,7 +19,8 @@ SETTINGS = (
     "trusted_schema = OFF",
     "cell_size_check = ON",
 )
-TABLES = """
+FORMATS = (  # each makes a file of its format from one of the format before
+    """
 CREATE TABLE anchor (sequence INTEGER PRIMARY KEY, chain BLOB NOT NULL) STRICT;
 CREATE TABLE events (
     sequence INTEGER PRIMARY KEY,
@@ -42,7 +42,12 @@ CREATE TABLE contents (
     digest TEXT NOT NULL,
     content BLOB NOT NULL
 ) STRICT;
-"""
+""",
+    """
+CREATE UNIQUE INDEX contents_by_digest ON contents (digest);
+""",
+)
+FORMAT = len(FORMATS)
 
 
 class DamagedError(Exception):
@@ -158,8 +163,9 @@ class Database:
                 f"{self.path} has format {version}, and this version of labelwalk knows those up "
                 f"to {FORMAT}. Use a later one"
             )
-        if version == 0:
-            statements = f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version = {FORMAT}; COMMIT;"
+        if version < FORMAT:  # all at once: a file is never between two formats
+            steps = "".join(FORMATS[version:])
+            statements = f"BEGIN IMMEDIATE; {steps} PRAGMA user_version = {FORMAT}; COMMIT;"
             self._connection.executescript(statements)
         if self._connection.execute("PRAGMA application_id").fetchone()[0] == SOILED:
             self.cleanse()
