@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -16,10 +20,11 @@ from labelwalk.service.backup import restore
 from labelwalk.service.events import Happening, Observe, Retract, Teach, TeachLater
 from labelwalk.service.keeper import Keeper
 from labelwalk.service.keys import KeyReusedError
+from tests.service.eraser import EVERY
 
 pytestmark = pytest.mark.shell
 
-K, D, EVERY = 20, 3, 40
+K, D = 20, 3
 LABELS = ("left", "right", "a name to be found in bytes")
 UNWANTED = LABELS[2]
 
@@ -221,3 +226,37 @@ def test_the_journal_says_that_something_was_erased(tmp_path: Path) -> None:
     found = [json.loads(one.about) for one in keeper._journal.events() if one.kind == "erase"]
     assert found[0]["examples"] == 2
     keeper.close()
+
+
+@pytest.mark.slow
+def test_killed_while_it_erases(tmp_path: Path) -> None:
+    keeper, number, told = kept(tmp_path / "kept", 6)
+    before = digest(keeper, number)
+    keeper.close()
+    gone = told.members(UNWANTED)
+    after = told.without(gone, UNWANTED).digest()
+    rng = np.random.default_rng(0)
+    for i in range(10):
+        folder = tmp_path / f"{i}"
+        shutil.copytree(tmp_path / "kept", folder)
+        said = killed_eraser(folder, number, seconds=0.25 * rng.random())
+        again = Keeper(str(folder), every=EVERY)
+        found = digest(again, number)
+        assert found == after or (found == before and "erased" not in said)
+        if found == before:
+            again.erase(number, label=UNWANTED).result()
+            assert digest(again, number) == after
+        for name, content in everything(folder).items():
+            assert UNWANTED.encode() not in content, name
+            assert not any(row in content for row in told.rows(gone)), name
+        again.close()
+
+
+def killed_eraser(folder: Path, number: int, seconds: float) -> str:
+    command = [sys.executable, "-m", "tests.service.eraser", str(folder), str(number), UNWANTED]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        begun = process.stdout.readline()
+        time.sleep(seconds)
+        process.kill()
+        return begun + process.stdout.read()
