@@ -8,11 +8,13 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Header, Request, Response, WebSocket
+from fastapi import FastAPI, Header, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.routing import WebSocketRoute
 
 from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.modelfile import ModelFileError
+from labelwalk.service.awaiting import awaited
 from labelwalk.service.database import DiskError
 from labelwalk.service.events import Happening, Observe, Retract, Teach, TeachLater
 from labelwalk.service.inbox import BusyError
@@ -20,7 +22,7 @@ from labelwalk.service.keeper import Keeper, NameTakenError, NoLearnerError
 from labelwalk.service.keys import KeyReusedError
 from labelwalk.service.metrics import KIND, exposed
 from labelwalk.service.pupil import Pupil
-from labelwalk.service.streaming import observe_all
+from labelwalk.service.streaming import Streams
 from labelwalk.service.wire import JSON, RAW, Body, understood
 
 LARGEST = 16 << 20  # bytes of a body
@@ -165,9 +167,7 @@ def _add_learners(app: FastAPI, keeper: Keeper) -> None:
 
 
 def _add_changes(app: FastAPI, keeper: Keeper) -> None:
-    @app.websocket("/api/learners/{name}/stream")
-    async def stream(name: str, socket: WebSocket) -> None:
-        await observe_all(keeper, name, socket)
+    app.router.routes.append(WebSocketRoute("/api/learners/{name}/stream", Streams(keeper)))
 
     async def done(name: str, event: Happening, key: str) -> Response:
         told = await _answer(keeper.change(keeper.number(name), event, key))
@@ -267,7 +267,7 @@ def _vertices(pupil: Pupil) -> dict[str, list[Any]]:
 
 
 async def _answer(future: Future[Any]) -> Any:
-    return await asyncio.wrap_future(future)
+    return await awaited(future)
 
 
 async def _body(request: Request) -> Body:
