@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk import modelfile, state, union
+from labelwalk.adjustment import Dials, adapt, adjusted
 from labelwalk.arrays import Floats, Ints, Label
 from labelwalk.conflicts import warn_of
 from labelwalk.decision import decide, decide_one, joined
@@ -20,11 +21,13 @@ from labelwalk.health import Event, Health, events, examine
 from labelwalk.interrupts import held_interrupts
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.verdict import Answers
+from labelwalk.left_out import LeftOut, left_out
 from labelwalk.memory import check_exists, place_of
 from labelwalk.parameters import check_choice, check_whole, shown
 from labelwalk.prior import check_covers, shares
 from labelwalk.questions import Question, questions
 from labelwalk.reasons import Explanation, explain
+from labelwalk.remembered import ExampleTable, example_table, waiting
 from labelwalk.rows import as_id, as_label, as_labels, as_rows
 from labelwalk.scaling import Scale, check_same_scale
 from labelwalk.settings import Settings
@@ -624,6 +627,27 @@ class OnlineLearner:
         return replace(table, points=original(table.points), means=original(table.means))
 
     @property
+    def remembered(self) -> ExampleTable:
+        """A copy of the last examples, oldest first, in the units they came in.
+
+        Examples
+        --------
+        >>> from labelwalk import OnlineLearner
+        >>> learner = OnlineLearner(n_centroids=50)
+        >>> _ = learner.observe([[0.0], [9.0]])
+        >>> learner.teach([0.5], "low")
+        >>> learner.remembered.id.tolist(), learner.remembered.label.tolist()
+        ([0, 1, 2], [None, None, 'low'])
+        """
+        table = example_table(self._engine.now, self.classes)
+        return replace(table, row=self._scale.original(table.row))
+
+    @property
+    def quarantined(self) -> Floats:
+        """Outliers that wait until more come close to them: the first of each group."""
+        return self._scale.original(waiting(self._engine.now))
+
+    @property
     def nbytes(self) -> int:
         """Memory taken by the learner's arrays."""
         return self._engine.now.nbytes + self._scale.nbytes
@@ -647,6 +671,33 @@ class OnlineLearner:
         """
         return examine(self._engine.now, self.settings)
 
+    def left_out(self) -> LeftOut:
+        """Say what each label taught would be called if it alone had not been; nothing changes.
+
+        Labels that are alone in their class are not asked: nothing could foretell them. Where all
+        come from one moment of the stream, each foretells the next, and this flatters.
+
+        Returns
+        -------
+        label : array of n labels
+            What was taught.
+        verdicts : Verdicts
+            What is said without it.
+
+        Examples
+        --------
+        >>> from labelwalk import OnlineLearner
+        >>> learner = OnlineLearner(n_centroids=50)
+        >>> learner.teach([[0.0], [0.4], [9.0], [9.4]], ["low", "low", "high", "high"])
+        >>> _ = learner.observe([[0.2], [9.2]])
+        >>> label, verdicts = learner.left_out()
+        >>> (verdicts.label == label).tolist()
+        [True, True, True, True]
+        """
+        now = self._engine.now
+        bias = self._engine.settled(self._shares())[0].bias if now.n else now.system.bias
+        return left_out(now, bias, self.settings, self.classes)
+
     @property
     def events(self) -> list[Event]:
         """The last 64 times a sign of health crossed its limit, oldest first.
@@ -655,6 +706,37 @@ class OnlineLearner:
         a direct solution (certificate and graph) whenever the stream has doubled.
         """
         return events(self._engine.now)
+
+    def adjust(self, **dials: Unpack[Dials]) -> None:
+        """Change settings of a learner that has begun; what is not named stays as it is.
+
+        What it has learned stays. It answers from the same graph: with a new sink as the exact
+        solution does, with a new prior as if none had been before. Examples fade, from now on, with
+        the new half-life; from none to one is possible, but not back, since what has faded does not
+        return. A learner that has seen nothing is then the same as one made with these settings.
+        While a robust scale is still measured, what was learned is learned anew with them.
+
+        Parameters
+        ----------
+        sink, prior, half_life, abstain_below
+            As in `OnlineLearner`.
+
+        Examples
+        --------
+        >>> from labelwalk import OnlineLearner
+        >>> learner = OnlineLearner(n_centroids=50)
+        >>> learner.teach([[0.0, 0.0], [9.0, 9.0]], ["low", "high"])
+        >>> verdict = learner.observe([4.0, 4.0])
+        >>> learner.adjust(abstain_below=0.99)
+        >>> print(verdict.label, learner.predict([4.0, 4.0]).label)
+        low None
+        """
+        new = adjusted(self.settings, dict(dials), begun=self.n_features is not None)
+        check_covers(new.prior, self.classes)
+        with held_interrupts():
+            begun, now = self.n_features is not None, self._engine.now
+            self._engine = Engine(new, adapt(now, self.settings, new) if begun else now)
+            self.settings = new
 
     def merge(self, other: OnlineLearner) -> None:
         """Take in what another learner of the same settings has seen.

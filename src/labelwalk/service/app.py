@@ -8,7 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Header, Request, Response
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.routing import WebSocketRoute
 
@@ -16,13 +17,21 @@ from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.modelfile import ModelFileError
 from labelwalk.service.awaiting import awaited
 from labelwalk.service.database import DiskError
+from labelwalk.service.demo import Demo
+from labelwalk.service.dial_routes import add_dials
 from labelwalk.service.events import Happening, Observe, Retract, Teach, TeachLater
 from labelwalk.service.inbox import BusyError
 from labelwalk.service.keeper import Keeper, NameTakenError, NoLearnerError
+from labelwalk.service.key_header import Key
 from labelwalk.service.keys import KeyReusedError
+from labelwalk.service.live import TooManyPagesError
+from labelwalk.service.look_routes import add_looks
 from labelwalk.service.metrics import KIND, exposed
+from labelwalk.service.page_routes import add_page, add_session
 from labelwalk.service.pupil import Pupil
 from labelwalk.service.streaming import Streams
+from labelwalk.service.views import NoVertexError
+from labelwalk.service.watcher import Watcher
 from labelwalk.service.wire import JSON, RAW, Body, understood
 
 LARGEST = 16 << 20  # bytes of a body
@@ -31,16 +40,6 @@ OLDER = {
     False: "They are gone from learner, journal, snapshots and backups, as if they had never come.",
     True: "Some came before the events that are kept: what these left in the learner remains.",
 }
-Key = Annotated[
-    str,
-    Header(
-        alias="Idempotency-Key",
-        max_length=200,
-        description="Your own name for a request: sent again, it is answered again and done once.",
-    ),
-]
-
-
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^/\x00-\x1f\x7f]+$")]
 
 
@@ -87,6 +86,7 @@ class TooLargeError(Exception):
 
 STATUSES: dict[type[Exception], int] = {
     NoLearnerError: 404,
+    NoVertexError: 404,
     NameTakenError: 409,
     KeyReusedError: 409,
     TooLargeError: 413,
@@ -94,11 +94,17 @@ STATUSES: dict[type[Exception], int] = {
     ValueError: 422,
     BusyError: 429,
     DiskError: 503,
+    TooManyPagesError: 503,
 }
 
 
-def application(keeper: Keeper) -> FastAPI:
-    """Return the service as an ASGI application, without a guard before it."""
+def application(
+    keeper: Keeper, watcher: Watcher | None = None, demo: Demo | None = None
+) -> FastAPI:
+    """Return the service as an ASGI application, without a guard before it.
+
+    Whoever gives a watcher or a demo starts and closes it.
+    """
     app = FastAPI(
         title="labelwalk",
         description="A few labels, an endless stream: learners that outlive their process.",
@@ -108,9 +114,15 @@ def application(keeper: Keeper) -> FastAPI:
     )
     for error in STATUSES:
         app.add_exception_handler(error, _said)
+    app.add_exception_handler(RequestValidationError, _not_understood)
     _add_learners(app, keeper)
     _add_changes(app, keeper)
     _add_questions(app, keeper)
+    add_page(app)
+    add_session(app)
+    add_looks(app, keeper, watcher or Watcher(keeper))
+    add_dials(app, keeper)
+    _add_demo(app, demo or Demo(keeper))
     return app
 
 
@@ -119,6 +131,13 @@ async def _said(request: Request, error: Exception) -> Response:
     headers = {"Retry-After": SECONDS} if status in (429, 503) else {}
     said = json.dumps({"error": str(error.args[0]) if error.args else str(error)})
     return Response(said, status, headers, JSON)
+
+
+async def _not_understood(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    wrong = error.errors()[0]
+    place = ".".join(str(step) for step in wrong["loc"])
+    return Response(json.dumps({"error": f"{place}: {wrong['msg']}."}), 422, media_type=JSON)
 
 
 def _add_learners(app: FastAPI, keeper: Keeper) -> None:
@@ -228,6 +247,12 @@ def _add_questions(app: FastAPI, keeper: Keeper) -> None:
     async def export(name: str) -> Response:
         content = await asked(name, lambda pupil: pupil.learner.to_bytes())
         return Response(content, media_type=RAW)
+
+
+def _add_demo(app: FastAPI, demo: Demo) -> None:
+    @app.post("/api/demo", status_code=201)
+    async def show() -> dict[str, str]:
+        return {"name": await asyncio.to_thread(demo.start)}
 
 
 def _made(settings: dict[str, Any]) -> OnlineLearner:
