@@ -5,8 +5,10 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -195,3 +197,46 @@ def try_everything(tmp_path: Path) -> None:
     TestRefused().test_nothing_is_answered_after_the_disk_has_failed(tmp_path / "one")
     TestKeys().test_a_repetition_changes_nothing(tmp_path / "two")
     test_it_is_as_if_they_were_alone(tmp_path / "three")
+
+
+def waited(hold: threading.Event, pupils: dict[int, Pupil]) -> None:
+    hold.wait()
+
+
+def test_what_waits_together_is_answered_as_if_alone(tmp_path: Path) -> None:
+    keeper = Keeper(str(tmp_path))
+    number = keeper.create("a", OnlineLearner(K)).result()
+    rng = np.random.default_rng(8)
+    rows = 6.0 * rng.integers(2, size=(300, 1)) + rng.normal(size=(300, D))
+    alone = OnlineLearner(K)
+    event = Teach(rows[:2], ("low", "high"))
+    event.happen(alone)
+    keeper.change(number, event)
+    for size in (1, 3, 1):
+        hold = threading.Event()
+        keeper.look_at_all(partial(waited, hold))
+        start = alone.n_seen
+        blocks = [rows[start + i * size :][:size] for i in range(40)]
+        keys = [f"{start} {i}" if i % 3 else "" for i in range(40)]
+        answers = [
+            keeper.change(number, Observe(x), key) for x, key in zip(blocks, keys, strict=True)
+        ]
+        bad = keeper.change(number, Observe(np.full((1, D), np.nan)))
+        wide = keeper.change(number, Observe(np.zeros((1, D + 1))))
+        again = keeper.change(number, Observe(blocks[1]), keys[1])
+        hold.set()
+        for x, answer in zip(blocks, answers, strict=True):
+            told, expected = answer.result(), alone.observe(x)
+            assert told.columns["label"] == expected.label.tolist()
+            assert told.columns["confidence"] == expected.confidence.tolist()
+            assert told.first == alone.n_seen - len(x)
+        assert again.result() == answers[1].result()
+        for refused in (bad, wide):
+            with pytest.raises(ValueError, match=r"nan|features"):
+                refused.result()
+    digest = keeper.look(number, lambda pupil: pupil.to_bytes()).result()
+    assert keeper.look(number, lambda pupil: pupil.learner.digest()).result() == alone.digest()
+    keeper.close()
+    restarted = Keeper(str(tmp_path))
+    assert restarted.look(number, lambda pupil: pupil.to_bytes()).result() == digest
+    restarted.close()

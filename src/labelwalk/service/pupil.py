@@ -93,6 +93,29 @@ class Pupil:
             self.axes = drawn(self.learner, self.axes)
         return told
 
+    def observe_together(self, events: Sequence[Observe]) -> list[Told]:
+        """Observe blocks at once, and answer as if each had come alone.
+
+        Where that cannot be, nothing has happened, and there are no answers.
+        """
+        first, start = self.n_numbered, self.learner.n_seen
+        block = Observe(np.concatenate([event.rows for event in events]))
+        if self.axes is None or self.axes.is_due(start + len(block.rows)):
+            return []
+        try:
+            verdicts = block.happen(self.learner)
+        except ValueError:
+            return []
+        self.past.observed(start, block.rows, verdicts)
+        self.n_changes += len(events)
+        columns, at, answers = _columns(verdicts), 0, []
+        for event in events:
+            end = at + len(event.rows)
+            some = {name: column[at:end] for name, column in columns.items()}
+            answers.append(Told(first + at, some))
+            at = end
+        return answers
+
     def _change(self, event: Happening, start: int) -> None:
         if isinstance(event, TeachLater):
             event = replace(event, example=self._of_learner(event.example))
