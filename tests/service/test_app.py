@@ -16,9 +16,10 @@ import pytest
 from labelwalk import OnlineLearner
 from labelwalk.learner import from_bytes
 from labelwalk.service import app as service
-from labelwalk.service.access import RULES, Guard, Tokens
+from labelwalk.service.access import RULES, Application, Guard, Tokens
 from labelwalk.service.keeper import Keeper
-from labelwalk.service.wire import ARROW, RAW
+from labelwalk.service.swift import Swift
+from labelwalk.service.wire import ARROW, LARGEST, RAW
 
 pytestmark = pytest.mark.shell
 
@@ -29,9 +30,10 @@ ROWS = [[0.0, 0.0], [9.0, 9.0], [0.5, 0.0], [8.0, 9.0]]
 class Client:
     """Requests one after the other."""
 
-    def __init__(self, keeper: Keeper) -> None:
+    def __init__(self, keeper: Keeper, *, swift: bool = True) -> None:
         self.app = service.application(keeper)
-        self._transport = httpx.ASGITransport(Guard(self.app, TOKENS, ["here"]))
+        inner: Application = Swift(self.app, keeper) if swift else self.app
+        self._transport = httpx.ASGITransport(Guard(inner, TOKENS, ["here"]))
 
     def __call__(self, method: str, path: str, token: str = TOKENS.write, **more: Any) -> Any:
         headers = {"authorization": f"Bearer {token}"} | more.pop("headers", {})
@@ -43,10 +45,10 @@ class Client:
         return asyncio.run(ask())
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[Client]:
+@pytest.fixture(params=["the short way", "the long way"])
+def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Client]:
     keeper = Keeper(str(tmp_path / "kept"))
-    yield Client(keeper)
+    yield Client(keeper, swift=request.param == "the short way")
     keeper.close()
 
 
@@ -182,7 +184,7 @@ BAD: dict[str, tuple[str, str, Any]] = {
     "no Arrow": ("POST", "observe?arrow", b"ARROW"),
     "too many questions": ("GET", "ask?n=1000", b""),
     "no number": ("GET", "ask?n=x", b""),
-    "too large": ("POST", "observe", b" " * (service.LARGEST + 1)),
+    "too large": ("POST", "observe", b" " * (LARGEST + 1)),
 }
 
 

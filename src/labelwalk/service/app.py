@@ -14,28 +14,21 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.routing import WebSocketRoute
 
 from labelwalk.learner import OnlineLearner, from_bytes
-from labelwalk.modelfile import ModelFileError
 from labelwalk.service.awaiting import awaited
-from labelwalk.service.database import DiskError
 from labelwalk.service.demo import Demo
 from labelwalk.service.dial_routes import add_dials
 from labelwalk.service.events import Happening, Observe, Retract, Teach, TeachLater
-from labelwalk.service.inbox import BusyError
-from labelwalk.service.keeper import Keeper, NameTakenError, NoLearnerError
+from labelwalk.service.keeper import Keeper
 from labelwalk.service.key_header import Key
-from labelwalk.service.keys import KeyReusedError
-from labelwalk.service.live import TooManyPagesError
 from labelwalk.service.look_routes import add_looks
 from labelwalk.service.metrics import KIND, exposed
 from labelwalk.service.page_routes import add_page, add_session
 from labelwalk.service.pupil import Pupil
+from labelwalk.service.refusals import STATUSES, refused
 from labelwalk.service.streaming import Streams
-from labelwalk.service.views import NoVertexError
 from labelwalk.service.watcher import Watcher
-from labelwalk.service.wire import JSON, RAW, Body, understood
+from labelwalk.service.wire import JSON, RAW, Body, understood, whole
 
-LARGEST = 16 << 20  # bytes of a body
-SECONDS = "1"  # before a client should try again
 OLDER = {
     False: "They are gone from learner, journal, snapshots and backups, as if they had never come.",
     True: "Some came before the events that are kept: what these left in the learner remains.",
@@ -80,24 +73,6 @@ class Forgotten(BaseModel):
     examples: list[Annotated[int, Field(ge=0, lt=2**62)]] = Field([], max_length=10_000)
 
 
-class TooLargeError(Exception):
-    """A body that is larger than allowed."""
-
-
-STATUSES: dict[type[Exception], int] = {
-    NoLearnerError: 404,
-    NoVertexError: 404,
-    NameTakenError: 409,
-    KeyReusedError: 409,
-    TooLargeError: 413,
-    ModelFileError: 422,
-    ValueError: 422,
-    BusyError: 429,
-    DiskError: 503,
-    TooManyPagesError: 503,
-}
-
-
 def application(
     keeper: Keeper, watcher: Watcher | None = None, demo: Demo | None = None
 ) -> FastAPI:
@@ -127,10 +102,8 @@ def application(
 
 
 async def _said(request: Request, error: Exception) -> Response:
-    status = next(code for kind, code in STATUSES.items() if isinstance(error, kind))
-    headers = {"Retry-After": SECONDS} if status in (429, 503) else {}
-    said = json.dumps({"error": str(error.args[0]) if error.args else str(error)})
-    return Response(said, status, headers, JSON)
+    status, headers, body = refused(error)
+    return Response(body, status, headers, JSON)
 
 
 async def _not_understood(request: Request, error: Exception) -> Response:
@@ -172,7 +145,7 @@ def _add_learners(app: FastAPI, keeper: Keeper) -> None:
 
     @app.put("/api/learners/{name}", status_code=201)
     async def take_in(name: Name, request: Request) -> dict[str, str]:
-        await _answer(keeper.create(name, from_bytes(await _content(request))))
+        await _answer(keeper.create(name, from_bytes(await whole(request.stream()))))
         return {"name": name}
 
     @app.get("/api/learners/{name}")
@@ -297,16 +270,4 @@ async def _answer(future: Future[Any]) -> Any:
 
 async def _body(request: Request) -> Body:
     kind = request.headers.get("content-type", JSON)
-    return understood(await _content(request), kind, request.query_params)
-
-
-async def _content(request: Request) -> bytes:
-    pieces, size = [], 0
-    async for piece in request.stream():
-        size += len(piece)
-        if size > LARGEST:
-            raise TooLargeError(
-                f"the body is larger than {LARGEST:,} bytes. Send fewer rows at once."
-            )
-        pieces.append(piece)
-    return b"".join(pieces)
+    return understood(await whole(request.stream()), kind, request.query_params)

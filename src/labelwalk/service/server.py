@@ -10,10 +10,12 @@ import uvicorn
 from threadpoolctl import threadpool_limits
 
 from labelwalk.service.access import Guard, Tokens
-from labelwalk.service.app import LARGEST, application
+from labelwalk.service.app import application
 from labelwalk.service.demo import Demo
 from labelwalk.service.keeper import Keeper
+from labelwalk.service.swift import Swift
 from labelwalk.service.watcher import Watcher
+from labelwalk.service.wire import LARGEST
 
 PATIENCE = 5  # seconds for requests that are under way when it is to stop
 MOST = 1000  # connections
@@ -61,7 +63,7 @@ def serve(
     """
     watcher, shown = Watcher(keeper), Demo(keeper)
     app = application(keeper, watcher, shown)
-    guard = Guard(app, tokens, hosts_of(host, port, allow_hosts))
+    guard = Guard(Swift(app, keeper), tokens, hosts_of(host, port, allow_hosts))
     config = uvicorn.Config(
         guard,
         host=host,
@@ -72,6 +74,7 @@ def serve(
         access_log=False,
         server_header=False,
         lifespan="off",
+        proxy_headers=False,
         limit_concurrency=MOST,
         timeout_graceful_shutdown=PATIENCE,
         ws_max_size=LARGEST,

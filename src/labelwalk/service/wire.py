@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,14 @@ from labelwalk.service.events import Rows
 JSON, RAW = "application/json", "application/octet-stream"
 ARROW = "application/vnd.apache.arrow.stream"
 TYPES: dict[str, Any] = {"f4": np.dtype("<f4"), "f8": np.dtype("<f8")}
+
+
+LARGEST = 16 << 20  # bytes of a body
+LONGEST_KEY = 200  # characters of an idempotency key
+
+
+class TooLargeError(Exception):
+    """A body that is larger than allowed."""
 
 
 class BodyError(ValueError):
@@ -36,6 +44,24 @@ class Body:
     rows: Rows
     labels: tuple[Label, ...] = ()
     sources: tuple[Label, ...] = ()
+
+
+async def whole(pieces: AsyncIterable[bytes]) -> bytes:
+    """Return a body that comes in pieces.
+
+    Raises
+    ------
+    TooLargeError
+    """
+    found, size = [], 0
+    async for piece in pieces:
+        size += len(piece)
+        if size > LARGEST:
+            raise TooLargeError(
+                f"the body is larger than {LARGEST:,} bytes. Send fewer rows at once."
+            )
+        found.append(piece)
+    return b"".join(found)
 
 
 def understood(content: bytes, kind: str, asked: Mapping[str, str]) -> Body:
