@@ -120,7 +120,7 @@ class Watcher:
     def tick(self) -> None:
         """Look at what is new, and now and then at how all are."""
         changes = self._keeper.n_changes()
-        for number in self._watched.keys() - changes.keys():
+        for number in set(self._watched) - changes.keys():
             del self._watched[number]
         for number in changes:
             self._watched.setdefault(number, Watched())
@@ -147,7 +147,7 @@ class Watcher:
                 self._watched[number].glimpse = glimpse
 
     def _measure(self, *, everybody: bool) -> None:
-        numbers = [one for one in self._watched if everybody or self._pages[one] > 0]
+        numbers = [one for one in tuple(self._watched) if everybody or self._pages[one] > 0]
         if not numbers:
             return
         measured = self._asked(numbers, _measured)
