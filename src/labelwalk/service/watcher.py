@@ -51,6 +51,8 @@ class Watched:
         How many there were.
     points : deque of (seconds, signs, rate, latency, MiB)
         The history.
+    counted : (seconds, examples) or None
+        When examples were last counted, and how many there were.
     """
 
     glimpse: Glimpse | None = None
@@ -59,8 +61,7 @@ class Watched:
     points: deque[tuple[float, dict[str, float], float, float | None, float]] = field(
         default_factory=lambda: deque(maxlen=POINTS)
     )
-    examples: tuple[float, int] | None = None
-    rate: float = 0.0
+    counted: tuple[float, int] | None = None
 
 
 class Watcher:
@@ -201,8 +202,7 @@ def memory_mib() -> float:
 
 def _rate(watched: Watched, now: float, examples: int) -> float:
     """Return examples a second since the last measure."""
-    before = watched.examples
-    watched.examples = now, examples
+    before, watched.counted = watched.counted, (now, examples)
     if before is None or now <= before[0]:
         return 0.0
     return round((examples - before[1]) / (now - before[0]), 1)
