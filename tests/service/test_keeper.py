@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -240,3 +241,17 @@ def test_what_waits_together_is_answered_as_if_alone(tmp_path: Path) -> None:
     restarted = Keeper(str(tmp_path))
     assert restarted.look(number, lambda pupil: pupil.to_bytes()).result() == digest
     restarted.close()
+
+
+def test_who_asked_may_leave(keeper: Keeper) -> None:
+    number, gone = keeper.create("a", OnlineLearner(K)).result(), []
+
+    async def ask_and_leave() -> None:
+        for event in islice(events(1), 50):
+            asking = asyncio.wrap_future(keeper.change(number, event))
+            gone.append(asking.cancel())
+            await asyncio.sleep(0)
+
+    asyncio.run(ask_and_leave())
+    assert all(gone)
+    assert digest(keeper, number) == alone(1, 50).digest()
