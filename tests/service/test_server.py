@@ -23,12 +23,12 @@ from websockets.sync.client import ClientConnection, connect
 
 from labelwalk import OnlineLearner
 from labelwalk.learner import from_bytes
+from tests.service.sizes import Sizes
 
 pytestmark = pytest.mark.shell
 
 D, K = 3, 20
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-KILLS = 3
 
 
 class Served:
@@ -160,10 +160,10 @@ def test_a_second_process_is_turned_away(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_kill_9_under_load(tmp_path: Path) -> None:
+def test_kill_9_under_load(tmp_path: Path, sizes: Sizes) -> None:
     """Frames that were answered are there, none twice, and the state is an undisturbed one's."""
     folder, rng, answered = tmp_path / "kept", np.random.default_rng(3), 0
-    for turn in range(KILLS):
+    for turn in range(sizes.service_kills):
         with served(folder) as one:
             if turn == 0:
                 one.http.post("/api/learners", json={"name": "a", "settings": {"n_centroids": K}})
