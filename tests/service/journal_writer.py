@@ -8,9 +8,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from labelwalk.service.database import DiskError
 from labelwalk.service.journal import Entry, Journal, Stored
 from labelwalk.service.sealed import opened
-from tests.service.seeded_bugs import BUGS_OF_THE_DISK
+from tests.service.seeded_bugs import BUGS_OF_KEEPING, BUGS_OF_THE_DISK
+
+TRIES = 5  # after a failure
 
 
 def entries(rng: np.random.Generator) -> list[Entry]:
@@ -52,15 +55,22 @@ def _entry(event: Stored) -> Entry:
 
 
 def main(folder: str, seed: str, most: str, bug: str = "") -> None:
-    """Write until there are so many events, with a mistake where one is named."""
+    """Write until there are so many events, with a mistake where one is named.
+
+    Where the disk fails, try some more none the less.
+    """
     if bug:
-        BUGS_OF_THE_DISK[bug](setattr)
-    journal = Journal(folder)
+        (BUGS_OF_THE_DISK | BUGS_OF_KEEPING)[bug](setattr)
+    journal, failures = Journal(folder), 0
     for group in groups(int(seed)):
-        if journal.last.sequence >= int(most):
+        if journal.last.sequence >= int(most) or failures == TRIES:
             break
-        journal.append(group)
-        os.write(1, f"{journal.last.sequence} {journal.last.chain.hex()}\n".encode())
+        try:
+            journal.append(group)
+        except DiskError:
+            failures += 1
+        else:
+            os.write(1, f"{journal.last.sequence} {journal.last.chain.hex()}\n".encode())
     journal.close()
 
 

@@ -15,6 +15,8 @@ class Sizes:
         Times that kill -9 meets a process that writes a journal, keeps learners, or serves them.
     events : int
         Written while each call to the disk is recorded; the power is cut at each.
+    failing_calls : int
+        Calls to the disk that fail, one in each run, of each kind.
     flips : int
         Bits flipped in each file, one at a time.
     cuts : int
@@ -27,6 +29,7 @@ class Sizes:
     keeper_kills: int
     service_kills: int
     events: int
+    failing_calls: int
     flips: int
     cuts: int
     every_length: bool
@@ -37,6 +40,7 @@ SMALL = Sizes(
     keeper_kills=4,
     service_kills=3,
     events=60,
+    failing_calls=2,
     flips=300,
     cuts=60,
     every_length=False,
@@ -46,6 +50,7 @@ FULL = Sizes(
     keeper_kills=30,
     service_kills=30,
     events=400,
+    failing_calls=40,
     flips=3000,
     cuts=3000,
     every_length=True,

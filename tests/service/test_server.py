@@ -10,7 +10,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,10 +34,12 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)
 class Served:
     """A server that runs, and how to speak to it."""
 
-    def __init__(self, folder: Path, port: int | None = None) -> None:
+    def __init__(self, folder: Path, port: int | None = None, under: Sequence[str] = ()) -> None:
         self.port = port or _free_port()
         command = [sys.executable, "-m", "labelwalk", "serve", str(folder), f"--port={self.port}"]
-        self.process = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [*under, *command], env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
+        )
         self.folder = folder
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=60)
         _wait_until(self._is_ready)
@@ -77,8 +79,8 @@ def _wait_until(true: Any, seconds: float = 120.0) -> None:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[Served]:
-    one = Served(folder)
+def served(folder: Path, under: Sequence[str] = ()) -> Iterator[Served]:
+    one = Served(folder, under=under)
     try:
         yield one
     finally:
