@@ -21,6 +21,8 @@ class Sizes:
         Bits flipped in each file, one at a time.
     cuts : int
         Lengths at random to which each file is cut, besides the ends of its pages and records.
+    requests : int
+        Made up from the description of each route.
     every_length : bool
         Whether the files of a small journal are also cut to every length there is.
     """
@@ -32,6 +34,7 @@ class Sizes:
     failing_calls: int
     flips: int
     cuts: int
+    requests: int
     every_length: bool
 
 
@@ -43,6 +46,7 @@ SMALL = Sizes(
     failing_calls=2,
     flips=300,
     cuts=60,
+    requests=10,
     every_length=False,
 )
 FULL = Sizes(
@@ -53,5 +57,6 @@ FULL = Sizes(
     failing_calls=40,
     flips=3000,
     cuts=3000,
+    requests=300,
     every_length=True,
 )

@@ -72,6 +72,7 @@ class Refusal:
 
     status: int
     reason: str
+    allow: tuple[str, ...] = ()
 
 
 class Guard:
@@ -123,6 +124,11 @@ class Guard:
             return Refusal(403, "requests from other pages are not answered")
         need = self._need(method, scope["path"])
         if need is None:
+            known = tuple(
+                method for method, path, _ in self._rules if path.fullmatch(scope["path"])
+            )
+            if known:
+                return Refusal(405, f"this is done by {', '.join(known)} alone", known)
             return Refusal(404, "there is no such thing here")
         if need == "nothing":
             return None
@@ -194,5 +200,7 @@ async def _refuse(send: Send, refusal: Refusal) -> None:
     headers = [(b"content-type", b"application/json"), *HEADERS]
     if refusal.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
+    if refusal.allow:
+        headers.append((b"allow", ", ".join(refusal.allow).encode()))
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

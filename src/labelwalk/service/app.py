@@ -9,7 +9,9 @@ from concurrent.futures import Future
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Header, Request, Response, WebSocket
+from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
 
 from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.modelfile import ModelFileError
@@ -19,6 +21,7 @@ from labelwalk.service.inbox import BusyError
 from labelwalk.service.keeper import Keeper, NameTakenError, NoLearnerError
 from labelwalk.service.keys import KeyReusedError
 from labelwalk.service.metrics import KIND, exposed
+from labelwalk.service.openapi import completed
 from labelwalk.service.pupil import Pupil
 from labelwalk.service.streaming import observe_all
 from labelwalk.service.wire import JSON, RAW, Body, understood
@@ -42,6 +45,7 @@ class NewLearner(BaseModel):
     """A learner to be made."""
 
     model_config = ConfigDict(
+        strict=True,
         extra="forbid",
         json_schema_extra={"examples": [{"name": "doorbell", "settings": {"n_centroids": 500}}]},
     )
@@ -53,7 +57,9 @@ class LateLabel(BaseModel):
     """The label of an example that was observed."""
 
     model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"example": 17, "label": "cat"}]}
+        strict=True,
+        extra="forbid",
+        json_schema_extra={"examples": [{"example": 17, "label": "cat"}]},
     )
     example: int = Field(ge=0, lt=2**62)
     label: str | int
@@ -62,7 +68,9 @@ class LateLabel(BaseModel):
 class TakenBack(BaseModel):
     """What was taught and is wrong: an example, or a class; `forget` strikes out the class."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"example": 17}]})
+    model_config = ConfigDict(
+        strict=True, extra="forbid", json_schema_extra={"examples": [{"example": 17}]}
+    )
     example: int | None = Field(None, ge=0, lt=2**62)
     label: str | int | None = None
     forget: bool = False
@@ -95,9 +103,12 @@ def application(keeper: Keeper) -> FastAPI:
     )
     for error in STATUSES:
         app.add_exception_handler(error, _said)
+    app.add_exception_handler(RequestValidationError, _misunderstood)
+    app.add_exception_handler(HTTPException, _misunderstood)
     _add_learners(app, keeper)
     _add_changes(app, keeper)
     _add_questions(app, keeper)
+    app.openapi_schema = completed(app.openapi())
     return app
 
 
@@ -106,6 +117,17 @@ async def _said(request: Request, error: Exception) -> Response:
     headers = {"Retry-After": SECONDS} if status in (429, 503) else {}
     said = json.dumps({"error": str(error.args[0]) if error.args else str(error)})
     return Response(said, status, headers, JSON)
+
+
+async def _misunderstood(request: Request, error: Exception) -> Response:
+    """Say what the framework refuses as we say it."""
+    if isinstance(error, HTTPException):
+        status, said = error.status_code, str(error.detail)
+    else:
+        assert isinstance(error, RequestValidationError)
+        first = error.errors()[0]
+        status, said = 422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return Response(json.dumps({"error": f"{said}."}), status, media_type=JSON)
 
 
 def _add_learners(app: FastAPI, keeper: Keeper) -> None:

@@ -63,10 +63,14 @@ def understood(content: bytes, kind: str, asked: Mapping[str, str]) -> Body:
            [3., 4.]], dtype=float32)
     """
     plain = kind.partition(";")[0].strip().lower()
+    if plain == RAW:
+        rows = raw_rows(content, asked.get("type", ""), asked.get("features", ""))
+        if not len(rows):
+            raise BodyError("the body is empty. Send at least one row.")
+        return Body(rows)
+    _width(asked.get("type", "f4"), asked.get("features", "1"))
     if plain == JSON:
         return _from_json(content)
-    if plain == RAW:
-        return Body(raw_rows(content, asked.get("type", ""), asked.get("features", "")))
     if plain == ARROW:
         return _from_arrow(content)
     raise BodyError(f"content-type {kind!r} is not understood. Send {JSON}, {RAW} or {ARROW}.")
@@ -79,15 +83,20 @@ def raw_rows(content: bytes, kind: str, features: str) -> Rows:
     ------
     BodyError
     """
-    if kind not in TYPES:
-        raise BodyError(f"type={kind!r} is not understood. Give f4 or f8.")
-    if not features.isascii() or not features.isdigit() or not 0 < int(features) < 2**24:
-        raise BodyError(f"features={features!r} is no number of features. Give as in features=64.")
-    width = int(features) * TYPES[kind].itemsize
+    width = _width(kind, features)
     if len(content) % width:
         raise BodyError(f"{len(content)} bytes are no whole rows of {width}. Send whole rows.")
     rows: Rows = np.frombuffer(content, TYPES[kind]).reshape(-1, int(features))
     return rows
+
+
+def _width(kind: str, features: str) -> int:
+    """Return how many bytes a row has."""
+    if kind not in TYPES:
+        raise BodyError(f"type={kind!r} is not understood. Give f4 or f8.")
+    if not features.isascii() or not features.isdigit() or not 0 < int(features) < 2**24:
+        raise BodyError(f"features={features!r} is no number of features. Give as in features=64.")
+    return int(features) * int(TYPES[kind].itemsize)
 
 
 def _from_json(content: bytes) -> Body:
