@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -146,6 +147,18 @@ class TestRefused:
         again = Keeper(str(tmp_path / "kept"))
         assert again.look(number, lambda pupil: pupil.learner.n_seen).result() == 1
         again.close()
+
+
+def test_who_stops_waiting_stops_nothing(keeper: Keeper) -> None:
+    number = keeper.create("a", OnlineLearner(K)).result()
+
+    async def impatient() -> None:
+        waiting = asyncio.wrap_future(keeper.change(number, Observe(np.zeros((2000, D)))))
+        await asyncio.sleep(0)
+        waiting.cancel()
+
+    asyncio.run(impatient())
+    assert keeper.look(number, lambda pupil: pupil.learner.n_seen).result(timeout=60) == 2000
 
 
 def test_erased_examples_never_were() -> None:

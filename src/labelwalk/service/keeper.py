@@ -230,6 +230,7 @@ class Keeper:
 
     def _ask(self, do: Callable[..., Any], weight: int) -> Future[Any]:
         answer: Future[Any] = Future()
+        answer.set_running_or_notify_cancel()  # who stops waiting must not stop the writer
         self._inbox.put(Asked(do, answer), weight)
         return answer
 
