@@ -46,7 +46,7 @@ SMALL = Sizes(
     failing_calls=2,
     flips=300,
     cuts=60,
-    requests=10,
+    requests=5,
     every_length=False,
 )
 FULL = Sizes(

@@ -16,7 +16,9 @@ from labelwalk import OnlineLearner
 from labelwalk.learner import from_bytes
 from labelwalk.service import app as service
 from labelwalk.service.access import RULES, Guard, Tokens
+from labelwalk.service.bodies import LARGEST
 from labelwalk.service.keeper import Keeper
+from labelwalk.service.limits import Limits, limited
 from labelwalk.service.wire import ARROW, RAW
 
 pytestmark = pytest.mark.shell
@@ -30,7 +32,7 @@ class Client:
 
     def __init__(self, keeper: Keeper) -> None:
         self.app = service.application(keeper)
-        self._transport = httpx.ASGITransport(Guard(self.app, TOKENS, ["here"]))
+        self._transport = httpx.ASGITransport(Guard(limited(self.app, Limits()), TOKENS, ["here"]))
 
     def __call__(self, method: str, path: str, token: str = TOKENS.write, **more: Any) -> Any:
         headers = {"authorization": f"Bearer {token}"} | more.pop("headers", {})
@@ -182,7 +184,9 @@ BAD: dict[str, tuple[str, str, Any]] = {
     "no Arrow": ("POST", "observe?arrow", b"ARROW"),
     "too many questions": ("GET", "ask?n=1000", b""),
     "no number": ("GET", "ask?n=x", b""),
-    "too large": ("POST", "observe", b" " * (service.LARGEST + 1)),
+    "too many rows": ("POST", "observe?raw&type=f4&features=1", bytes(4 * 100_001)),
+    "too many features": ("POST", "observe?raw&type=f4&features=70000", bytes(4 * 70_000)),
+    "too large": ("POST", "observe", b" " * (LARGEST + 1)),
 }
 
 

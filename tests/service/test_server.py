@@ -34,15 +34,21 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)
 class Served:
     """A server that runs, and how to speak to it."""
 
-    def __init__(self, folder: Path, port: int | None = None, under: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        port: int | None = None,
+        under: Sequence[str] = (),
+        options: Sequence[str] = (),
+    ) -> None:
         self.port = port or _free_port()
         command = [sys.executable, "-m", "labelwalk", "serve", str(folder), f"--port={self.port}"]
         self.process = subprocess.Popen(
-            [*under, *command], env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
+            [*under, *command, *options], env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
         )
         self.folder = folder
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=60)
-        _wait_until(self._is_ready)
+        wait_until(self._is_ready)
         self.token = json.loads((folder / "tokens.json").read_text())["write"]
         self.http.headers["authorization"] = f"Bearer {self.token}"
 
@@ -71,7 +77,7 @@ def _free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def _wait_until(true: Any, seconds: float = 120.0) -> None:
+def wait_until(true: Any, seconds: float = 120.0) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "waited in vain"
@@ -79,8 +85,10 @@ def _wait_until(true: Any, seconds: float = 120.0) -> None:
 
 
 @contextmanager
-def served(folder: Path, under: Sequence[str] = ()) -> Iterator[Served]:
-    one = Served(folder, under=under)
+def served(
+    folder: Path, under: Sequence[str] = (), options: Sequence[str] = ()
+) -> Iterator[Served]:
+    one = Served(folder, under=under, options=options)
     try:
         yield one
     finally:

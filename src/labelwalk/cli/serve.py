@@ -25,6 +25,19 @@ def serve(
         str | None, typer.Option(help="For TLS: a file with the certificate.")
     ] = None,
     private_key: Annotated[str | None, typer.Option(help="For TLS: a file with the key.")] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001, help="Requests a second under each token; any number if not given."
+        ),
+    ] = None,
+    patience: Annotated[
+        float, typer.Option(min=0.1, help="Seconds in which the body of a request must be there.")
+    ] = 30.0,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds in which an answer must begin.")
+    ] = 300.0,
+    sockets: Annotated[int, typer.Option(min=0, help="WebSockets at a time.")] = 100,
 ) -> None:
     """Serve any number of learners over HTTP and WebSockets, until Ctrl-C.
 
@@ -38,6 +51,7 @@ def serve(
     with told():
         from labelwalk.service.database import DamagedError
         from labelwalk.service.keeper import Keeper
+        from labelwalk.service.limits import Limits
         from labelwalk.service.owner import OwnedError
         from labelwalk.service.server import serve as serve_until_stopped
         from labelwalk.service.tokens import tokens_of
@@ -61,4 +75,5 @@ def serve(
             allow_hosts=allow_host or [],
             certificate=certificate,
             private_key=private_key,
+            limits=Limits(patience=patience, timeout=timeout, sockets=sockets, rate=rate),
         )

@@ -24,9 +24,8 @@ from labelwalk.service.metrics import KIND, exposed
 from labelwalk.service.openapi import completed
 from labelwalk.service.pupil import Pupil
 from labelwalk.service.streaming import observe_all
-from labelwalk.service.wire import JSON, RAW, Body, understood
+from labelwalk.service.wire import JSON, RAW, Body, TooManyRowsError, understood
 
-LARGEST = 16 << 20  # bytes of a body
 SECONDS = "1"  # before a client should try again
 Key = Annotated[
     str,
@@ -76,15 +75,11 @@ class TakenBack(BaseModel):
     forget: bool = False
 
 
-class TooLargeError(Exception):
-    """A body that is larger than allowed."""
-
-
 STATUSES: dict[type[Exception], int] = {
     NoLearnerError: 404,
     NameTakenError: 409,
     KeyReusedError: 409,
-    TooLargeError: 413,
+    TooManyRowsError: 413,
     ModelFileError: 422,
     ValueError: 422,
     BusyError: 429,
@@ -162,7 +157,7 @@ def _add_learners(app: FastAPI, keeper: Keeper) -> None:
 
     @app.put("/api/learners/{name}", status_code=201)
     async def take_in(name: Name, request: Request) -> dict[str, str]:
-        await _answer(keeper.create(name, from_bytes(await _content(request))))
+        await _answer(keeper.create(name, from_bytes(await request.body())))
         return {"name": name}
 
     @app.get("/api/learners/{name}")
@@ -281,16 +276,4 @@ async def _answer(future: Future[Any]) -> Any:
 
 async def _body(request: Request) -> Body:
     kind = request.headers.get("content-type", JSON)
-    return understood(await _content(request), kind, request.query_params)
-
-
-async def _content(request: Request) -> bytes:
-    pieces, size = [], 0
-    async for piece in request.stream():
-        size += len(piece)
-        if size > LARGEST:
-            raise TooLargeError(
-                f"the body is larger than {LARGEST:,} bytes. Send fewer rows at once."
-            )
-        pieces.append(piece)
-    return b"".join(pieces)
+    return understood(await request.body(), kind, request.query_params)

@@ -10,8 +10,9 @@ import uvicorn
 from threadpoolctl import threadpool_limits
 
 from labelwalk.service.access import Guard, Tokens
-from labelwalk.service.app import LARGEST, application
+from labelwalk.service.app import application
 from labelwalk.service.keeper import Keeper
+from labelwalk.service.limits import Limits, limited
 
 PATIENCE = 5  # seconds for requests that are under way when it is to stop
 MOST = 1000  # connections
@@ -40,6 +41,7 @@ def serve(
     allow_hosts: Iterable[str] = (),
     certificate: str | None = None,
     private_key: str | None = None,
+    limits: Limits | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM; what was accepted is written before this returns.
 
@@ -53,8 +55,11 @@ def serve(
         Other names by which it may be called.
     certificate, private_key : paths, optional
         For TLS.
+    limits : Limits, optional
     """
-    guard = Guard(application(keeper), tokens, hosts_of(host, port, allow_hosts))
+    limits = limits or Limits()
+    inside = limited(application(keeper), limits)
+    guard = Guard(inside, tokens, hosts_of(host, port, allow_hosts))
     config = uvicorn.Config(
         guard,
         host=host,
@@ -67,7 +72,7 @@ def serve(
         lifespan="off",
         limit_concurrency=MOST,
         timeout_graceful_shutdown=PATIENCE,
-        ws_max_size=LARGEST,
+        ws_max_size=limits.body,
         ws_per_message_deflate=False,
     )
     for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises it again when it has stopped
