@@ -26,11 +26,11 @@ from labelwalk.service.pupil import Pupil
 from tests.service import test_journal
 from tests.service.keeper_writer import EVERY, D, K, events
 from tests.service.seeded_bugs import BUGS_OF_KEEPING
+from tests.service.sizes import Sizes
 
 pytestmark = pytest.mark.shell
 
 WRITER = [sys.executable, "-m", "tests.service.keeper_writer"]
-KILLS = 4
 
 
 @pytest.fixture
@@ -151,6 +151,18 @@ class TestRefused:
         again.close()
 
 
+def test_who_stops_waiting_stops_nothing(keeper: Keeper) -> None:
+    number = keeper.create("a", OnlineLearner(K)).result()
+
+    async def impatient() -> None:
+        waiting = asyncio.wrap_future(keeper.change(number, Observe(np.zeros((2000, D)))))
+        await asyncio.sleep(0)
+        waiting.cancel()
+
+    asyncio.run(impatient())
+    assert keeper.look(number, lambda pupil: pupil.learner.n_seen).result(timeout=60) == 2000
+
+
 def test_erased_examples_never_were() -> None:
     pupil = Pupil("a", OnlineLearner(K))
     pupil.happen(Observe(np.arange(6.0).reshape(3, 2)))
@@ -163,10 +175,10 @@ def test_erased_examples_never_were() -> None:
 
 
 @pytest.mark.slow
-def test_kill_9(tmp_path: Path) -> None:
+def test_kill_9(tmp_path: Path, sizes: Sizes) -> None:
     """All that was acknowledged is there, once, and the state is that of an undisturbed learner."""
     folder, rng, told = str(tmp_path / "kept"), np.random.default_rng(0), -1
-    for _ in range(KILLS):
+    for _ in range(sizes.keeper_kills):
         process = subprocess.Popen([*WRITER, folder, "5"], stdout=subprocess.PIPE)
         with process:
             assert process.stdout is not None

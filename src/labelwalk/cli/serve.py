@@ -45,6 +45,19 @@ def serve(
     demo: Annotated[
         bool, typer.Option("--demo", help="Feed a learner with a stream that comes along.")
     ] = False,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001, help="Requests a second under each token; any number if not given."
+        ),
+    ] = None,
+    patience: Annotated[
+        float, typer.Option(min=0.1, help="Seconds in which the body of a request must be there.")
+    ] = 30.0,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds in which an answer must begin.")
+    ] = 300.0,
+    sockets: Annotated[int, typer.Option(min=0, help="WebSockets at a time.")] = 100,
 ) -> None:
     """Serve any number of learners over HTTP and WebSockets, with a page to look at, until Ctrl-C.
 
@@ -61,6 +74,7 @@ def serve(
     with told():
         from labelwalk.service.database import DamagedError
         from labelwalk.service.keeper import Keeper
+        from labelwalk.service.limits import Limits
         from labelwalk.service.owner import OwnedError
         from labelwalk.service.server import address_of
         from labelwalk.service.server import serve as serve_until_stopped
@@ -88,4 +102,5 @@ def serve(
             certificate=certificate,
             private_key=private_key,
             demo=demo,
+            limits=Limits(patience=patience, timeout=timeout, sockets=sockets, rate=rate),
         )

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
 from starlette.routing import WebSocketRoute
 
 from labelwalk.learner import OnlineLearner, from_bytes
@@ -22,12 +23,13 @@ from labelwalk.service.keeper import Keeper
 from labelwalk.service.key_header import Key
 from labelwalk.service.look_routes import add_looks
 from labelwalk.service.metrics import KIND, exposed
+from labelwalk.service.openapi import completed
 from labelwalk.service.page_routes import add_page, add_session
 from labelwalk.service.pupil import Pupil
 from labelwalk.service.refusals import STATUSES, refused
 from labelwalk.service.streaming import Streams
 from labelwalk.service.watcher import Watcher
-from labelwalk.service.wire import JSON, RAW, Body, understood, whole
+from labelwalk.service.wire import JSON, RAW, Body, understood
 
 OLDER = {
     False: "They are gone from learner, journal, snapshots and backups, as if they had never come.",
@@ -40,6 +42,7 @@ class NewLearner(BaseModel):
     """A learner to be made."""
 
     model_config = ConfigDict(
+        strict=True,
         extra="forbid",
         json_schema_extra={"examples": [{"name": "doorbell", "settings": {"n_centroids": 500}}]},
     )
@@ -51,7 +54,9 @@ class LateLabel(BaseModel):
     """The label of an example that was observed."""
 
     model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"example": 17, "label": "cat"}]}
+        strict=True,
+        extra="forbid",
+        json_schema_extra={"examples": [{"example": 17, "label": "cat"}]},
     )
     example: int = Field(ge=0, lt=2**62)
     label: str | int
@@ -60,7 +65,9 @@ class LateLabel(BaseModel):
 class TakenBack(BaseModel):
     """What was taught and is wrong: an example, or a class."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"example": 17}]})
+    model_config = ConfigDict(
+        strict=True, extra="forbid", json_schema_extra={"examples": [{"example": 17}]}
+    )
     example: int | None = Field(None, ge=0, lt=2**62)
     label: str | int | None = None
 
@@ -68,7 +75,9 @@ class TakenBack(BaseModel):
 class Forgotten(BaseModel):
     """What is to be erased: a class with all examples taught as it, or examples."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"label": "cat"}]})
+    model_config = ConfigDict(
+        strict=True, extra="forbid", json_schema_extra={"examples": [{"label": "cat"}]}
+    )
     label: str | int | None = None
     examples: list[Annotated[int, Field(ge=0, lt=2**62)]] = Field([], max_length=10_000)
 
@@ -89,7 +98,8 @@ def application(
     )
     for error in STATUSES:
         app.add_exception_handler(error, _said)
-    app.add_exception_handler(RequestValidationError, _not_understood)
+    app.add_exception_handler(RequestValidationError, _misunderstood)
+    app.add_exception_handler(HTTPException, _misunderstood)
     _add_learners(app, keeper)
     _add_changes(app, keeper)
     _add_questions(app, keeper)
@@ -98,6 +108,7 @@ def application(
     add_looks(app, keeper, watcher or Watcher(keeper))
     add_dials(app, keeper)
     _add_demo(app, demo or Demo(keeper))
+    app.openapi_schema = completed(app.openapi())
     return app
 
 
@@ -106,11 +117,15 @@ async def _said(request: Request, error: Exception) -> Response:
     return Response(body, status, headers, JSON)
 
 
-async def _not_understood(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    wrong = error.errors()[0]
-    place = ".".join(str(step) for step in wrong["loc"])
-    return Response(json.dumps({"error": f"{place}: {wrong['msg']}."}), 422, media_type=JSON)
+async def _misunderstood(request: Request, error: Exception) -> Response:
+    """Say what the framework refuses as we say it."""
+    if isinstance(error, HTTPException):
+        status, said = error.status_code, str(error.detail)
+    else:
+        assert isinstance(error, RequestValidationError)
+        first = error.errors()[0]
+        status, said = 422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return Response(json.dumps({"error": f"{said}."}), status, media_type=JSON)
 
 
 def _add_learners(app: FastAPI, keeper: Keeper) -> None:
@@ -145,7 +160,7 @@ def _add_learners(app: FastAPI, keeper: Keeper) -> None:
 
     @app.put("/api/learners/{name}", status_code=201)
     async def take_in(name: Name, request: Request) -> dict[str, str]:
-        await _answer(keeper.create(name, from_bytes(await whole(request.stream()))))
+        await _answer(keeper.create(name, from_bytes(await request.body())))
         return {"name": name}
 
     @app.get("/api/learners/{name}")
@@ -270,4 +285,4 @@ async def _answer(future: Future[Any]) -> Any:
 
 async def _body(request: Request) -> Body:
     kind = request.headers.get("content-type", JSON)
-    return understood(await whole(request.stream()), kind, request.query_params)
+    return understood(await request.body(), kind, request.query_params)

@@ -11,7 +11,7 @@ from labelwalk.service.keeper import NameTakenError, NoLearnerError
 from labelwalk.service.keys import KeyReusedError
 from labelwalk.service.live import TooManyPagesError
 from labelwalk.service.views import NoVertexError
-from labelwalk.service.wire import TooLargeError
+from labelwalk.service.wire import TooManyRowsError
 
 SECONDS = "1"  # before a client should try again
 STATUSES: dict[type[Exception], int] = {
@@ -19,7 +19,7 @@ STATUSES: dict[type[Exception], int] = {
     NoVertexError: 404,
     NameTakenError: 409,
     KeyReusedError: 409,
-    TooLargeError: 413,
+    TooManyRowsError: 413,
     ModelFileError: 422,
     ValueError: 422,
     BusyError: 429,

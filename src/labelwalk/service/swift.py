@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
@@ -17,7 +16,7 @@ from labelwalk.service.awaiting import awaited
 from labelwalk.service.events import Observe
 from labelwalk.service.keeper import Keeper
 from labelwalk.service.refusals import KNOWN, refused
-from labelwalk.service.wire import JSON, LONGEST_KEY, RAW, understood, whole
+from labelwalk.service.wire import JSON, LONGEST_KEY, RAW, understood
 
 PATH = re.compile("/api/learners/([^/]+)/(observe|predict)")
 
@@ -63,7 +62,7 @@ class Swift:
         await send({"type": "http.response.body", "body": body})
 
     async def _answered(self, wanted: Wanted, receive: Receive) -> bytes:
-        rows = understood(await whole(_pieces(receive)), RAW, wanted.asked).rows
+        rows = understood(await _body(receive), RAW, wanted.asked).rows
         number = self._keeper.number(wanted.learner)
         if wanted.verb == "observe":
             told = await awaited(self._keeper.change(number, Observe(rows), wanted.key))
@@ -90,11 +89,8 @@ def _wanted(scope: Scope) -> Wanted | None:
     return Wanted(found[1], found[2], key, asked)
 
 
-async def _pieces(receive: Receive) -> AsyncIterator[bytes]:
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise _LeftError
-        yield message.get("body", b"")
-        more = message.get("more_body", False)
+async def _body(receive: Receive) -> bytes:
+    message = await receive()  # bodies are whole by now
+    if message["type"] == "http.disconnect":
+        raise _LeftError
+    return bytes(message["body"])
