@@ -1,0 +1,88 @@
+/** What lies over the map: names of classes, what is pointed at, and a pulse where an example has just come. */
+
+import { colourOf } from "./colours.js";
+import { byId, make } from "./dom.js";
+import { now, on } from "./now.js";
+import { isStill } from "./theme.js";
+import { placed } from "./view.js";
+import { named } from "./words.js";
+
+const MOST_PULSES = 24;
+const MOST_NAMES = 24;
+
+let view = null;
+let cursor = null; // id of the vertex that the keyboard is at
+let pointed = null; // {x, y} of an example in the stream
+let hovered = null; // id of the vertex under the pointer
+
+export function startOverlay() {
+  on("pointed", (place) => { pointed = place; drawOverlay(view); });
+  on("learner", () => { [view, cursor, pointed, hovered] = [null, null, null, null]; byId("overlay").replaceChildren(); });
+}
+
+/** Draw it for a view. */
+export function drawOverlay(seen) {
+  view = seen;
+  if (!view || !now.map) return;
+  const place = byId("overlay");
+  for (const old of place.querySelectorAll(":not(.pulse)")) old.remove();
+  place.append(...names(now.map));
+  const at = whereIs(cursor);
+  if (at) place.append(put(make("span.cursor"), ...at));
+  if (pointed) place.append(put(make("span.pointed"), pointed.x, pointed.y));
+}
+
+/** Mark the vertex that the keyboard is at. */
+export function setCursor(id) {
+  cursor = id;
+  drawOverlay(view);
+}
+
+/** Say beside a vertex what it is, while the pointer is over it. */
+export function setHovered(id, words) {
+  hovered = id;
+  const tip = byId("tip");
+  const at = whereIs(hovered);
+  tip.hidden = !at || !view;
+  if (tip.hidden) return;
+  tip.textContent = words;
+  put(tip, ...at);
+}
+
+/** Let a ring fade where each of these examples lies. */
+export function pulse(verdicts) {
+  const place = byId("overlay");
+  if (isStill() || document.hidden || place.querySelectorAll(".pulse").length > MOST_PULSES) return;
+  for (const { x, y, label } of verdicts) {
+    const ring = put(make("span.pulse", { onanimationend: () => ring.remove() }), x, y);
+    ring.style.borderColor = colourOf(label);
+    place.append(ring);
+  }
+}
+
+/** The name of each class, at the vertex nearest to the middle of those that have it. */
+function names({ classes, vertices }) {
+  return classes.slice(0, MOST_NAMES).map((label) => {
+    const mine = vertices.id.map((_, i) => i).filter((i) => vertices.label[i] === label);
+    if (!mine.length) return null;
+    const all = mine.reduce((sum, i) => sum + vertices.count[i], 0);
+    const mean = (values) => mine.reduce((sum, i) => sum + vertices.count[i] * values[i], 0) / all;
+    const [x, y] = [mean(vertices.x), mean(vertices.y)];
+    const far = (i) => (vertices.x[i] - x) ** 2 + (vertices.y[i] - y) ** 2;
+    const middle = mine.reduce((best, i) => (far(i) < far(best) ? i : best));
+    return put(make("span.place-name", {}, named(label)), vertices.x[middle], vertices.y[middle]);
+  }).filter(Boolean);
+}
+
+function whereIs(id) {
+  const i = now.map?.vertices.id.indexOf(id) ?? -1;
+  return i < 0 ? null : [now.map.vertices.x[i], now.map.vertices.y[i]];
+}
+
+function put(element, x, y) {
+  const box = byId("plot");
+  const [left, top] = placed(view, x, y, box.clientWidth, box.clientHeight);
+  element.style.left = `${left}px`;
+  element.style.top = `${top}px`;
+  return element;
+}

@@ -1,0 +1,50 @@
+/** Who is here: the token comes from the link or from a box, and becomes a cookie that scripts cannot read. */
+
+import { asked, Refusal } from "./api.js";
+import { byId, fill } from "./dom.js";
+import { now, tell } from "./now.js";
+
+/** Return once there is a session; show the box for a token where there is none. */
+export async function enter() {
+  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (given) {
+    history.replaceState(null, "", location.pathname);
+    await show(given).catch(() => null);
+  }
+  await whoAmI().catch(askForToken);
+}
+
+async function show(token) {
+  await asked("POST", "/api/session", undefined, { Authorization: `Bearer ${token.trim()}` });
+}
+
+async function whoAmI() {
+  now.may = (await asked("GET", "/api/session")).may;
+  byId("reading").hidden = now.may === "write";
+  document.body.dataset.may = now.may;
+  tell("session");
+}
+
+/** Show the box, and return when a token was good. */
+export function askForToken() {
+  const [gate, form, field, wrong] = ["gate", "gate-form", "token", "gate-error"].map(byId);
+  for (const id of ["board", "welcome", "which", "live", "panel"]) byId(id).hidden = true;
+  gate.hidden = false;
+  field.focus();
+  return new Promise((entered) => {
+    form.onsubmit = async (event) => {
+      event.preventDefault();
+      fill(wrong);
+      try {
+        await show(field.value);
+        await whoAmI();
+      } catch (error) {
+        fill(wrong, error instanceof Refusal && error.status === 401 ? "This token is not known here." : error.message);
+        return;
+      }
+      form.reset();
+      gate.hidden = true;
+      entered();
+    };
+  });
+}
