@@ -25,6 +25,7 @@ from labelwalk.parameters import check_choice, check_whole, shown
 from labelwalk.prior import check_covers, shares
 from labelwalk.questions import Question, questions
 from labelwalk.reasons import Explanation, explain
+from labelwalk.remembered import ExampleTable, example_table, waiting
 from labelwalk.rows import as_id, as_label, as_labels, as_rows
 from labelwalk.scaling import Scale, check_same_scale
 from labelwalk.settings import Settings
@@ -622,6 +623,27 @@ class OnlineLearner:
         """A copy of the vertices, oldest first; points and means in the units they came in."""
         table, original = vertex_table(self._engine.now, self.classes), self._scale.original
         return replace(table, points=original(table.points), means=original(table.means))
+
+    @property
+    def remembered(self) -> ExampleTable:
+        """A copy of the last examples, oldest first, in the units they came in.
+
+        Examples
+        --------
+        >>> from labelwalk import OnlineLearner
+        >>> learner = OnlineLearner(n_centroids=50)
+        >>> _ = learner.observe([[0.0], [9.0]])
+        >>> learner.teach([0.5], "low")
+        >>> learner.remembered.id.tolist(), learner.remembered.label.tolist()
+        ([0, 1, 2], [None, None, 'low'])
+        """
+        table = example_table(self._engine.now, self.classes)
+        return replace(table, row=self._scale.original(table.row))
+
+    @property
+    def quarantined(self) -> Floats:
+        """Outliers that wait until more come close to them: the first of each group."""
+        return self._scale.original(waiting(self._engine.now))
 
     @property
     def nbytes(self) -> int:

@@ -27,7 +27,13 @@ CREDENTIALS: dict[str, tuple[bytes, bytes] | None] = {
     "reading cookie": (b"cookie", b"labelwalk=" + b"r" * 40),
     "not text": (b"authorization", b"Bearer \xff\xfe"),
 }
-PATHS = [*sorted({path for _, path in RULES}), "/", "/api", "/api/learners/a/b", "/../etc/passwd"]
+PATHS = [
+    *sorted({path for _, path in RULES}),
+    "/page/",
+    "/api",
+    "/api/learners/a/b",
+    "/../etc/passwd",
+]
 
 
 async def inside(scope: Any, receive: Any, send: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -10,11 +11,18 @@ from rich.console import Console
 from labelwalk.cli.failures import told
 from labelwalk.cli.files import say
 
+DEMO_FOLDER = "labelwalk-demo"
+
 
 def serve(
     folder: Annotated[
-        str, typer.Argument(help="Where learners and their journal are kept; made if not there.")
-    ],
+        str | None,
+        typer.Argument(
+            help="Where learners and their journal are kept; made if not there. With --demo it "
+            "may be left out.",
+            show_default=DEMO_FOLDER,
+        ),
+    ] = None,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Where to listen.")] = 8321,
     allow_host: Annotated[
@@ -25,22 +33,28 @@ def serve(
         str | None, typer.Option(help="For TLS: a file with the certificate.")
     ] = None,
     private_key: Annotated[str | None, typer.Option(help="For TLS: a file with the key.")] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Feed a learner with a stream that comes along.")
+    ] = False,
 ) -> None:
-    """Serve any number of learners over HTTP and WebSockets, until Ctrl-C.
+    """Serve any number of learners over HTTP and WebSockets, with a page to look at, until Ctrl-C.
 
     An answer to a write means that it is on the disk. The tokens are made at the first start.
 
     \b
     Examples:
-      labelwalk serve kept
+      labelwalk serve --demo
       labelwalk serve kept --port 9000 --host 0.0.0.0 --allow-host cam.local
     """  # noqa: D301
+    if folder is None and not demo:
+        raise typer.BadParameter("FOLDER is missing. Say where to keep learners, or give --demo.")
+    folder = folder or DEMO_FOLDER
     with told():
         from labelwalk.service.database import DamagedError
         from labelwalk.service.keeper import Keeper
         from labelwalk.service.owner import OwnedError
         from labelwalk.service.server import serve as serve_until_stopped
-        from labelwalk.service.tokens import tokens_of
+        from labelwalk.service.tokens import NAME, tokens_of
 
         console = Console(stderr=True, highlight=False)
         tokens, new = tokens_of(folder)
@@ -51,8 +65,10 @@ def serve(
         address = f"{'https' if certificate else 'http'}://{host}:{port}"
         say(console, f"Serving {folder} at {address}")
         if new:
-            say(console, f"Token for everything, told this once: {tokens.write}")
+            say(console, f"Open this link, told this once: {address}/#token={tokens.write}")
             say(console, f"Token for reading alone: {tokens.read}")
+        else:
+            say(console, f"The tokens are in {os.path.join(folder, NAME)}")
         serve_until_stopped(
             keeper,
             tokens,
@@ -61,4 +77,5 @@ def serve(
             allow_hosts=allow_host or [],
             certificate=certificate,
             private_key=private_key,
+            demo=demo,
         )

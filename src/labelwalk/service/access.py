@@ -18,9 +18,16 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 COOKIE = "labelwalk"
+MAY, TOKEN = "labelwalk.may", "labelwalk.token"  # in a scope: what was shown, and what it allows
 SAFE = ("GET", "HEAD")
 LEARNER = "/api/learners/{name}"
 RULES: dict[tuple[str, str], Need] = {
+    ("GET", "/"): "nothing",
+    ("GET", "/page/{file}"): "nothing",
+    ("POST", "/api/session"): "read",
+    ("GET", "/api/session"): "read",
+    ("DELETE", "/api/session"): "nothing",
+    ("POST", "/api/demo"): "write",
     ("GET", "/healthz"): "nothing",
     ("GET", "/readyz"): "nothing",
     ("GET", "/metrics"): "read",
@@ -39,6 +46,12 @@ RULES: dict[tuple[str, str], Need] = {
     ("GET", LEARNER + "/ask"): "read",
     ("GET", LEARNER + "/health"): "read",
     ("GET", LEARNER + "/vertices"): "read",
+    ("GET", LEARNER + "/vertices/{id}"): "read",
+    ("GET", LEARNER + "/map"): "read",
+    ("GET", LEARNER + "/recent"): "read",
+    ("GET", LEARNER + "/taught"): "read",
+    ("GET", LEARNER + "/history"): "read",
+    ("GET", LEARNER + "/live"): "read",
     ("GET", LEARNER + "/export"): "read",
     ("PUT", LEARNER): "write",
     ("WEBSOCKET", LEARNER + "/stream"): "write",
@@ -126,7 +139,7 @@ class Guard:
             return Refusal(404, "there is no such thing here")
         if need == "nothing":
             return None
-        return self._by_credential(headers, method, need, origin)
+        return self._by_credential(scope, headers, method, need, origin)
 
     def _need(self, method: str, path: str) -> Need | None:
         known = "GET" if method == "HEAD" else method
@@ -136,7 +149,7 @@ class Guard:
         return None
 
     def _by_credential(
-        self, headers: Mapping[str, str], method: str, need: Need, origin: str | None
+        self, scope: Scope, headers: Mapping[str, str], method: str, need: Need, origin: str | None
     ) -> Refusal | None:
         bearer, cookie = _bearer(headers), _cookie(headers)
         given = cookie if bearer is None else bearer
@@ -148,6 +161,8 @@ class Guard:
             return Refusal(403, "this token may only read")
         if bearer is None and method not in SAFE and origin is None:
             return Refusal(403, "with a cookie, the page it comes from must be named")
+        scope[TOKEN] = given
+        scope[MAY] = "write" if self._tokens.allows(given, "write") else "read"
         return None
 
 
@@ -183,7 +198,9 @@ def _cookie(headers: Mapping[str, str]) -> str | None:
 def _with_headers(send: Send) -> Send:
     async def sending(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", []), *HEADERS]
+            given = list(message.get("headers", []))
+            said = {name for name, _ in given}
+            message["headers"] = [*given, *(pair for pair in HEADERS if pair[0] not in said)]
         await send(message)
 
     return sending

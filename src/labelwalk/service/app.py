@@ -14,13 +14,19 @@ from pydantic import BaseModel, ConfigDict, Field
 from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.modelfile import ModelFileError
 from labelwalk.service.database import DiskError
+from labelwalk.service.demo import Demo
 from labelwalk.service.events import Forget, Happening, Observe, Retract, Teach, TeachLater
 from labelwalk.service.inbox import BusyError
 from labelwalk.service.keeper import Keeper, NameTakenError, NoLearnerError
 from labelwalk.service.keys import KeyReusedError
+from labelwalk.service.live import TooManyPagesError
+from labelwalk.service.look_routes import add_looks
 from labelwalk.service.metrics import KIND, exposed
+from labelwalk.service.page_routes import add_page, add_session
 from labelwalk.service.pupil import Pupil
 from labelwalk.service.streaming import observe_all
+from labelwalk.service.views import NoVertexError
+from labelwalk.service.watcher import Watcher
 from labelwalk.service.wire import JSON, RAW, Body, understood
 
 LARGEST = 16 << 20  # bytes of a body
@@ -74,6 +80,7 @@ class TooLargeError(Exception):
 
 STATUSES: dict[type[Exception], int] = {
     NoLearnerError: 404,
+    NoVertexError: 404,
     NameTakenError: 409,
     KeyReusedError: 409,
     TooLargeError: 413,
@@ -81,11 +88,17 @@ STATUSES: dict[type[Exception], int] = {
     ValueError: 422,
     BusyError: 429,
     DiskError: 503,
+    TooManyPagesError: 503,
 }
 
 
-def application(keeper: Keeper) -> FastAPI:
-    """Return the service as an ASGI application, without a guard before it."""
+def application(
+    keeper: Keeper, watcher: Watcher | None = None, demo: Demo | None = None
+) -> FastAPI:
+    """Return the service as an ASGI application, without a guard before it.
+
+    Whoever gives a watcher or a demo starts and closes it.
+    """
     app = FastAPI(
         title="labelwalk",
         description="A few labels, an endless stream: learners that outlive their process.",
@@ -98,6 +111,10 @@ def application(keeper: Keeper) -> FastAPI:
     _add_learners(app, keeper)
     _add_changes(app, keeper)
     _add_questions(app, keeper)
+    add_page(app)
+    add_session(app)
+    add_looks(app, keeper, watcher or Watcher(keeper))
+    _add_demo(app, demo or Demo(keeper))
     return app
 
 
@@ -215,6 +232,12 @@ def _add_questions(app: FastAPI, keeper: Keeper) -> None:
     async def export(name: str) -> Response:
         content = await asked(name, lambda pupil: pupil.learner.to_bytes())
         return Response(content, media_type=RAW)
+
+
+def _add_demo(app: FastAPI, demo: Demo) -> None:
+    @app.post("/api/demo", status_code=201)
+    async def show() -> dict[str, str]:
+        return {"name": await asyncio.to_thread(demo.start)}
 
 
 def _made(settings: dict[str, Any]) -> OnlineLearner:

@@ -20,6 +20,7 @@ from labelwalk.service.keys import Keys
 from labelwalk.service.pupil import Pupil, n_rows
 from labelwalk.service.replay import CREATE, DELETE, restored
 from labelwalk.service.snapshots import Snapshots
+from labelwalk.service.timing import Timing
 from labelwalk.service.witness import Seen
 
 WAITING = 20_000  # examples at most, before more are refused
@@ -87,6 +88,8 @@ class Keeper:
     ----------
     damage : str or None
         What was found spoilt in what a start does not need: learners are right, the past is not.
+    timing : Timing
+        How long changes took until they were answered.
 
     Examples
     --------
@@ -108,6 +111,7 @@ class Keeper:
     """
 
     def __init__(self, folder: str, *, every: int = EVERY) -> None:
+        self.timing = Timing()
         self._journal = Journal(folder)
         try:
             self._snapshots = Snapshots(self._journal)
@@ -196,7 +200,9 @@ class Keeper:
                 return told, Entry(number, event.kind, about, [*parts, told.to_json()], key)
             return told, Entry(number, event.kind, about, parts)
 
-        return self._ask(do, max(1, n_rows(event)))
+        answer = self._ask(do, max(1, n_rows(event)))
+        self.timing.begin(answer)
+        return answer
 
     def look(self, number: int, question: Callable[[Pupil], Any]) -> Future[Any]:
         """Ask something that changes nothing."""
@@ -219,6 +225,13 @@ class Keeper:
         failed, damaged = int(self._failed is not None), int(self.damage is not None)
         events = self._journal.last.sequence
         return Standing((events, self._inbox.weight, failed, damaged), learners)
+
+    def n_changes(self) -> dict[int, int]:
+        """Return how many events have happened to each learner, at once; some may not be written.
+
+        So whoever watches learns that there is something new, and asks for it.
+        """
+        return {number: pupil.n_changes for number, pupil in tuple(self._pupils.items())}
 
     def close(self) -> None:
         """Do what waits, write it down, and let go of the folder."""

@@ -8,9 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from labelwalk.arrays import Ints
 from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.modelfile import unpack
 from labelwalk.service.events import Happening, Observe, Retract, Rows, Teach, TeachLater
+from labelwalk.service.past import Past, past_described
+from labelwalk.service.projection import Axes, axes_described, drawn
 
 
 class Told(NamedTuple):
@@ -40,11 +45,24 @@ class Pupil:
     learner : OnlineLearner
     erased : list of int
         The numbers of examples that never were, in order.
+    past : Past
+        The last examples and labels.
+    axes : Axes or None
+        By which it is drawn; None before there is anything to draw.
+    n_changes : int
+        How many events have happened to it.
     """
 
     name: str
     learner: OnlineLearner
     erased: list[int] = field(default_factory=list)
+    past: Past = field(default_factory=Past)
+    axes: Axes | None = None
+    n_changes: int = 0
+
+    def __post_init__(self) -> None:
+        if self.axes is None:
+            self.axes = drawn(self.learner, None)
 
     @property
     def n_numbered(self) -> int:
@@ -59,15 +77,26 @@ class Pupil:
         ValueError
             It cannot be done, and nothing was.
         """
-        first = self.n_numbered
+        first, start = self.n_numbered, self.learner.n_seen
         if isinstance(event, Observe):
-            return Told(first, _columns(event.happen(self.learner)))
+            verdicts = event.happen(self.learner)
+            self.past.observed(start, event.rows, verdicts)
+            told = Told(first, _columns(verdicts))
+        else:
+            self._change(event, start)
+            told = Told(first, {})
+        self.n_changes += 1
+        if self.axes is None or self.axes.is_due(self.learner.n_seen):
+            self.axes = drawn(self.learner, self.axes)
+        return told
+
+    def _change(self, event: Happening, start: int) -> None:
         if isinstance(event, TeachLater):
             event = replace(event, example=self._of_learner(event.example))
         if isinstance(event, Retract) and event.example is not None:
             event = replace(event, example=self._of_learner(event.example))
         event.happen(self.learner)
-        return Told(first, {})
+        self.past.changed(start, event)
 
     def predict(self, rows: Rows) -> Told:
         """Answer examples without learning."""
@@ -92,7 +121,21 @@ class Pupil:
 
     def to_bytes(self) -> bytes:
         """Return all of it."""
-        return self.learner.to_bytes(note={"name": self.name, "erased": self.erased})
+        return self.learner.to_bytes(
+            note={
+                "name": self.name,
+                "erased": self.erased,
+                "past": self.past.described(),
+                "axes": None if self.axes is None else self.axes.described(),
+                "changes": self.n_changes,
+            }
+        )
+
+    def numbers_of(self, ids: Ints) -> Ints:
+        """Return the numbers of what the learner calls examples."""
+        before = np.array(self.erased, dtype=np.int64) - np.arange(len(self.erased))
+        numbers: Ints = ids + np.searchsorted(before, ids, side="right")
+        return numbers
 
     def _of_service(self, example_id: int) -> int:
         """Return the number of what the learner calls an example."""
@@ -112,7 +155,14 @@ class Pupil:
 def pupil_from_bytes(content: bytes) -> Pupil:
     """Return what `Pupil.to_bytes` kept."""
     note = unpack(content)[0]["note"]
-    return Pupil(note["name"], from_bytes(content), list(note["erased"]))
+    return Pupil(
+        note["name"],
+        from_bytes(content),
+        list(note["erased"]),
+        past_described(note["past"]) if "past" in note else Past(),
+        axes_described(note["axes"]) if note.get("axes") else None,
+        note.get("changes", 0),
+    )
 
 
 def _columns(verdicts: Any) -> dict[str, list[Any]]:

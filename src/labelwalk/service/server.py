@@ -11,7 +11,9 @@ from threadpoolctl import threadpool_limits
 
 from labelwalk.service.access import Guard, Tokens
 from labelwalk.service.app import LARGEST, application
+from labelwalk.service.demo import Demo
 from labelwalk.service.keeper import Keeper
+from labelwalk.service.watcher import Watcher
 
 PATIENCE = 5  # seconds for requests that are under way when it is to stop
 MOST = 1000  # connections
@@ -40,6 +42,7 @@ def serve(
     allow_hosts: Iterable[str] = (),
     certificate: str | None = None,
     private_key: str | None = None,
+    demo: bool = False,
 ) -> None:
     """Serve until SIGINT or SIGTERM; what was accepted is written before this returns.
 
@@ -53,8 +56,12 @@ def serve(
         Other names by which it may be called.
     certificate, private_key : paths, optional
         For TLS.
+    demo : bool
+        Whether to feed a learner with the stream that comes with the package.
     """
-    guard = Guard(application(keeper), tokens, hosts_of(host, port, allow_hosts))
+    watcher, shown = Watcher(keeper), Demo(keeper)
+    app = application(keeper, watcher, shown)
+    guard = Guard(app, tokens, hosts_of(host, port, allow_hosts))
     config = uvicorn.Config(
         guard,
         host=host,
@@ -72,10 +79,17 @@ def serve(
     )
     for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises it again when it has stopped
         signal.signal(number, _leave)
+    server = uvicorn.Server(config)
+    watcher.stopping = lambda: server.should_exit
     try:
         with threadpool_limits(limits=1, user_api="blas"):
-            uvicorn.Server(config).run()
+            watcher.start()
+            if demo:
+                shown.start()
+            server.run()
     finally:
+        shown.close()
+        watcher.close()
         keeper.close()
 
 

@@ -1,0 +1,145 @@
+"""What is shown of a learner's past: the last examples with their verdicts, and the last labels.
+
+It follows from the events that happened to the learner, and from nothing else. Examples have the
+numbers that the learner gives them.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwalk.arrays import Bools, Floats, Ints, Label
+from labelwalk.decision import Verdicts
+from labelwalk.service.events import Forget, Happening, Retract, Rows, Teach, TeachLater
+
+ROOM = 500  # examples
+LABELS = 50
+
+
+class Seen(NamedTuple):
+    """Examples that were observed, oldest first, and what was said of them."""
+
+    id: Ints
+    row: Rows
+    label: NDArray[np.object_]
+    confidence: Floats
+    outlier: Bools
+
+    def last(self, n: int) -> Seen:
+        """Return the newest n."""
+        since = slice(max(0, len(self.id) - n), None)
+        said = self.label[since], self.confidence[since], self.outlier[since]
+        return Seen(self.id[since], self.row[since], *said)
+
+
+class Taught(NamedTuple):
+    """A label that a person gave."""
+
+    id: int
+    label: Label
+    how: str
+
+
+class Past:
+    """The last examples and labels of a learner.
+
+    Examples come in blocks and are kept as blocks, so that one costs next to nothing.
+
+    Attributes
+    ----------
+    n_observed : int
+        How many examples were observed in all.
+    taught : list of Taught
+        The last labels that stand, oldest first.
+    """
+
+    def __init__(self) -> None:
+        self.n_observed = 0
+        self.taught: list[Taught] = []
+        self._blocks: deque[tuple[int | Ints, Rows, Verdicts | Seen]] = deque()
+        self._n_kept = 0
+
+    def observed(self, first: int, rows: Rows, verdicts: Verdicts) -> None:
+        """Take note of a block of examples, numbered from `first` on."""
+        n = len(rows)
+        self.n_observed += n
+        if n > ROOM:
+            first, rows, verdicts = first + n - ROOM, rows[-ROOM:].copy(), verdicts[-ROOM:]
+        self._keep(first, rows, verdicts)
+
+    def _keep(self, first: int | Ints, rows: Rows, said: Verdicts | Seen) -> None:
+        self._blocks.append((first, rows, said))
+        self._n_kept += len(rows)
+        while self._n_kept - len(self._blocks[0][1]) >= ROOM:
+            self._n_kept -= len(self._blocks.popleft()[1])
+
+    def changed(self, first: int, event: Happening) -> None:
+        """Take note of labels; those of `event`, if it brings examples, are numbered from first."""
+        if isinstance(event, Teach):
+            numbered = enumerate(event.labels, first)
+            self.taught += [Taught(i, label, Teach.kind) for i, label in numbered]
+        elif isinstance(event, TeachLater):
+            if all(one.id != event.example for one in self.taught):
+                self.taught.append(Taught(event.example, event.label, TeachLater.kind))
+        elif isinstance(event, Retract | Forget):
+            example = event.example if isinstance(event, Retract) else None
+            self.taught = [
+                one for one in self.taught if one.id != example and one.label != event.label
+            ]
+        del self.taught[:-LABELS]
+
+    def seen(self) -> Seen:
+        """Return the last examples, no more than there is room for."""
+        if not self._blocks:
+            nothing: NDArray[Any] = np.zeros(0)
+            return Seen(nothing.astype(np.int64), np.zeros((0, 0)), nothing, nothing, nothing)
+        parts = [
+            Seen(_ids(first, len(rows)), rows, said.label, said.confidence, said.outlier)
+            for first, rows, said in self._blocks
+        ]
+        columns = zip(*parts, strict=True)
+        return Seen(*(np.concatenate(column) for column in columns)).last(ROOM)
+
+    def described(self) -> dict[str, Any]:
+        """Return all of it as JSON can hold it."""
+        seen = self.seen()
+        rows = np.ascontiguousarray(seen.row, dtype="<f8")
+        return {
+            "observed": self.n_observed,
+            "taught": [list(one) for one in self.taught],
+            "id": seen.id.tolist(),
+            "row": base64.b64encode(rows.tobytes()).decode(),
+            "label": seen.label.tolist(),
+            "confidence": seen.confidence.tolist(),
+            "outlier": seen.outlier.tolist(),
+        }
+
+
+def past_described(said: dict[str, Any]) -> Past:
+    """Return what `Past.described` told."""
+    past = Past()
+    past.n_observed = int(said["observed"])
+    past.taught = [Taught(*one) for one in said["taught"]]
+    if said["id"]:
+        rows = np.frombuffer(base64.b64decode(said["row"]), dtype="<f8")
+        rows = rows.reshape(len(said["id"]), -1).copy()
+        confidence, outlier = np.array(said["confidence"]), np.array(said["outlier"], dtype=bool)
+        ids = np.array(said["id"], dtype=np.int64)
+        past._keep(ids, rows, Seen(ids, rows, _named(said["label"]), confidence, outlier))
+    return past
+
+
+def _ids(first: int | Ints, n: int) -> Ints:
+    return np.arange(first, first + n) if isinstance(first, int) else first
+
+
+def _named(labels: Sequence[Label | None]) -> NDArray[np.object_]:
+    names = np.empty(len(labels), dtype=object)
+    names[:] = labels
+    return names

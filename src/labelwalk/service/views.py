@@ -1,0 +1,182 @@
+"""A learner as a page shows it: its vertices on a map, one of them closely, and what came last."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from labelwalk.arrays import Floats, Ints, Label
+from labelwalk.service.pupil import Pupil
+from labelwalk.table import VertexTable
+
+NEAREST = 8  # examples shown with a vertex
+DIGEST = 6  # bytes: a number that JavaScript holds exactly
+
+
+class NoVertexError(LookupError):
+    """There is no such vertex."""
+
+
+def the_map(pupil: Pupil) -> dict[str, Any]:
+    """Return all vertices in the plane, with their answers."""
+    learner, axes = pupil.learner, pupil.axes
+    table = learner.vertices
+    label, confidence = _answers(pupil, table)
+    places, waiting = _places(pupil, table.means), _places(pupil, learner.quarantined)
+    return {
+        "learner": pupil.name,
+        "examples": pupil.n_numbered,
+        "classes": list(learner.classes),
+        "axes": 0 if axes is None else axes.version,
+        "vertices": {
+            "id": _ids(pupil, table),
+            "x": places[:, 0].tolist(),
+            "y": places[:, 1].tolist(),
+            "count": table.count.tolist(),
+            "label": label,
+            "confidence": confidence,
+            "taught": [name is not None for name in table.label],
+            "example": _newest(pupil, len(table)),
+        },
+        "quarantine": {"x": waiting[:, 0].tolist(), "y": waiting[:, 1].tolist()},
+        "outliers": learner.n_outliers,
+        "radius": learner.radius,
+    }
+
+
+def vertex(pupil: Pupil, wanted: int) -> dict[str, Any]:
+    """Return a vertex closely, with the remembered examples that lie nearest.
+
+    Raises
+    ------
+    NoVertexError
+        It has merged with another or faded away, or never was.
+    """
+    learner, table = pupil.learner, pupil.learner.vertices
+    ids = _ids(pupil, table)
+    if wanted not in ids:
+        raise NoVertexError(f"there is no vertex {wanted} any more. Look at the map again.")
+    i = ids.index(wanted)
+    row, name = table.means[i], table.label[i]
+    said = learner.predict(row)
+    shares = said.probabilities if name is None else [float(name == c) for c in learner.classes]
+    return {
+        "id": wanted,
+        "count": int(table.count[i]),
+        "label": said.label if name is None else name,
+        "confidence": said.confidence if name is None else 1.0,
+        "taught": name is not None,
+        "row": row.tolist(),
+        "probabilities": {
+            str(one): float(share) for one, share in zip(learner.classes, shares, strict=True)
+        },
+        "examples": _nearest(pupil, row),
+        "why": str(learner.explain(row)),
+    }
+
+
+def recent(pupil: Pupil, n: int) -> list[dict[str, Any]]:
+    """Return the last examples that were observed, newest first, and what was said of them."""
+    seen = pupil.past.seen().last(n)
+    if not len(seen.id):
+        return []
+    kept = pupil.learner.remembered
+    told = {i: name for i, name in zip(kept.id, kept.label, strict=True) if name is not None}
+    places = _places(pupil, np.asarray(seen.row, dtype=np.float64))
+    rows = zip(
+        pupil.numbers_of(seen.id).tolist(),
+        seen.label,
+        seen.confidence.tolist(),
+        seen.outlier.tolist(),
+        [told.get(i) for i in seen.id],
+        places.tolist(),
+        strict=True,
+    )
+    found = [
+        {
+            "example": example,
+            "label": label,
+            "confidence": confidence,
+            "outlier": outlier,
+            "taught": taught,
+            "x": x,
+            "y": y,
+        }
+        for example, label, confidence, outlier, taught, (x, y) in rows
+    ]
+    return found[::-1]
+
+
+def taught(pupil: Pupil) -> list[dict[str, Any]]:
+    """Return the last labels that a person gave and that stand, newest first."""
+    given = pupil.past.taught[::-1]
+    numbers = pupil.numbers_of(np.array([one.id for one in given], dtype=np.int64)).tolist()
+    return [
+        {"example": number, "label": one.label, "how": one.how}
+        for number, one in zip(numbers, given, strict=True)
+    ]
+
+
+def _answers(pupil: Pupil, table: VertexTable) -> tuple[list[Label | None], list[float]]:
+    """Return what each vertex is called and how surely; those that were taught, as they were."""
+    if not len(table):
+        return [], []
+    said = pupil.learner.predict(table.means)
+    free = np.array([name is None for name in table.label])
+    return (
+        np.where(free, said.label, table.label).tolist(),
+        np.where(free, said.confidence, 1.0).tolist(),
+    )
+
+
+def _places(pupil: Pupil, rows: Floats) -> Floats:
+    if pupil.axes is None or not len(rows):
+        return np.zeros((len(rows), 2))
+    return pupil.axes.place(pupil.learner, rows)
+
+
+def _ids(pupil: Pupil, table: VertexTable) -> list[int]:
+    """Return numbers by which vertices are known as long as they live.
+
+    That of the founder, twice, and one more where it was taught: an example that is taught later
+    founds a second vertex. Where the founder is unknown, since learners were merged or a label was
+    taken back, a negative number from where it lies.
+    """
+    numbers = 2 * pupil.numbers_of(table.founder)
+    found: list[int] = (numbers + [name is not None for name in table.label]).tolist()
+    for i in np.flatnonzero(table.founder < 0).tolist():
+        where = table.points[i].tobytes() + repr(table.label[i]).encode()
+        found[i] = -1 - int.from_bytes(blake2b(where, digest_size=DIGEST).digest())
+    return found
+
+
+def _newest(pupil: Pupil, n: int) -> list[int | None]:
+    """Return the newest remembered example of each vertex."""
+    kept = pupil.learner.remembered
+    newest: Ints = np.full(n, -1, dtype=np.int64)
+    held = kept.vertex >= 0
+    newest[kept.vertex[held]] = pupil.numbers_of(kept.id[held])  # oldest first: the last one stays
+    return [None if number < 0 else number for number in newest.tolist()]
+
+
+def _nearest(pupil: Pupil, row: Floats) -> list[dict[str, Any]]:
+    kept, learner = pupil.learner.remembered, pupil.learner
+    if not len(kept):
+        return []
+    away = np.linalg.norm(learner.scaled(kept.row) - learner.scaled(row), axis=1)
+    near = np.argsort(away, kind="stable")[:NEAREST]
+    said = learner.predict(kept.row[near])
+    return [
+        {
+            "example": number,
+            "row": one.tolist(),
+            "distance": float(far),
+            "label": verdict.label,
+            "confidence": verdict.confidence,
+        }
+        for number, one, far, verdict in zip(
+            pupil.numbers_of(kept.id[near]).tolist(), kept.row[near], away[near], said, strict=True
+        )
+    ]
