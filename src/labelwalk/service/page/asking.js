@@ -33,7 +33,6 @@ async function refresh() {
   const found = await get(`/ask?n=${QUESTIONS}`).catch(() => null); // asked again soon
   if (!found || asked !== now.learner) return;
   nothing.hidden = found.length > 0;
-  cards.teacher.hidden = found.length === 0;
   cards.show(found.map((one, i) => ({ ...one, key: one.example ?? `row-${i}-${one.row[0]}` })));
 }
 

@@ -40,7 +40,7 @@ export function chooser(id, words, rowOf, targetOf, changed = () => null) {
 
   function show(newer) {
     items = newer;
-    list.hidden = items.length === 0;
+    list.hidden = teacher.hidden = items.length === 0;
     fill(list, ...items.map((item) => make("li", { role: "option", id: `${id}-${item.key}`, "data-key": item.key, "aria-selected": "false" }, ...rowOf(item))));
     if (key !== null && !chosen()) choose(null);
     else mark();

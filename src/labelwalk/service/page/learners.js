@@ -41,7 +41,7 @@ export async function takeIn(name, file) {
 
 /** A form for a new learner. */
 export function makingForm(done = () => null) {
-  const name = field("new-learner", "Name", { required: true, maxlength: 100, placeholder: "doorbell" });
+  const name = field("new-learner", "Name", { required: true, maxlength: 100, placeholder: "such as doorbell" });
   const size = field("new-size", "Vertices at most", { type: "number", min: 2, max: 5000, value: 500 });
   return form([name, size], "Make it", async () => {
     await create(name.input.value.trim(), { n_centroids: Number(size.input.value) });

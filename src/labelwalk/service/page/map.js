@@ -6,7 +6,7 @@
 
 import { colourOf, shapeOf } from "./colours.js";
 import { byId, say } from "./dom.js";
-import { classes, now, on } from "./now.js";
+import { classes, mayWrite, now, on } from "./now.js";
 import { drawOverlay, pulse } from "./overlay.js";
 import { isDark } from "./theme.js";
 import { nearer, suits, viewOf, within } from "./view.js";
@@ -15,6 +15,7 @@ import { count, several } from "./words.js";
 const CONFIG = { displayModeBar: false, scrollZoom: false, doubleClick: false, showTips: false, responsive: false };
 const ZOOM = 1.5;
 const LARGEST = 42; // pixels across
+const GROWN = 12; // examples of a vertex that may be drawn large
 const RINGED = 13; // pixels across, at least, where a label was taught
 
 let plot;
@@ -29,8 +30,8 @@ export function startMap(opened, hovered) {
   plot = byId("plot");
   on("map", () => void show());
   on("theme", () => void show());
-  on("learner", () => { [view, axes, moved] = [null, null, false]; });
-  on("live-verdicts", ({ verdicts }) => view && pulse(verdicts));
+  on("learner", () => { [view, axes, moved] = [null, null, false]; plot.style.visibility = "hidden"; });
+  on("live-verdicts", ({ verdicts }) => pulse(verdicts));
   for (const button of document.querySelectorAll("[data-zoom]")) {
     button.addEventListener("click", () => zoom(button.dataset.zoom));
   }
@@ -61,6 +62,7 @@ async function show() {
     [axes, moved] = [now.map.axes, false];
   }
   inWords();
+  plot.style.visibility = view ? "visible" : "hidden";
   if (!view) return;
   const seen = view;
   plotly ??= loadPlotly();
@@ -72,13 +74,19 @@ async function show() {
   drawOverlay(view);
 }
 
+/** Plotly comes with rules for maps of the world, which we have no use for and our policy would refuse aloud. */
 function loadPlotly() {
+  const { head } = document;
+  head.appendChild = (node) => (node.localName === "style" ? node : Node.prototype.appendChild.call(head, node));
   return new Promise((ready, failed) => {
     const script = document.createElement("script");
     script.src = "/page/plotly.js";
-    script.onload = () => ready(window.Plotly);
+    script.onload = () => {
+      delete head.appendChild;
+      ready(window.Plotly);
+    };
     script.onerror = () => failed(new Error("The map cannot be drawn: plotly did not load."));
-    document.head.append(script);
+    head.append(script);
   });
 }
 
@@ -90,7 +98,7 @@ function drawingOrder({ id, count: counts, taught }) {
 function marks(vertices, area) {
   const pick = (values) => order.map((i) => values[i]);
   const across = Math.min(LARGEST, 0.8 * Math.sqrt(area / vertices.id.length));
-  const unit = Math.max(...vertices.count) / across ** 2;
+  const unit = Math.max(...vertices.count, GROWN) / across ** 2;
   return {
     type: "scatter", mode: "markers", hoverinfo: "none",
     x: pick(vertices.x), y: pick(vertices.y), ids: pick(vertices.id).map(String), customdata: pick(vertices.id),
@@ -137,7 +145,7 @@ function inWords() {
   const parts = [`${several(vertices.id.length, "vertex", "vertices")} stand for ${several(examples, "example")}`];
   if (outliers) parts.push(`${several(outliers, "outlier")}, ${count(quarantine.x.length)} waiting at ×`);
   say(byId("map-words"), parts.join(" · "));
-  byId("map").dataset.classes = classes().length;
+  byId("hint").hidden = !vertices.id.length || classes().length > 0 || !mayWrite();
 }
 
 const ink = () => (isDark() ? "#f3f1ec" : "#1c1b1a");

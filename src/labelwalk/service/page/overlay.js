@@ -52,7 +52,7 @@ export function setHovered(id, words) {
 /** Let a ring fade where each of these examples lies. */
 export function pulse(verdicts) {
   const place = byId("overlay");
-  if (isStill() || document.hidden || place.querySelectorAll(".pulse").length > MOST_PULSES) return;
+  if (!view || isStill() || document.hidden || place.querySelectorAll(".pulse").length > MOST_PULSES) return;
   for (const { x, y, label } of verdicts) {
     const ring = put(make("span.pulse", { onanimationend: () => ring.remove() }), x, y);
     ring.style.borderColor = colourOf(label);

@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { swatch } from "./colours.js";
 import { byId, fill, make, say } from "./dom.js";
 import { mayWrite, now, on } from "./now.js";
-import { setCursor } from "./overlay.js";
+import { setCursor, setHovered } from "./overlay.js";
 import { picker } from "./picker.js";
 import { bars } from "./spark.js";
 import { bar } from "./stream.js";
@@ -45,6 +45,7 @@ export async function open(id) {
   if (byId("panel").hidden) origin = document.activeElement;
   shown = id;
   setCursor(id);
+  setHovered(null, "");
   if (await trying(async () => { await refresh(); return true; })) {
     byId("panel").hidden = false;
     byId("panel-title").focus({ preventScroll: true });
@@ -73,9 +74,12 @@ async function refresh() {
   fill(parts.what, ...headline(vertex));
   takingBack(vertex);
   fill(parts.chances, ...chances(vertex.probabilities));
-  fill(parts.near, ...vertex.examples.map(neighbour));
+  fill(parts.near, ...once(vertex.examples).map(neighbour));
   say(parts.why, vertex.why);
 }
+
+/** An example that was taught later is remembered twice. */
+const once = (examples) => [...new Map(examples.map((one) => [one.example, one])).values()];
 
 function headline(vertex) {
   return [

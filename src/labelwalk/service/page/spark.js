@@ -4,6 +4,8 @@ import { draw } from "./dom.js";
 
 const WIDTH = 120;
 const HEIGHT = 28;
+const ROW = 84; // pixels of a row as bars
+const WIDEST = 12; // pixels of a bar
 const BARS = 64; // of more numbers, every so many are averaged
 
 /** A line through values over time, the last one marked. Read aloud as its words. */
@@ -23,10 +25,11 @@ export function line(values, words) {
 export function bars(row) {
   const shown = averaged(row);
   const largest = Math.max(...shown.map(Math.abs), 1e-300);
-  const step = WIDTH / shown.length;
+  const step = Math.min(ROW / shown.length, WIDEST);
+  const width = step * shown.length;
   const floor = shown.some((value) => value < 0) ? (shown.some((value) => value > 0) ? HEIGHT / 2 : 1) : HEIGHT - 1;
   const room = Math.max(floor, HEIGHT - floor) - 1;
-  return draw("svg.spark.bars", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+  return draw("svg.spark.bars", { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, "aria-hidden": "true" },
     ...shown.map((value, i) => {
       const height = Math.max(1, (Math.abs(value) / largest) * room);
       return draw("rect", { x: (i * step + 0.5).toFixed(2), width: Math.max(0.8, step - 1).toFixed(2),

@@ -54,8 +54,8 @@ function rowOf(item) {
     make("span.number", {}, `#${item.example}`),
     swatch(item.taught ?? item.label),
     make("span.name", {}, item.outlier && item.label === null ? "like nothing known" : named(item.taught ?? item.label)),
-    item.taught === null ? bar(item.confidence) : make("span.chip", {}, "taught"),
-    make("span.share", {}, item.taught === null ? percent(item.confidence) : ""),
+    item.taught !== null ? make("span.chip", {}, "taught") : item.label === null ? null : bar(item.confidence),
+    make("span.share", {}, item.taught !== null || item.label === null ? "" : percent(item.confidence)),
   ];
 }
 
