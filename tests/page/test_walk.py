@@ -1,0 +1,123 @@
+"""The walk of a newcomer, from the printed link to a server that was killed and started again."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect
+
+from tests.page.hands import changed, click, colours, legend, name_it, near, see, see_points
+from tests.page.serving import DESK, PHONE, Serving, Watch
+
+pytestmark = [pytest.mark.slow, pytest.mark.shell]
+
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
+PICTURES = "LABELWALK_PICTURES"  # set it, and the pictures of the documentation are taken anew
+CLOUD, SPOT, MOON, RING = (-3.0, -3.5), (3.0, -3.5), (-4.0, 3.5), (3.0, 2.0)  # of the demo
+OTHERS = 10  # at least, that a click names
+
+
+def test_the_walk_of_a_newcomer(demo: Serving, browser: Browser) -> None:
+    page = browser.new_page(viewport=DESK)
+    watch = Watch(page, demo.address)
+    page.set_default_timeout(120_000)
+    page.goto(demo.link)
+    see_points(page, 100)
+    assert "token" not in page.url
+    expect(page.locator("#verdicts li").first).to_be_visible()
+    assert len(colours(page)) == 1
+
+    _teach_two(page, demo)
+    _apply_a_dial(page, demo)
+    page.reload()
+    see_points(page, 100)
+    _is_as_left(page, demo)
+    if os.environ.get(PICTURES):
+        _take_pictures(page, demo)
+    _survives(page, demo, watch)
+    assert watch.wrong == []
+
+
+def _teach_two(page: Page, demo: Serving) -> None:
+    click(page, near(demo, "demo", *CLOUD))
+    assert name_it(page, "cloud") >= OTHERS
+    see(lambda: max(colours(page).values()) >= OTHERS and len(colours(page)) == 2)
+    click(page, near(demo, "demo", *SPOT))
+    assert name_it(page, "spot") >= OTHERS
+    see(lambda: len(colours(page)) == 3)
+    assert min(legend(page)["cloud"], legend(page)["spot"]) >= OTHERS
+
+    page.locator("#toasts .toast").filter(has_text="spot").get_by_role("button", name="Undo").click()
+    assert changed(page, "taken back") >= OTHERS
+    assert legend(page)["spot"] <= 1
+    assert [one["label"] for one in demo.asked("demo", "/taught")] == ["cloud"]
+    page.locator("#panel-close").click()
+
+
+def _apply_a_dial(page: Page, demo: Serving) -> None:
+    before = demo.asked("demo")["settings"]["sink"]
+    page.locator("#dial-sink").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")
+    expect(page.locator(".effect .verdict")).to_contain_text("examples")
+    page.get_by_role("button", name="Apply").click()
+    page.locator("#toasts .toast").filter(has_text="dials are set").wait_for()
+    assert demo.asked("demo")["settings"]["sink"] == pytest.approx(10 * before)
+
+
+def _is_as_left(page: Page, demo: Serving) -> None:
+    see(lambda: legend(page).get("cloud", 0) >= OTHERS)
+    assert legend(page)["spot"] <= 1
+    expect(page.locator("#dial-sink")).to_have_js_property("value", "3")
+    assert [one["label"] for one in demo.asked("demo", "/taught")] == ["cloud"]
+
+
+def _survives(page: Page, demo: Serving, watch: Watch) -> None:
+    """Stopped and killed, then started without its stream: nothing moves any more."""
+    maps = []
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        watch.away = True
+        demo.end(number)
+        expect(page.locator("#live-words")).to_have_text("reconnecting…")
+        demo.start()
+        expect(page.locator("#live-words")).to_have_text("live")
+        watch.away = False
+        page.reload()
+        see_points(page, 100)
+        _is_as_left(page, demo)
+        maps.append((demo.asked("demo", "/map"), legend(page)))
+    assert maps[0] == maps[1]
+
+
+def _take_pictures(page: Page, demo: Serving) -> None:
+    for name, place in (("spot", SPOT), ("moon", MOON), ("ring", (5.0, 2.0))):
+        click(page, near(demo, "demo", *place))
+        name_it(page, name)
+        page.locator("#panel-close").click()
+    see(lambda: demo.asked("demo")["examples"] > 1200)
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        page.reload()
+        see_points(page, 100)
+        see(lambda: page.locator(".toast").count() == 0)
+        page.locator("#live-words", has_text="live").wait_for()
+        page.locator(".sign").first.wait_for()
+        page.locator("#questions li").first.wait_for()
+        _keep(page.screenshot(), f"service-{theme}.png")
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.reload()
+    see_points(page, 100)
+    _keep(page.screenshot(), "service-phone.png")
+    page.set_viewport_size(DESK)  # type: ignore[arg-type]
+
+
+def _keep(content: bytes, name: str) -> None:
+    IMAGES.mkdir(exist_ok=True)
+    picture = Image.open(io.BytesIO(content)).convert("RGB")
+    picture.quantize(256, dither=Image.Dither.NONE).save(IMAGES / name, optimize=True)
