@@ -24,6 +24,7 @@ FADED = 2  # half-lives after which an example is as light as that
 STRONGEST = 16  # edges that a vertex leaves behind when it fades away
 DUST = 1e-6  # similarities left behind by others that are too small to keep
 SPARSE = 0.8  # of k: with fewer vertices, R comes down
+LONGEST = 2**60  # examples between two fadings: more than any stream has
 SMALLEST = 1e-160  # radius; the square of a smaller distance vanishes
 
 
@@ -40,7 +41,7 @@ def _step(settings: Settings) -> int:
     if settings.window is not None:
         return max(1, settings.window // SLIDES)
     assert settings.half_life is not None
-    return max(1, round(settings.half_life / FADINGS))
+    return max(1, round(min(settings.half_life / FADINGS, LONGEST)))
 
 
 def next_time(here: Record, settings: Settings) -> None:

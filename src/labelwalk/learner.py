@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk import modelfile, state, union
+from labelwalk.adjustment import Dials, adapt, adjusted
 from labelwalk.arrays import Floats, Ints, Label
 from labelwalk.conflicts import warn_of
 from labelwalk.decision import decide, decide_one, joined
@@ -677,6 +678,37 @@ class OnlineLearner:
         a direct solution (certificate and graph) whenever the stream has doubled.
         """
         return events(self._engine.now)
+
+    def adjust(self, **dials: Unpack[Dials]) -> None:
+        """Change settings of a learner that has begun; what is not named stays as it is.
+
+        What it has learned stays. It answers from the same graph: with a new sink as the exact
+        solution does, with a new prior as if none had been before. Examples fade, from now on, with
+        the new half-life; from none to one is possible, but not back, since what has faded does not
+        return. A learner that has seen nothing is then the same as one made with these settings.
+        While a robust scale is still measured, what was learned is learned anew with them.
+
+        Parameters
+        ----------
+        sink, prior, half_life, abstain_below
+            As in `OnlineLearner`.
+
+        Examples
+        --------
+        >>> from labelwalk import OnlineLearner
+        >>> learner = OnlineLearner(n_centroids=50)
+        >>> learner.teach([[0.0, 0.0], [9.0, 9.0]], ["low", "high"])
+        >>> verdict = learner.observe([4.0, 4.0])
+        >>> learner.adjust(abstain_below=0.99)
+        >>> print(verdict.label, learner.predict([4.0, 4.0]).label)
+        low None
+        """
+        new = adjusted(self.settings, dict(dials), begun=self.n_features is not None)
+        check_covers(new.prior, self.classes)
+        with held_interrupts():
+            begun, now = self.n_features is not None, self._engine.now
+            self._engine = Engine(new, adapt(now, self.settings, new) if begun else now)
+            self.settings = new
 
     def merge(self, other: OnlineLearner) -> None:
         """Take in what another learner of the same settings has seen.

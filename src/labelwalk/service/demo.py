@@ -16,14 +16,13 @@ from labelwalk.service.keeper import Keeper, NameTakenError, NoLearnerError
 NAME = "demo"
 AT_ONCE, PAUSE = 2, 0.1  # examples, and seconds between
 SEED = 2016
-STRANGE = 211  # one in so many examples is like nothing else
-NOISE = 0.1
+SPOTS = np.array([[0.0, 0.0], [-6.0, -5.0], [6.0, -5.0], [0.0, 8.0]])
 
 
 def stream(first: int, n: int) -> Floats:
     """Return n examples of two features from the stream, beginning with number `first`.
 
-    Two moons, a ring with a core, and two spots: each hangs together, and is far from the others.
+    Two moons and four spots, so far apart that each hangs together and with no other.
 
     Examples
     --------
@@ -35,19 +34,13 @@ def stream(first: int, n: int) -> Floats:
 
 def _example(i: int) -> Floats:
     rng = np.random.default_rng([SEED, i])
-    angle, noise = rng.uniform(0.0, np.pi), rng.normal(scale=NOISE, size=2)
-    if i % STRANGE == STRANGE - 1:
-        return rng.uniform(-9.0, 9.0, size=2)
-    kind = rng.integers(6)
-    arc = np.array([np.cos(angle), np.sin(angle)])
+    angle, noise, kind = rng.uniform(0.0, np.pi), rng.normal(size=2), int(rng.integers(6))
+    arc = 2.0 * np.array([np.cos(angle), np.sin(angle)])
     if kind == 0:
-        return np.array([-4.0, 1.5]) + 2.0 * arc + noise
+        return np.array([-7.0, 3.0]) + arc + 0.35 * noise
     if kind == 1:
-        return np.array([-2.0, 2.2]) - 2.0 * arc + noise
-    if kind == 2:
-        return np.array([3.0, 2.0]) + 2.0 * np.array([np.cos(2 * angle), np.sin(2 * angle)]) + noise
-    centre = np.array([[3.0, 2.0], [-3.0, -3.5], [3.0, -3.5]])[kind - 3]
-    return np.asarray(centre + 3.5 * noise)
+        return np.array([7.0, 5.0]) - arc + 0.35 * noise
+    return np.asarray(SPOTS[kind - 2] + 0.6 * noise)
 
 
 class Demo:

@@ -1,0 +1,74 @@
+"""Settings that a learner which has begun can be given anew, and what that does to its state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+
+from labelwalk import forgetting, relaxation
+from labelwalk.arrays import Label
+from labelwalk.settings import Settings
+from labelwalk.state import State
+
+
+class Dials(TypedDict, total=False):
+    """What can be changed."""
+
+    sink: float
+    prior: Literal["uniform"] | dict[Label, float] | None
+    half_life: float | None
+    abstain_below: float
+
+
+def adjusted(settings: Settings, dials: dict[str, Any], *, begun: bool) -> Settings:
+    """Return the settings with some of them changed.
+
+    Raises
+    ------
+    ValueError
+        One cannot be changed, or not to that.
+    """
+    for name in dials:
+        if name not in Dials.__annotations__:
+            known = ", ".join(Dials.__annotations__)
+            raise ValueError(f"{name} cannot be adjusted. Choose among {known}.")
+    new = replace(settings, **dials)
+    if begun and new.half_life is None and settings.half_life is not None:
+        raise ValueError(
+            f"half_life=None, but examples have begun to fade with half_life={settings.half_life}, "
+            "and do not come back. Give a very long one, such as 1e12, and no more will."
+        )
+    return new
+
+
+def adapt(now: State, old: Settings, new: Settings) -> State:
+    """Return the state of a learner that goes on with other settings; some arrays are shared."""
+    if new.half_life != old.half_life:
+        now = now if old.half_life is not None else _with_room_to_fade(now)
+        forgetting.next_time(now.here, new)
+    if new.prior != old.prior:  # it is brought to bear from nothing, before the next answer
+        now.system.bias[:] = 1.0
+        now.here.balance_at_seen = 0
+    if new.sink != old.sink:
+        _drain(now, new)
+    return now
+
+
+def _with_room_to_fade(now: State) -> State:
+    capacity = now.capacity
+    mesh, leak = np.zeros((1, capacity, capacity)), np.zeros((1, capacity))
+    return replace(now, system=now.system._replace(mesh=mesh, leak=leak))
+
+
+def _drain(now: State, settings: Settings) -> None:
+    """Give every vertex the new sink, beside what those that faded away have left to it; solve."""
+    n, system = now.n, now.system
+    unit = 1.0 if settings.label_weight is None else float(now.here.mu)
+    system.g[:n] = settings.sink * unit
+    for leak in system.leak:
+        system.g[:n] += leak[:n] * unit
+    relaxation.refresh(system, n)
+    if n:
+        relaxation.solve_exactly(system, n)
