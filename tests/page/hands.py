@@ -10,11 +10,12 @@ from playwright.sync_api import Page
 from tests.page.serving import Serving, wait_until
 
 POINTS = "#plot .points path"
-SHOW_ALL = "() => [...document.querySelectorAll('#plot .points path')].map(one => getComputedStyle(one).fill)"
+FILLS = "found => found.map(one => getComputedStyle(one).fill)"
 WHERE = """([x, y]) => {
     const plot = document.getElementById("plot"), box = plot.getBoundingClientRect();
     const [left, right] = plot.layout.xaxis.range, [low, high] = plot.layout.yaxis.range;
-    return [box.x + (x - left) / (right - left) * box.width, box.y + (high - y) / (high - low) * box.height];
+    const [across, down] = [(x - left) / (right - left), (high - y) / (high - low)];
+    return [box.x + across * box.width, box.y + down * box.height];
 }"""
 
 
@@ -25,7 +26,7 @@ def see_points(page: Page, n: int) -> None:
 def colours(page: Page) -> dict[str, int]:
     """How many marks of each colour are on the map."""
     seen: dict[str, int] = {}
-    for one in page.evaluate(SHOW_ALL):
+    for one in page.locator(POINTS).evaluate_all(FILLS):
         seen[one] = seen.get(one, 0) + 1
     return seen
 
@@ -62,7 +63,10 @@ def changed(page: Page, words: str) -> int:
 def legend(page: Page) -> dict[str, int]:
     """How many vertices each class has, as the page says."""
     entries = page.locator("#legend li").all_inner_texts()
-    return {name.strip(): int(n.replace(",", "")) for name, n in (one.rsplit("\n", 1) for one in entries)}
+    return {
+        name.strip(): int(n.replace(",", ""))
+        for name, n in (one.rsplit("\n", 1) for one in entries)
+    }
 
 
 def see(true: Any) -> Any:

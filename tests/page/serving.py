@@ -20,7 +20,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, ViewportSize, sync_playwright
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = (
@@ -34,8 +34,8 @@ FLAGS = (
 )
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 PATIENCE = 120.0  # seconds until a wait is in vain
-DESK = {"width": 1440, "height": 1000}
-PHONE = {"width": 390, "height": 844}
+DESK: ViewportSize = {"width": 1440, "height": 1000}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 
 
 def wait_until(true: Callable[[], Any], seconds: float = PATIENCE) -> Any:
@@ -105,7 +105,9 @@ class Serving:
         self.http.close()
 
     def asked(self, name: str, path: str = "") -> Any:
-        return self.http.get(f"/api/learners/{quote(name, safe='')}{path}").raise_for_status().json()
+        return (
+            self.http.get(f"/api/learners/{quote(name, safe='')}{path}").raise_for_status().json()
+        )
 
     def done(self, name: str, path: str, body: Any) -> Any:
         answer = self.http.post(f"/api/learners/{quote(name, safe='')}{path}", json=body)
@@ -123,7 +125,7 @@ class Watch:
         self._host = urlsplit(address).netloc
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.wrong.append(f"{error}\n{error.stack}"))
-        page.on("dialog", lambda dialog: (self.wrong.append("dialog"), dialog.dismiss()))
+        page.on("dialog", self._dialog)
         page.on("request", lambda request: self._request(request.method, request.url))
 
     def _console(self, message: ConsoleMessage) -> None:
@@ -131,6 +133,10 @@ class Watch:
             return
         if not (self.away and "net::ERR_" in message.text):
             self.wrong.append(f"{message.type}: {message.text}")
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.wrong.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def _request(self, method: str, url: str) -> None:
         parts = urlsplit(url)

@@ -37,10 +37,14 @@ def test_the_walk_of_a_newcomer(demo: Serving, browser: Browser) -> None:
     page.reload()
     see_points(page, 100)
     _is_as_left(page, demo)
-    if os.environ.get(PICTURES):
-        _take_pictures(page, demo)
     _survives(page, demo, watch)
     assert watch.wrong == []
+    if os.environ.get(PICTURES):
+        demo.end()
+        demo.start("--demo")
+        page.reload()
+        _take_pictures(page, demo)
+    page.close()
 
 
 def _teach_two(page: Page, demo: Serving) -> None:
@@ -52,7 +56,9 @@ def _teach_two(page: Page, demo: Serving) -> None:
     see(lambda: len(colours(page)) == 3)
     assert min(legend(page)["cloud"], legend(page)["spot"]) >= OTHERS
 
-    page.locator("#toasts .toast").filter(has_text="spot").get_by_role("button", name="Undo").click()
+    page.locator("#toasts .toast").filter(has_text="spot").get_by_role(
+        "button", name="Undo"
+    ).click()
     assert changed(page, "taken back") >= OTHERS
     assert legend(page)["spot"] <= 1
     assert [one["label"] for one in demo.asked("demo", "/taught")] == ["cloud"]
@@ -95,13 +101,14 @@ def _survives(page: Page, demo: Serving, watch: Watch) -> None:
 
 
 def _take_pictures(page: Page, demo: Serving) -> None:
+    see_points(page, 100)
     for name, place in (("spot", SPOT), ("moon", MOON), ("ring", (5.0, 2.0))):
         click(page, near(demo, "demo", *place))
         name_it(page, name)
         page.locator("#panel-close").click()
     see(lambda: demo.asked("demo")["examples"] > 1200)
     for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=theme)
         page.reload()
         see_points(page, 100)
         see(lambda: page.locator(".toast").count() == 0)
@@ -110,11 +117,11 @@ def _take_pictures(page: Page, demo: Serving) -> None:
         page.locator("#questions li").first.wait_for()
         _keep(page.screenshot(), f"service-{theme}.png")
     page.emulate_media(color_scheme="light")
-    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.set_viewport_size(PHONE)
     page.reload()
     see_points(page, 100)
     _keep(page.screenshot(), "service-phone.png")
-    page.set_viewport_size(DESK)  # type: ignore[arg-type]
+    page.set_viewport_size(DESK)
 
 
 def _keep(content: bytes, name: str) -> None:

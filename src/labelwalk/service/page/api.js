@@ -56,7 +56,9 @@ async function tried(path, sent) {
 async function understood(answer) {
   const text = await answer.text();
   if (answer.status === 401) tell("unknown");
-  if (!answer.ok) throw new Refusal(answer.status, reasonIn(text) ?? `The service answered ${answer.status}.`);
+  if (!answer.ok) throw new Refusal(
+    answer.status, reasonIn(text) ?? `The service answered ${answer.status}.`,
+  );
   return text ? JSON.parse(text) : null;
 }
 
@@ -71,5 +73,7 @@ function reasonIn(text) {
 
 // randomUUID is not there on pages without TLS
 function someKey() {
-  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
+  return Array.from(
+    crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36),
+  ).join("-");
 }

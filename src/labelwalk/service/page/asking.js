@@ -39,7 +39,10 @@ async function refresh() {
 function rowOf(item) {
   const guess = item.guess === null
     ? [make("span", {}, "nobody knows yet")]
-    : [swatch(item.guess), make("span.name", {}, `perhaps ${item.guess}`), make("span.share", {}, percent(item.confidence))];
+    : [
+      swatch(item.guess), make("span.name", {}, `perhaps ${item.guess}`),
+      make("span.share", {}, percent(item.confidence)),
+    ];
   return [
     bars(item.row),
     make("span.two-lines", {},

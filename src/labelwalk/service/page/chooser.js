@@ -13,9 +13,13 @@ import { picker } from "./picker.js";
  * @param {function} [changed]  called with the chosen item, or null
  */
 export function chooser(id, words, rowOf, targetOf, changed = () => null) {
-  const list = make("ul.rows", { id, role: "listbox", tabindex: "0", "aria-label": words, "data-teaches": true });
+  const list = make(
+    "ul.rows", { id, role: "listbox", tabindex: "0", "aria-label": words, "data-teaches": true },
+  );
   const about = make("p.about");
-  const teacher = make("div.teacher", {}, about, picker(() => (chosen() ? targetOf(chosen()) : null)));
+  const teacher = make(
+    "div.teacher", {}, about, picker(() => (chosen() ? targetOf(chosen()) : null)),
+  );
   let items = [];
   let key = null;
   const chosen = () => items.find((item) => item.key === key) ?? null;
@@ -28,7 +32,9 @@ export function chooser(id, words, rowOf, targetOf, changed = () => null) {
   }
 
   function mark() {
-    for (const row of list.children) row.setAttribute("aria-selected", String(row.dataset.key === String(key)));
+    for (const row of list.children) row.setAttribute(
+      "aria-selected", String(row.dataset.key === String(key)),
+    );
     const row = [...list.children].find((one) => one.dataset.key === String(key));
     if (row) list.setAttribute("aria-activedescendant", row.id);
     else list.removeAttribute("aria-activedescendant");
@@ -41,7 +47,18 @@ export function chooser(id, words, rowOf, targetOf, changed = () => null) {
   function show(newer) {
     items = newer;
     list.hidden = teacher.hidden = items.length === 0;
-    fill(list, ...items.map((item) => make("li", { role: "option", id: `${id}-${item.key}`, "data-key": item.key, "aria-selected": "false" }, ...rowOf(item))));
+    fill(
+      list,
+      ...items.map(
+        (item) => make(
+          "li",
+          {
+            role: "option", id: `${id}-${item.key}`, "data-key": item.key, "aria-selected": "false",
+          },
+          ...rowOf(item),
+        ),
+      ),
+    );
     if (key !== null && !chosen()) choose(null);
     else mark();
   }

@@ -22,7 +22,7 @@ const OUTLINES = {
 };
 export const NONE = { light: "#a9a59d", dark: "#6d7078" };
 
-/** Where a class stands among the colours; kept, so that no class takes over the colour of another. */
+/** Where a class stands among the colours; kept, so that no other takes over its colour. */
 function place(label) {
   const kept = `labelwalk.places.${now.learner}`;
   let places = {};

@@ -16,18 +16,23 @@ const SLIDERS = {
   sink: {
     title: "Boldness", ends: ["cautious", "bold"], range: [0, 8, 0.25],
     about: "Cautious says nothing rather than something wrong; bold names more, and errs more.",
-    placeOf: (sink) => -Math.log10(sink), valueOf: (place) => 10 ** -place, words: (sink) => `sink ${number(sink)}`,
+    placeOf: (sink) => -Math.log10(sink), valueOf: (place) => 10 ** -place,
+    words: (sink) => `sink ${number(sink)}`,
   },
   abstain_below: {
     title: "Silence", ends: ["always answers", "only when sure"], range: [0, 0.95, 0.05],
     about: "Below this confidence there is no answer.",
     placeOf: (share) => share, valueOf: (place) => place,
-    words: (share) => (share === 0 ? "answers at any confidence" : `silent below ${percent(share)}`),
+    words: (share) => (
+      share === 0 ? "answers at any confidence" : `silent below ${percent(share)}`
+    ),
   },
   half_life: {
     title: "Forgetting", ends: ["soon", "never"], range: [2, NEVER, 0.25],
     about: "After so many examples an old one weighs half.",
-    placeOf: (life) => (life === null ? NEVER : Math.log10(life)), valueOf: (place) => (place >= NEVER ? null : Math.round(10 ** place)),
+    placeOf: (life) => (life === null ? NEVER : Math.log10(life)), valueOf: (place) => (
+      place >= NEVER ? null : Math.round(10 ** place)
+    ),
     words: (life) => (life === null ? "never forgets" : `half after ${count(life)} examples`),
   },
 };
@@ -43,35 +48,52 @@ let buttons;
 /** Put the dials on the page. */
 export function startDials() {
   outcome = make("div.effect", { "aria-live": "polite" });
-  const apply = make("button.first", { type: "button", onclick: () => void trying(applied) }, "Apply");
+  const apply = make(
+    "button.first", { type: "button", onclick: () => void trying(applied) }, "Apply",
+  );
   const reset = make("button", { type: "button", onclick: settle }, "Reset");
   buttons = make("div.line.deciding", {}, apply, reset);
-  fill(byId("dials"), make("div.knobs", {}, ...Object.keys(SLIDERS).map(slider), prior()), make("div.tried", {}, outcome, buttons));
+  fill(
+    byId("dials"), make("div.knobs", {}, ...Object.keys(SLIDERS).map(slider), prior()),
+    make("div.tried", {}, outcome, buttons),
+  );
   on("facts", () => { if (!Object.keys(wanted).length) settle(); });
   on("learner", () => { wanted = {}; });
 }
 
 function slider(name) {
   const { title, ends, range: [min, max, step], about } = SLIDERS[name];
-  const input = make("input", { type: "range", id: `dial-${name}`, min, max, step, "aria-describedby": `dial-${name}-about` });
+  const input = make(
+    "input",
+    { type: "range", id: `dial-${name}`, min, max, step, "aria-describedby": `dial-${name}-about` },
+  );
   const value = make("output", { for: input.id });
   input.addEventListener("input", () => move(name, SLIDERS[name].valueOf(Number(input.value))));
   fields[name] = { input, value };
   return make("div.dial", {},
     make("div.dial-head", {}, make("label", { for: input.id }, title), value),
     input,
-    make("div.ends", { "aria-hidden": "true" }, make("span", {}, ends[0]), make("span", {}, ends[1])),
+    make(
+      "div.ends", { "aria-hidden": "true" }, make("span", {}, ends[0]), make("span", {}, ends[1]),
+    ),
     make("p.quiet", { id: `dial-${name}-about` }, about));
 }
 
 function prior() {
   const choice = (key) => {
     const input = make("input", { type: "radio", name: "prior", value: key, id: `prior-${key}` });
-    input.addEventListener("change", () => move("prior", { none: null, uniform: "uniform", own: now.facts.settings.prior }[key]));
+    input.addEventListener(
+      "change",
+      () => move("prior", { none: null, uniform: "uniform", own: now.facts.settings.prior }[key]),
+    );
     fields[key] = input;
-    return make("label.segment", { for: input.id, "data-prior": key }, input, make("span", {}, PRIORS[key]));
+    return make(
+      "label.segment", { for: input.id, "data-prior": key }, input, make("span", {}, PRIORS[key]),
+    );
   };
-  return make("fieldset.dial", {}, make("legend", {}, "Classes come"), make("div.segments", {}, ...Object.keys(PRIORS).map(choice)),
+  return make("fieldset.dial", {}, make("legend", {}, "Classes come"), make(
+    "div.segments", {}, ...Object.keys(PRIORS).map(choice),
+  ),
     make("p.quiet", {}, "What the learner believes of how often each class comes."));
 }
 
@@ -86,7 +108,10 @@ function settle() {
   const held = priorKey(now.facts.settings.prior);
   fields[held].checked = true;
   document.querySelector("[data-prior=own]").hidden = held !== "own";
-  fill(outcome, make("p.quiet", {}, "Move a dial to see what it would have done to the last examples."));
+  fill(
+    outcome,
+    make("p.quiet", {}, "Move a dial to see what it would have done to the last examples."),
+  );
   buttons.hidden = true;
 }
 

@@ -26,11 +26,13 @@ function furnished(element, classes, facts, children) {
   for (const [name, value] of Object.entries(facts)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (value === true) element.setAttribute(name, "");
-    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
+    else if (value !== false && isThere(value)) element.setAttribute(name, value);
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined).map(asNode));
+  element.append(...children.filter(isThere).map(asNode));
   return element;
 }
+
+const isThere = (value) => value !== null && value !== undefined;
 
 function asNode(child) {
   return child instanceof Node ? child : document.createTextNode(String(child));
@@ -38,7 +40,7 @@ function asNode(child) {
 
 /** Put children in place of what an element holds. */
 export function fill(element, ...children) {
-  element.replaceChildren(...children.filter((child) => child !== null && child !== undefined).map(asNode));
+  element.replaceChildren(...children.filter(isThere).map(asNode));
 }
 
 /** Set the text of an element where it is another: screen readers hear of changes alone. */
@@ -48,5 +50,7 @@ export function say(element, text) {
 
 /** Whether a key goes into a field, not to the page. */
 export function isTyping(target) {
-  return target instanceof Element && target.matches("input:not([type=range]):not([type=radio]):not([type=checkbox]), textarea, select");
+  return target instanceof Element && target.matches(
+    "input:not([type=range]):not([type=radio]):not([type=checkbox]), textarea, select",
+  );
 }

@@ -18,22 +18,36 @@ export function effect({ before, after, changed, of }) {
     make("p.verdict", {}, words),
     make("p.quiet", {}, consequence(before, after)),
     make("div.pairs", {}, ...shares(before, after), ...labels(before, after)),
-    make("p.key", { "aria-hidden": "true" }, make("span.then"), "before", make("span.thereafter"), "after"),
+    make(
+      "p.key", { "aria-hidden": "true" }, make("span.then"), "before", make("span.thereafter"),
+      "after",
+    ),
   ];
 }
 
 function consequence(before, after) {
   const more = after.answered - before.answered;
-  if (Math.abs(more) >= 0.005) return more > 0 ? "It would answer more." : "It would stay silent more often.";
+  if (Math.abs(more) >= 0.005) {
+    return more > 0 ? "It would answer more." : "It would stay silent more often.";
+  }
   const surer = after.confidence - before.confidence;
-  if (Math.abs(surer) >= 0.005) return surer > 0 ? "It would be surer of itself." : "It would be less sure of itself.";
+  if (Math.abs(surer) >= 0.005) {
+    return surer > 0 ? "It would be surer of itself." : "It would be less sure of itself.";
+  }
   return "It would answer as often, and be as sure.";
 }
 
 function shares(before, after) {
-  const rows = [["Answered", "answered"], ["Confidence", "confidence"], ["Precision", "precision"], ["Recall", "recall"]];
+  const rows = [
+    ["Answered", "answered"], ["Confidence", "confidence"], ["Precision", "precision"],
+    ["Recall", "recall"],
+  ];
   return rows.filter(([, key]) => Number.isFinite(before[key]) && Number.isFinite(after[key]))
-    .map(([name, key]) => pair([name], before[key], after[key], percent(before[key]), percent(after[key])));
+    .map(
+      ([name, key]) => pair(
+        [name], before[key], after[key], percent(before[key]), percent(after[key]),
+      ),
+    );
 }
 
 function labels(before, after) {
@@ -43,7 +57,10 @@ function labels(before, after) {
   return names.sort((a, b) => size(b) - size(a)).slice(0, MOST).map((name) => {
     const label = classes().find((one) => String(one) === name) ?? name;
     const [was, is] = [before.labels[name] ?? 0, after.labels[name] ?? 0];
-    return pair([swatch(label), make("span.name", {}, name)], was / largest, is / largest, count(was), count(is));
+    return pair(
+      [swatch(label), make("span.name", {}, name)], was / largest, is / largest, count(was),
+      count(is),
+    );
   });
 }
 

@@ -23,7 +23,10 @@ export async function which(wanted) {
   all = await asked("GET", "/api/learners");
   const names = all.map((one) => one.name);
   const name = names.includes(wanted) ? wanted : names[0] ?? null;
-  fill(byId("switcher"), ...names.map((one) => make("option", { value: one, selected: one === name }, one)));
+  fill(
+    byId("switcher"),
+    ...names.map((one) => make("option", { value: one, selected: one === name }, one)),
+  );
   return name;
 }
 
@@ -41,8 +44,12 @@ export async function takeIn(name, file) {
 
 /** A form for a new learner. */
 export function makingForm(done = () => null) {
-  const name = field("new-learner", "Name", { required: true, maxlength: 100, placeholder: "such as doorbell" });
-  const size = field("new-size", "Vertices at most", { type: "number", min: 2, max: 5000, value: 500 });
+  const name = field(
+    "new-learner", "Name", { required: true, maxlength: 100, placeholder: "such as doorbell" },
+  );
+  const size = field(
+    "new-size", "Vertices at most", { type: "number", min: 2, max: 5000, value: 500 },
+  );
   return form([name, size], "Make it", async () => {
     await create(name.input.value.trim(), { n_centroids: Number(size.input.value) });
     done();
@@ -81,7 +88,10 @@ async function open() {
   const dialog = byId("learners");
   const close = () => dialog.close();
   fill(dialog,
-    make("div.head", {}, make("h2", { id: "learners-title" }, "Learners"), make("button.icon", { type: "button", "aria-label": "Close", onclick: close }, "×")),
+    make(
+      "div.head", {}, make("h2", { id: "learners-title" }, "Learners"),
+      make("button.icon", { type: "button", "aria-label": "Close", onclick: close }, "×"),
+    ),
     make("ul.all", {}, ...all.map((one) => row(one, close))),
     mayWrite() ? make("div.two", {},
       make("section", {}, make("h3", {}, "Make one"), makingForm(close)),
@@ -90,13 +100,18 @@ async function open() {
 }
 
 function row(one, close) {
-  const place = make("li", {},
-    make("div.one", {},
-      make("strong.name", {}, one.name),
-      make("span.quiet", {}, `${several(one.examples, "example")} · ${several(one.classes.length, "class", "classes")}`),
-      make("button", { type: "button", onclick: () => { close(); choose(one.name); } }, "Show"),
-      make("a.button", { href: `${pathOf(one.name)}/export`, download: `${one.name.replace(/[^\w.-]+/g, "-")}.lw` }, "Export"),
-      mayWrite() ? make("button.danger", { type: "button", onclick: () => confirming(place, one.name) }, "Delete…") : null));
+  const { name } = one;
+  const kinds = several(one.classes.length, "class", "classes");
+  const show = () => { close(); choose(name); };
+  const file = `${name.replace(/[^\w.-]+/g, "-")}.lw`;
+  const remove = make("button.danger", { type: "button" }, "Delete…");
+  const place = make("li", {}, make("div.one", {},
+    make("strong.name", {}, name),
+    make("span.quiet", {}, `${several(one.examples, "example")} · ${kinds}`),
+    make("button", { type: "button", onclick: show }, "Show"),
+    make("a.button", { href: `${pathOf(name)}/export`, download: file }, "Export"),
+    mayWrite() ? remove : null));
+  remove.addEventListener("click", () => confirming(place, name));
   return place;
 }
 

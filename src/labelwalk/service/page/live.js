@@ -51,7 +51,7 @@ function lost() {
   wait = Math.min(2 * wait, LONGEST);
 }
 
-/** A stream that was refused says nothing of why: ask whether we are still known, and the learner is there. */
+/** A stream that was refused says nothing of why: ask whether we and the learner are known. */
 async function again() {
   try {
     await asked("GET", pathOf(now.learner));

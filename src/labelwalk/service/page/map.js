@@ -1,7 +1,9 @@
 /**
- * The vertices as a map: area by examples, colour by class, opacity by confidence, labelled ones ringed.
+ * The vertices as a map: area by examples, colour by class, opacity by confidence, and a ring
+ * around those that were labelled.
  *
- * Plotly draws marks alone. Every word near them is put there by us, as text: plotly would read some as HTML.
+ * Plotly draws marks alone. Every word near them is put there by us, as text: plotly would read
+ * some as HTML.
  */
 
 import { colourOf, shapeOf } from "./colours.js";
@@ -12,7 +14,9 @@ import { isDark } from "./theme.js";
 import { nearer, suits, viewOf, within } from "./view.js";
 import { count, several } from "./words.js";
 
-const CONFIG = { displayModeBar: false, scrollZoom: false, doubleClick: false, showTips: false, responsive: false };
+const CONFIG = {
+  displayModeBar: false, scrollZoom: false, doubleClick: false, showTips: false, responsive: false,
+};
 const ZOOM = 1.5;
 const LARGEST = 42; // pixels across
 const GROWN = 12; // examples of a vertex that may be drawn large
@@ -30,7 +34,10 @@ export function startMap(opened, hovered) {
   plot = byId("plot");
   on("map", () => void show());
   on("theme", () => void show());
-  on("learner", () => { [view, axes, moved] = [null, null, false]; plot.style.visibility = "hidden"; });
+  on(
+    "learner",
+    () => { [view, axes, moved] = [null, null, false]; plot.style.visibility = "hidden"; },
+  );
   on("live-verdicts", ({ verdicts }) => pulse(verdicts));
   for (const button of document.querySelectorAll("[data-zoom]")) {
     button.addEventListener("click", () => zoom(button.dataset.zoom));
@@ -69,15 +76,19 @@ async function show() {
   const { react } = await plotly;
   if (seen !== view) return;
   order = drawingOrder(vertices);
-  await react(plot, [waiting(quarantine), marks(vertices, width * height)], layout(width, height), CONFIG);
+  await react(
+    plot, [waiting(quarantine), marks(vertices, width * height)], layout(width, height), CONFIG,
+  );
   plot.dispatchEvent(new Event("plotted"));
   drawOverlay(view);
 }
 
-/** Plotly comes with rules for maps of the world, which we have no use for and our policy would refuse aloud. */
+/** Plotly brings rules for maps of the world: of no use here, and refused aloud by our policy. */
 function loadPlotly() {
   const { head } = document;
-  head.appendChild = (node) => (node.localName === "style" ? node : Node.prototype.appendChild.call(head, node));
+  head.appendChild = (node) => (
+    node.localName === "style" ? node : Node.prototype.appendChild.call(head, node)
+  );
   return new Promise((ready, failed) => {
     const script = document.createElement("script");
     script.src = "/page/plotly.js";
@@ -101,14 +112,24 @@ function marks(vertices, area) {
   const unit = Math.max(...vertices.count, GROWN) / across ** 2;
   return {
     type: "scatter", mode: "markers", hoverinfo: "none",
-    x: pick(vertices.x), y: pick(vertices.y), ids: pick(vertices.id).map(String), customdata: pick(vertices.id),
+    x: pick(vertices.x), y: pick(vertices.y),
+    ids: pick(vertices.id).map(String), customdata: pick(vertices.id),
     marker: {
       sizemode: "area", sizeref: unit, sizemin: 3,
-      size: order.map((i) => (vertices.taught[i] ? Math.max(vertices.count[i], unit * RINGED ** 2) : vertices.count[i])),
+      size: order.map(
+        (i) => (
+          vertices.taught[i] ? Math.max(vertices.count[i], unit * RINGED ** 2) : vertices.count[i]
+        ),
+      ),
       color: pick(vertices.label).map(colourOf),
       symbol: pick(vertices.label).map(shapeOf),
-      opacity: order.map((i) => (vertices.label[i] === null ? 0.55 : 0.3 + 0.7 * vertices.confidence[i])),
-      line: { width: order.map((i) => (vertices.taught[i] ? 2.5 : 0.75)), color: order.map((i) => (vertices.taught[i] ? ink() : paper())) },
+      opacity: order.map(
+        (i) => (vertices.label[i] === null ? 0.55 : 0.3 + 0.7 * vertices.confidence[i]),
+      ),
+      line: {
+        width: order.map((i) => (vertices.taught[i] ? 2.5 : 0.75)),
+        color: order.map((i) => (vertices.taught[i] ? ink() : paper())),
+      },
     },
   };
 }
@@ -117,8 +138,12 @@ function marks(vertices, area) {
 function waiting({ x, y }) {
   const points = x.map((value, i) => within(view, value, y[i]));
   return {
-    type: "scatter", mode: "markers", hoverinfo: "skip", x: points.map((one) => one[0]), y: points.map((one) => one[1]),
-    marker: { symbol: "x-thin", size: 7, opacity: 0.8, line: { width: 1.5, color: isDark() ? "#a3a09a" : "#6b675f" } },
+    type: "scatter", mode: "markers", hoverinfo: "skip",
+    x: points.map((one) => one[0]), y: points.map((one) => one[1]),
+    marker: {
+      symbol: "x-thin", size: 7, opacity: 0.8,
+      line: { width: 1.5, color: isDark() ? "#a3a09a" : "#6b675f" },
+    },
   };
 }
 
@@ -126,8 +151,11 @@ function layout(width, height) {
   const axis = { visible: false, fixedrange: false };
   const touched = matchMedia("(pointer: coarse)").matches;
   return {
-    width, height, margin: { l: 0, r: 0, t: 0, b: 0 }, showlegend: false, hovermode: "closest", hoverdistance: 12,
-    dragmode: touched ? false : "pan", paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    width, height, margin: {
+      l: 0, r: 0, t: 0, b: 0,
+    }, showlegend: false, hovermode: "closest", hoverdistance: 12,
+    dragmode: touched ? false : "pan",
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     xaxis: { ...axis, range: [...view.x] }, yaxis: { ...axis, range: [...view.y] },
   };
 }
@@ -142,8 +170,10 @@ function panned() {
 
 function inWords() {
   const { vertices, examples, outliers, quarantine } = now.map;
-  const parts = [`${several(vertices.id.length, "vertex", "vertices")} stand for ${several(examples, "example")}`];
-  if (outliers) parts.push(`${several(outliers, "outlier")}, ${count(quarantine.x.length)} waiting at ×`);
+  const n = several(vertices.id.length, "vertex", "vertices");
+  const parts = [`${n} stand for ${several(examples, "example")}`];
+  const waits = count(quarantine.x.length);
+  if (outliers) parts.push(`${several(outliers, "outlier")}, ${waits} waiting at ×`);
   say(byId("map-words"), parts.join(" · "));
   byId("hint").hidden = !vertices.id.length || classes().length > 0 || !mayWrite();
 }

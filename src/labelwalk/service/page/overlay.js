@@ -1,4 +1,4 @@
-/** What lies over the map: names of classes, what is pointed at, and a pulse where an example has just come. */
+/** What lies over the map: names of classes, what is pointed at, a pulse where an example came. */
 
 import { colourOf } from "./colours.js";
 import { byId, make } from "./dom.js";
@@ -17,7 +17,13 @@ let hovered = null; // id of the vertex under the pointer
 
 export function startOverlay() {
   on("pointed", (place) => { pointed = place; drawOverlay(view); });
-  on("learner", () => { [view, cursor, pointed, hovered] = [null, null, null, null]; byId("overlay").replaceChildren(); });
+  on(
+    "learner",
+    () => {
+      [view, cursor, pointed, hovered] = [null, null, null, null];
+      byId("overlay").replaceChildren();
+    },
+  );
 }
 
 /** Draw it for a view. */
@@ -52,7 +58,8 @@ export function setHovered(id, words) {
 /** Let a ring fade where each of these examples lies. */
 export function pulse(verdicts) {
   const place = byId("overlay");
-  if (!view || isStill() || document.hidden || place.querySelectorAll(".pulse").length > MOST_PULSES) return;
+  const crowded = place.querySelectorAll(".pulse").length > MOST_PULSES;
+  if (!view || isStill() || document.hidden || crowded) return;
   for (const { x, y, label } of verdicts) {
     const ring = put(make("span.pulse", { onanimationend: () => ring.remove() }), x, y);
     ring.style.borderColor = colourOf(label);

@@ -24,14 +24,19 @@ export function startPanel() {
   byId("panel").addEventListener("keydown", (event) => {
     if (event.key === "Escape") close();
   });
-  byId("panel").addEventListener("focusin", () => { if (shown !== null) now.target = targetOf(shown); });
+  byId("panel").addEventListener(
+    "focusin", () => { if (shown !== null) now.target = targetOf(shown); },
+  );
   parts.what = make("div.what");
   parts.back = make("button", { type: "button", hidden: true }, "Take back its label");
   parts.near = make("ul.near");
   parts.why = make("p.why");
   parts.chances = make("ul.chances");
   fill(byId("panel-body"), parts.what,
-    make("section.teach", { "aria-label": "Teach" }, make("h3", {}, "It is…"), picker(() => targetOf(shown)), parts.back),
+    make(
+      "section.teach", { "aria-label": "Teach" }, make("h3", {}, "It is…"),
+      picker(() => targetOf(shown)), parts.back,
+    ),
     parts.chances,
     make("h3", {}, "Near it"), parts.near,
     make("h3", {}, "Why"), parts.why);
@@ -83,7 +88,10 @@ const once = (examples) => [...new Map(examples.map((one) => [one.example, one])
 
 function headline(vertex) {
   return [
-    make("p.label", {}, swatch(vertex.label), make("span.name", {}, named(vertex.label)), vertex.taught ? make("span.chip", {}, "taught") : null),
+    make(
+      "p.label", {}, swatch(vertex.label), make("span.name", {}, named(vertex.label)),
+      vertex.taught ? make("span.chip", {}, "taught") : null,
+    ),
     make("p.quiet", {}, vertex.label === null
       ? `stands for ${several(vertex.count, "example")}; no label reaches it yet`
       : `${percent(vertex.confidence)} sure · stands for ${several(vertex.count, "example")}`),
@@ -95,14 +103,22 @@ function headline(vertex) {
 function takingBack(vertex) {
   const known = new Set(now.taught.map((one) => one.example));
   const i = now.map.vertices.id.indexOf(vertex.id);
-  const example = vertex.examples.find((one) => known.has(one.example) && one.distance === 0)?.example ?? now.map.vertices.example[i];
+  const example = vertex.examples.find(
+    (one) => known.has(one.example) && one.distance === 0,
+  )?.example ?? now.map.vertices.example[i];
   parts.back.hidden = !vertex.taught || !mayWrite() || example === null;
   parts.back.onclick = () => takeBack(example);
 }
 
 function chances(probabilities) {
-  const found = Object.entries(probabilities).filter(([, share]) => share >= 0.005).sort((a, b) => b[1] - a[1]);
-  return found.slice(0, 6).map(([name, share]) => make("li", {}, make("span.name", {}, name), bar(share), make("span.share", {}, percent(share))));
+  const found = Object.entries(probabilities).filter(
+    ([, share]) => share >= 0.005,
+  ).sort((a, b) => b[1] - a[1]);
+  return found.slice(0, 6).map(
+    ([name, share]) => make(
+      "li", {}, make("span.name", {}, name), bar(share), make("span.share", {}, percent(share)),
+    ),
+  );
 }
 
 function neighbour({ example, row, distance, label, confidence }) {
@@ -110,5 +126,8 @@ function neighbour({ example, row, distance, label, confidence }) {
     make("span.two-lines", {},
       make("span.numbers", {}, numbers(row)),
       make("span.quiet", {}, `#${count(example)} · ${number(distance)} away`)),
-    make("span.answer", {}, swatch(label), make("span.name", {}, named(label)), make("span.share", {}, label === null ? "" : percent(confidence))));
+    make(
+      "span.answer", {}, swatch(label), make("span.name", {}, named(label)),
+      make("span.share", {}, label === null ? "" : percent(confidence)),
+    ));
 }

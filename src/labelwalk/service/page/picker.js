@@ -15,8 +15,17 @@ let fields = 0;
  */
 export function picker(targetOf) {
   const choices = make("div.choices", { role: "group", "aria-label": "Teach a class" });
-  const name = make("input", { id: `name-${++fields}`, placeholder: "new class…", maxlength: 100, autocomplete: "off", "data-new-name": true });
-  const form = make("form.new-name", {}, make("label.unseen", { for: name.id }, "New class"), name, make("button", {}, "Teach"));
+  const name = make(
+    "input",
+    {
+      id: `name-${++fields}`, placeholder: "new class…", maxlength: 100, autocomplete: "off",
+      "data-new-name": true,
+    },
+  );
+  const form = make(
+    "form.new-name", {}, make("label.unseen", { for: name.id }, "New class"), name,
+    make("button", {}, "Teach"),
+  );
   const act = (label) => {
     const target = targetOf();
     if (target) teach(target, label);
@@ -42,5 +51,7 @@ export function picker(targetOf) {
 
 function choice(label, i, act) {
   return make("button.choice", { type: "button", onclick: () => act(label) },
-    swatch(label), make("span.name", {}, named(label)), i < KEYS ? make("kbd", { "aria-label": `key ${i + 1}` }, i + 1) : null);
+    swatch(label), make("span.name", {}, named(label)), i < KEYS ? make(
+      "kbd", { "aria-label": `key ${i + 1}` }, i + 1,
+    ) : null);
 }

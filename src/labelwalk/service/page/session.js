@@ -1,4 +1,4 @@
-/** Who is here: the token comes from the link or from a box, and becomes a cookie that scripts cannot read. */
+/** Who is here: a token from the link or a box becomes a cookie that no script can read. */
 
 import { asked, Refusal } from "./api.js";
 import { byId, fill } from "./dom.js";
@@ -39,7 +39,8 @@ export function askForToken() {
         await show(field.value);
         await whoAmI();
       } catch (error) {
-        fill(wrong, error instanceof Refusal && error.status === 401 ? "This token is not known here." : error.message);
+        const unknown = error instanceof Refusal && error.status === 401;
+        fill(wrong, unknown ? "This token is not known here." : error.message);
         return;
       }
       form.reset();

@@ -13,10 +13,17 @@ export function line(values, words) {
   const known = values.filter(Number.isFinite);
   const [low, high] = [Math.min(...known), Math.max(...known)];
   const x = (i) => 2 + (i * (WIDTH - 4)) / Math.max(1, values.length - 1);
-  const y = (value) => HEIGHT - 4 - ((value - low) * (HEIGHT - 8)) / (high - low || 1) - (high === low ? (HEIGHT - 8) / 2 : 0);
-  const points = values.map((value, i) => (Number.isFinite(value) ? `${x(i).toFixed(1)},${y(value).toFixed(1)}` : null)).filter(Boolean);
+  const y = (value) => HEIGHT - 4 - ((value - low) * (HEIGHT - 8)) / (high - low || 1) - (
+    high === low ? (HEIGHT - 8) / 2 : 0
+  );
+  const points = values.map(
+    (value, i) => (Number.isFinite(value) ? `${x(i).toFixed(1)},${y(value).toFixed(1)}` : null),
+  ).filter(Boolean);
   const end = points.at(-1)?.split(",");
-  return draw("svg.spark", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": words },
+  return draw("svg.spark", {
+    viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img",
+    "aria-label": words,
+  },
     points.length > 1 ? draw("polyline", { points: points.join(" ") }) : null,
     end ? draw("circle", { cx: end[0], cy: end[1], r: 2.2 }) : null);
 }
@@ -27,14 +34,18 @@ export function bars(row) {
   const largest = Math.max(...shown.map(Math.abs), 1e-300);
   const step = Math.min(ROW / shown.length, WIDEST);
   const width = step * shown.length;
-  const floor = shown.some((value) => value < 0) ? (shown.some((value) => value > 0) ? HEIGHT / 2 : 1) : HEIGHT - 1;
+  const below = shown.some((value) => value < 0);
+  const above = shown.some((value) => value > 0);
+  const floor = !below ? HEIGHT - 1 : above ? HEIGHT / 2 : 1;
   const room = Math.max(floor, HEIGHT - floor) - 1;
-  return draw("svg.spark.bars", { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, "aria-hidden": "true" },
-    ...shown.map((value, i) => {
-      const height = Math.max(1, (Math.abs(value) / largest) * room);
-      return draw("rect", { x: (i * step + 0.5).toFixed(2), width: Math.max(0.8, step - 1).toFixed(2),
-        y: (value < 0 ? floor : floor - height).toFixed(2), height: height.toFixed(2) });
-    }));
+  const facts = { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, "aria-hidden": "true" };
+  return draw("svg.spark.bars", facts, ...shown.map((value, i) => {
+    const height = Math.max(1, (Math.abs(value) / largest) * room);
+    return draw("rect", {
+      x: (i * step + 0.5).toFixed(2), width: Math.max(0.8, step - 1).toFixed(2),
+      y: (value < 0 ? floor : floor - height).toFixed(2), height: height.toFixed(2),
+    });
+  }));
 }
 
 function averaged(row) {

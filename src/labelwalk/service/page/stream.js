@@ -41,21 +41,33 @@ function chose(item) {
 function show() {
   const shown = held ?? now.verdicts.slice(0, SHOWN);
   const taught = new Map(now.taught.map((one) => [one.example, one.label]));
-  const withWords = shown.map((one) => ({ ...one, key: one.example, taught: taught.get(one.example) ?? null }));
+  const withWords = shown.map(
+    (one) => ({ ...one, key: one.example, taught: taught.get(one.example) ?? null }),
+  );
   rows.show(withWords);
   const missed = held && now.verdicts.length ? now.verdicts[0].example - held[0].example : 0;
   newer.hidden = missed <= 0;
   say(newer, `${count(missed)} newer: let it run on`);
-  say(byId("stream-words"), shown.length ? (held ? "held while you choose" : "newest first") : "nothing has come yet");
+  say(
+    byId("stream-words"),
+    shown.length ? (held ? "held while you choose" : "newest first") : "nothing has come yet",
+  );
 }
 
 function rowOf(item) {
   return [
     make("span.number", {}, `#${item.example}`),
     swatch(item.taught ?? item.label),
-    make("span.name", {}, item.outlier && item.label === null ? "like nothing known" : named(item.taught ?? item.label)),
-    item.taught !== null ? make("span.chip", {}, "taught") : item.label === null ? null : bar(item.confidence),
-    make("span.share", {}, item.taught !== null || item.label === null ? "" : percent(item.confidence)),
+    make(
+      "span.name", {},
+      item.outlier && item.label === null ? "like nothing known" : named(item.taught ?? item.label),
+    ),
+    item.taught !== null ? make(
+      "span.chip", {}, "taught",
+    ) : item.label === null ? null : bar(item.confidence),
+    make(
+      "span.share", {}, item.taught !== null || item.label === null ? "" : percent(item.confidence),
+    ),
   ];
 }
 

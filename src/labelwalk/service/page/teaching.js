@@ -4,23 +4,28 @@ import { post } from "./api.js";
 import { loadMap, loadTaught } from "./loading.js";
 import { classes, mayWrite, now } from "./now.js";
 import { complain, toast } from "./toast.js";
-import { keyOf, named, several } from "./words.js";
+import { count, keyOf, named } from "./words.js";
 
 /**
  * Teach what somebody points at.
- * @param {{example: ?number, row: function, words: string}} target  its example, or how to get its row
+ * @param {{example: ?number, row: function, words: string}} target  its example, or its row
  * @param {string|number} label
  */
 export async function teach(target, label) {
   await withNews(async () => {
     let example = target.example;
-    if (example === null) example = (await post("/teach", { rows: [await target.row()], labels: [label] })).first;
+    if (example === null) example = (
+      await post("/teach", { rows: [await target.row()], labels: [label] })
+    ).first;
     else {
       const before = now.taught.find((one) => one.example === example);
       if (before && keyOf(before.label) !== keyOf(label)) await post("/retract", { example });
       await post("/teach_later", { example, label });
     }
-    return { said: `${target.words} is ${named(label)}.`, offer: { label: "Undo", act: () => takeBack(example) } };
+    return {
+      said: `${target.words} is ${named(label)}.`,
+      offer: { label: "Undo", act: () => takeBack(example) },
+    };
   });
 }
 
@@ -50,7 +55,9 @@ export function labelTyped(text) {
 
 async function withNews(act) {
   if (!mayWrite()) {
-    complain(new Error("This token may only read: open the page with the one for everything to teach."));
+    complain(
+      new Error("This token may only read: open the page with the one for everything to teach."),
+    );
     return;
   }
   const before = labelsOf(now.map);
@@ -69,7 +76,10 @@ function labelsOf(map) {
 
 function changesSince(before) {
   const after = labelsOf(now.map);
-  const changed = [...after].filter(([id, label]) => before.has(id) && before.get(id) !== label).length;
+  const changed = [...after].filter(
+    ([id, label]) => before.has(id) && before.get(id) !== label,
+  ).length;
   if (changed === 0) return "No other vertex changed its label.";
-  return `${several(changed, "vertex", "vertices")} changed ${changed === 1 ? "its" : "their"} label.`;
+  if (changed === 1) return "1 vertex changed its label.";
+  return `${count(changed)} vertices changed their label.`;
 }

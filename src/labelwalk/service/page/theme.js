@@ -7,7 +7,9 @@ const KEPT = "labelwalk.theme";
 const system = matchMedia("(prefers-color-scheme: dark)");
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
-export const isDark = () => (document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
+export const isDark = () => (
+  document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light")
+) === "dark";
 
 export const isStill = () => still.matches;
 

@@ -11,12 +11,17 @@ const MOST = 3;
  * @param {{label: string, act: function}} [offer]  a button beside it
  */
 export function toast(text, offer) {
-  show(byId("toasts"), make("div.toast", {}, make("p", {}, text), offer ? button(offer) : null), STAYS);
+  show(
+    byId("toasts"), make("div.toast", {}, make("p", {}, text), offer ? button(offer) : null), STAYS,
+  );
 }
 
 /** Say what went wrong. */
 export function complain(error) {
-  show(byId("errors"), make("div.toast.wrong", {}, make("p", {}, error.message ?? String(error))), 2 * STAYS);
+  show(
+    byId("errors"), make("div.toast.wrong", {}, make("p", {}, error.message ?? String(error))),
+    2 * STAYS,
+  );
 }
 
 /** Run something, and say what went wrong. */
@@ -37,7 +42,11 @@ function button({ label, act }) {
 }
 
 function show(place, one, stays) {
-  one.append(make("button.icon", { type: "button", "aria-label": "Dismiss", onclick: () => one.remove() }, "×"));
+  one.append(
+    make(
+      "button.icon", { type: "button", "aria-label": "Dismiss", onclick: () => one.remove() }, "×",
+    ),
+  );
   place.append(one);
   while (place.children.length > MOST) place.firstElementChild.remove();
   let left = setTimeout(() => one.remove(), stays);

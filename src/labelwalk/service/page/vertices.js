@@ -23,8 +23,12 @@ export function wordsOf(id) {
   const { vertices } = now.map;
   const i = vertices.id.indexOf(id);
   if (i < 0) return "";
-  const sure = vertices.taught[i] ? "taught" : vertices.label[i] === null ? "" : percent(vertices.confidence[i]);
-  return [named(vertices.label[i]), sure, several(vertices.count[i], "example")].filter(Boolean).join(" · ");
+  const sure = vertices.taught[i] ? "taught" : vertices.label[i] === null ? "" : percent(
+    vertices.confidence[i],
+  );
+  return [
+    named(vertices.label[i]), sure, several(vertices.count[i], "example"),
+  ].filter(Boolean).join(" · ");
 }
 
 /** Keep the table and the legend as the map is. */
@@ -44,7 +48,7 @@ function table(opened) {
   const order = vertices.id.map((_, i) => i).sort((a, b) => vertices.count[b] - vertices.count[a]);
   const heads = ["Vertex", "Class", "Confidence", "Examples", "Label"];
   fill(byId("table"), make("table", {},
-    make("caption", {}, order.length > MOST ? `The ${MOST} largest of ${order.length} vertices` : "All vertices, the largest first"),
+    make("caption", {}, order.length > MOST ? `The ${MOST} largest` : "All, the largest first"),
     make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
     make("tbody", {}, ...order.slice(0, MOST).map((i) => row(vertices, i, opened)))));
 }
@@ -52,7 +56,9 @@ function table(opened) {
 function row(vertices, i, opened) {
   const id = vertices.id[i];
   return make("tr", {},
-    make("td", {}, make("button.link", { type: "button", onclick: () => opened(id) }, `Vertex ${id}`)),
+    make(
+      "td", {}, make("button.link", { type: "button", onclick: () => opened(id) }, `Vertex ${id}`),
+    ),
     make("td", {}, swatch(vertices.label[i]), " ", named(vertices.label[i])),
     make("td", {}, vertices.label[i] === null ? "–" : percent(vertices.confidence[i])),
     make("td", {}, count(vertices.count[i])),
@@ -63,7 +69,10 @@ function legend() {
   const { classes, vertices } = now.map;
   const entry = (label) => {
     const n = vertices.label.filter((one) => one === label).length;
-    return n || label !== null ? make("li", {}, swatch(label), make("span.name", {}, named(label)), make("span.quiet", {}, count(n))) : null;
+    return n || label !== null ? make(
+      "li", {}, swatch(label), make("span.name", {}, named(label)),
+      make("span.quiet", {}, count(n)),
+    ) : null;
   };
   fill(byId("legend"), ...classes.map(entry), entry(null));
 }

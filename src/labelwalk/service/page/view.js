@@ -3,12 +3,14 @@
 const ROOM = 0.1; // around the vertices, of their spread
 const SMALL = 0.5; // of the view: what fills less is shown larger
 
-/** Return the smallest view of a box that shows all points with some room, or null where there are none. */
+/** Return the smallest view that shows all points with some room; null where there are none. */
 export function viewOf(xs, ys, width, height) {
   if (!xs.length || !width || !height) return null;
   const [left, right] = spread(xs);
   const [low, high] = spread(ys);
-  const unit = Math.max((right - left) / width, (high - low) / height) * (1 + 2 * ROOM) || 1 / width;
+  const unit = Math.max(
+    (right - left) / width, (high - low) / height,
+  ) * (1 + 2 * ROOM) || 1 / width;
   return around((left + right) / 2, (low + high) / 2, unit * width, unit * height);
 }
 
@@ -17,17 +19,21 @@ export function suits(view, xs, ys) {
   const [left, right] = spread(xs);
   const [low, high] = spread(ys);
   const inside = view.x[0] <= left && right <= view.x[1] && view.y[0] <= low && high <= view.y[1];
-  const filled = Math.max((right - left) / (view.x[1] - view.x[0]), (high - low) / (view.y[1] - view.y[0]));
+  const filled = Math.max(
+    (right - left) / (view.x[1] - view.x[0]), (high - low) / (view.y[1] - view.y[0]),
+  );
   return inside && (filled >= SMALL || filled === 0);
 }
 
 /** A view nearer by a factor, about its middle. */
 export function nearer(view, factor) {
   const [width, height] = [view.x[1] - view.x[0], view.y[1] - view.y[0]];
-  return around((view.x[0] + view.x[1]) / 2, (view.y[0] + view.y[1]) / 2, width / factor, height / factor);
+  return around(
+    (view.x[0] + view.x[1]) / 2, (view.y[0] + view.y[1]) / 2, width / factor, height / factor,
+  );
 }
 
-/** Where a point lies in a box that shows a view, in pixels; what is far outside lies at the edge. */
+/** Where a point lies in a box that shows a view, in pixels. */
 export function placed(view, x, y, width, height) {
   const across = (x - view.x[0]) / (view.x[1] - view.x[0]);
   const down = (view.y[1] - y) / (view.y[1] - view.y[0]);

@@ -16,14 +16,17 @@ let at = null;
 export function startWalking(opened) {
   const map = byId("map");
   map.addEventListener("keydown", (event) => {
-    if (event.target !== map || event.ctrlKey || event.metaKey || event.altKey || !now.map?.vertices.id.length) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target !== map || !now.map?.vertices.id.length) return;
     if (WAYS[event.key]) go(next(WAYS[event.key]));
     else if (event.key === "Enter" && at !== null) opened(at);
     else if (ZOOMS[event.key]) zoom(ZOOMS[event.key]);
     else return;
     event.preventDefault();
   });
-  map.addEventListener("focus", () => { if (map.matches(":focus-visible")) go(indexOf(at) < 0 ? largest() : at); });
+  map.addEventListener(
+    "focus", () => { if (map.matches(":focus-visible")) go(indexOf(at) < 0 ? largest() : at); },
+  );
   map.addEventListener("blur", () => setCursor(null));
   on("learner", () => { at = null; });
 }
@@ -51,7 +54,8 @@ function next([dx, dy]) {
   for (let i = 0; i < id.length; i++) {
     const along = (x[i] - x[here]) * dx + (y[i] - y[here]) * dy;
     const aside = Math.abs((x[i] - x[here]) * dy) + Math.abs((y[i] - y[here]) * dx);
-    if (along > 0 && along + SIDEWAYS * aside < least) [best, least] = [i, along + SIDEWAYS * aside];
+    const far = along + SIDEWAYS * aside;
+    if (along > 0 && far < least) [best, least] = [i, far];
   }
   return id[best];
 }

@@ -12,12 +12,26 @@ export function startWelcome(choose) {
     await asked("POST", "/api/demo");
     await choose(await which("demo"));
   }) }, "Start the demo");
-  const way = (title, words, ...rest) => make("section.way", {}, make("h3", {}, title), make("p", {}, words), ...rest);
+  const way = (title, words, ...rest) => make(
+    "section.way", {}, make("h3", {}, title), make("p", {}, words), ...rest,
+  );
   on("session", () => fill(byId("ways"), ...(mayWrite() ? [
-    way("Watch it", "A stream that comes with labelwalk. Two or three clicks on the map, and it has names.", demo),
-    way("Make a learner", "Then send it rows of numbers over HTTP, from Python or from the command line.", makingForm()),
-    way("Bring a learner", "A file that labelwalk wrote, here or on another machine.", importForm()),
-  ] : [make("p", {}, "This token may only read. Whoever has the one for everything can make a learner.")])));
+    way(
+      "Watch it",
+      "A stream that comes with labelwalk. Two or three clicks on the map, and it has names.", demo,
+    ),
+    way(
+      "Make a learner",
+      "Then send it rows of numbers over HTTP, from Python or from the command line.", makingForm(),
+    ),
+    way(
+      "Bring a learner", "A file that labelwalk wrote, here or on another machine.", importForm(),
+    ),
+  ] : [
+    make(
+      "p", {}, "This token may only read. Whoever has the one for everything can make a learner.",
+    ),
+  ])));
   on("map", waiting);
 }
 
@@ -30,5 +44,10 @@ function waiting() {
   fill(byId("map-empty"),
     make("p", {}, make("strong", {}, "Waiting for examples.")),
     make("p.quiet", {}, "Send rows of numbers, and the map draws itself:"),
-    make("pre", { tabindex: "0" }, `curl -H "Authorization: Bearer $TOKEN" \\\n  -H "Content-Type: application/json" \\\n  ${path} \\\n  -d '{"rows": [[0.1, 0.2], [3.0, 3.1]]}'`));
+    make("pre", { tabindex: "0" }, [
+      'curl -H "Authorization: Bearer $TOKEN"',
+      '-H "Content-Type: application/json"',
+      path,
+      `-d '{"rows": [[0.1, 0.2], [3.0, 3.1]]}'`,
+    ].join(" \\\n  ")));
 }

@@ -12,14 +12,18 @@ export const percent = (share) => `${Math.round(100 * share)} %`;
 export function number(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(1).replace(".0e", "e").replace("e+", "e");
+  if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
+    return value.toExponential(1).replace(".0e", "e").replace("e+", "e");
+  }
   return rough.format(value);
 }
 
 export const several = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 
 /** What a label is called; null is none. */
-export const named = (label) => (label === null || label === undefined ? "no label" : String(label));
+export const named = (label) => (
+  label === null || label === undefined ? "no label" : String(label)
+);
 
 /** A label as a key: 1 and "1" are two. */
 export const keyOf = (label) => JSON.stringify(label);
