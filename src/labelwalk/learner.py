@@ -21,6 +21,7 @@ from labelwalk.health import Event, Health, events, examine
 from labelwalk.interrupts import held_interrupts
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.verdict import Answers
+from labelwalk.left_out import LeftOut, left_out
 from labelwalk.memory import check_exists, place_of
 from labelwalk.parameters import check_choice, check_whole, shown
 from labelwalk.prior import check_covers, shares
@@ -669,6 +670,33 @@ class OnlineLearner:
         (1.0, False, 'No label has been taught: teach some.')
         """
         return examine(self._engine.now, self.settings)
+
+    def left_out(self) -> LeftOut:
+        """Say what each label taught would be called if it alone had not been; nothing changes.
+
+        Labels that are alone in their class are not asked: nothing could foretell them. Where all
+        come from one moment of the stream, each foretells the next, and this flatters.
+
+        Returns
+        -------
+        label : array of n labels
+            What was taught.
+        verdicts : Verdicts
+            What is said without it.
+
+        Examples
+        --------
+        >>> from labelwalk import OnlineLearner
+        >>> learner = OnlineLearner(n_centroids=50)
+        >>> learner.teach([[0.0], [0.4], [9.0], [9.4]], ["low", "low", "high", "high"])
+        >>> _ = learner.observe([[0.2], [9.2]])
+        >>> label, verdicts = learner.left_out()
+        >>> (verdicts.label == label).tolist()
+        [True, True, True, True]
+        """
+        now = self._engine.now
+        bias = self._engine.settled(self._shares())[0].bias if now.n else now.system.bias
+        return left_out(now, bias, self.settings, self.classes)
 
     @property
     def events(self) -> list[Event]:

@@ -56,7 +56,7 @@ def worth(now: State, settings: Settings) -> Worth:
     one_moment = bool(here.last_taught - here.first_taught < ONE_MOMENT * here.n_seen)
     if not counted.any():
         return Worth(0, 0.0, 0.0, 0.0, young, one_moment)
-    near = _nearest(now, codes)
+    near = nearest_other(now, codes)
     walked = _walked(now, codes, near if settings.unreached == "nearest" else None)
     by_graph, by_nearest = (walked == labels)[counted], (near == labels)[counted]
     return Worth(
@@ -69,7 +69,7 @@ def worth(now: State, settings: Settings) -> Worth:
     )
 
 
-def _nearest(now: State, codes: Ints) -> Ints:
+def nearest_other(now: State, codes: Ints) -> Ints:
     """Class of the nearest other label; of equally near ones, the oldest."""
     l = np.flatnonzero(codes >= 0)
     apart = now.vertices.apart[np.ix_(l, l)].copy()

@@ -52,6 +52,8 @@ RULES: dict[tuple[str, str], Need] = {
     ("GET", LEARNER + "/taught"): "read",
     ("GET", LEARNER + "/history"): "read",
     ("GET", LEARNER + "/live"): "read",
+    ("POST", LEARNER + "/dials/try"): "read",
+    ("POST", LEARNER + "/dials"): "write",
     ("GET", LEARNER + "/export"): "read",
     ("PUT", LEARNER): "write",
     ("WEBSOCKET", LEARNER + "/stream"): "write",

@@ -8,16 +8,19 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Header, Request, Response, WebSocket
+from fastapi import FastAPI, Request, Response, WebSocket
+from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 
 from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.modelfile import ModelFileError
 from labelwalk.service.database import DiskError
 from labelwalk.service.demo import Demo
+from labelwalk.service.dial_routes import add_dials
 from labelwalk.service.events import Forget, Happening, Observe, Retract, Teach, TeachLater
 from labelwalk.service.inbox import BusyError
 from labelwalk.service.keeper import Keeper, NameTakenError, NoLearnerError
+from labelwalk.service.key_header import Key
 from labelwalk.service.keys import KeyReusedError
 from labelwalk.service.live import TooManyPagesError
 from labelwalk.service.look_routes import add_looks
@@ -31,16 +34,6 @@ from labelwalk.service.wire import JSON, RAW, Body, understood
 
 LARGEST = 16 << 20  # bytes of a body
 SECONDS = "1"  # before a client should try again
-Key = Annotated[
-    str,
-    Header(
-        alias="Idempotency-Key",
-        max_length=200,
-        description="Your own name for a request: sent again, it is answered again and done once.",
-    ),
-]
-
-
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^/\x00-\x1f\x7f]+$")]
 
 
@@ -108,12 +101,14 @@ def application(
     )
     for error in STATUSES:
         app.add_exception_handler(error, _said)
+    app.add_exception_handler(RequestValidationError, _not_understood)
     _add_learners(app, keeper)
     _add_changes(app, keeper)
     _add_questions(app, keeper)
     add_page(app)
     add_session(app)
     add_looks(app, keeper, watcher or Watcher(keeper))
+    add_dials(app, keeper)
     _add_demo(app, demo or Demo(keeper))
     return app
 
@@ -123,6 +118,13 @@ async def _said(request: Request, error: Exception) -> Response:
     headers = {"Retry-After": SECONDS} if status in (429, 503) else {}
     said = json.dumps({"error": str(error.args[0]) if error.args else str(error)})
     return Response(said, status, headers, JSON)
+
+
+async def _not_understood(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    wrong = error.errors()[0]
+    place = ".".join(str(step) for step in wrong["loc"])
+    return Response(json.dumps({"error": f"{place}: {wrong['msg']}."}), 422, media_type=JSON)
 
 
 def _add_learners(app: FastAPI, keeper: Keeper) -> None:

@@ -81,9 +81,24 @@ class Forget:
         learner.forget(self.label)
 
 
-Happening = Observe | Teach | TeachLater | Retract | Forget
-SMALL: dict[str, type[TeachLater] | type[Retract] | type[Forget]] = {
-    one.kind: one for one in (TeachLater, Retract, Forget)
+@dataclass(frozen=True)
+class Adjust:
+    """Settings given anew; a prior of shares as pairs, since labels may be integers."""
+
+    kind: ClassVar[str] = "adjust"
+    dials: dict[str, Any]
+
+    def happen(self, learner: OnlineLearner) -> None:
+        """Go on with them."""
+        given = dict(self.dials)
+        if isinstance(given.get("prior"), list):
+            given["prior"] = dict(given["prior"])
+        learner.adjust(**given)
+
+
+Happening = Observe | Teach | TeachLater | Retract | Forget | Adjust
+SMALL: dict[str, type[TeachLater] | type[Retract] | type[Forget] | type[Adjust]] = {
+    one.kind: one for one in (TeachLater, Retract, Forget, Adjust)
 }
 
 

@@ -1,0 +1,48 @@
+"""Settings of a learner, tried and given anew over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Literal
+
+from fastapi import FastAPI
+from pydantic import BaseModel, ConfigDict
+
+from labelwalk.service.dials import copied, dials_of, tried
+from labelwalk.service.events import Adjust
+from labelwalk.service.keeper import Keeper
+from labelwalk.service.key_header import Key
+
+
+class Dials(BaseModel):
+    """Settings to be changed; what is not named stays."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"sink": 0.001, "prior": "uniform"}]}
+    )
+    sink: float = 0.0
+    prior: Literal["uniform"] | dict[str, float] | list[tuple[str | int, float]] | None = None
+    half_life: float | None = None
+    abstain_below: float = 0.0
+
+
+def add_dials(app: FastAPI, keeper: Keeper) -> None:
+    """Add the routes."""
+
+    def event_of(name: str, dials: Dials) -> Adjust:
+        given = dials.model_dump(exclude_unset=True, mode="json")
+        return dials_of(given, keeper.classes(name))
+
+    @app.post("/api/learners/{name}/dials/try")
+    async def see(name: str, dials: Dials) -> Any:
+        event = event_of(name, dials)
+        content, rows = await asyncio.wrap_future(keeper.look(keeper.number(name), copied))
+        return await asyncio.to_thread(tried, content, rows, event)
+
+    @app.post("/api/learners/{name}/dials")
+    async def turn(name: str, dials: Dials, key: Key = "") -> Any:
+        number = keeper.number(name)
+        await asyncio.wrap_future(keeper.change(number, event_of(name, dials), key))
+        return await asyncio.wrap_future(
+            keeper.look(number, lambda pupil: pupil.learner.settings.describe())
+        )

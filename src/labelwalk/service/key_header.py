@@ -1,0 +1,16 @@
+"""The header by which a repetition is known."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Header
+
+Key = Annotated[
+    str,
+    Header(
+        alias="Idempotency-Key",
+        max_length=200,
+        description="Your own name for a request: sent again, it is answered again and done once.",
+    ),
+]

@@ -1,0 +1,43 @@
+"""Requests to the service one after the other, without a network."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+
+from labelwalk.service.access import Guard, Tokens
+from labelwalk.service.app import application
+from labelwalk.service.keeper import Keeper
+from labelwalk.service.watcher import Watcher
+
+TOKENS = Tokens(read="r" * 40, write="w" * 40)
+
+
+class Asking:
+    """A service, and how to ask it.
+
+    Attributes
+    ----------
+    watcher : Watcher
+        Looks when it is told to.
+    """
+
+    def __init__(self, keeper: Keeper) -> None:
+        self.watcher = Watcher(keeper)
+        self._transport = httpx.ASGITransport(
+            Guard(application(keeper, self.watcher), TOKENS, ["here"])
+        )
+
+    def __call__(
+        self, method: str, path: str, token: str | None = TOKENS.write, **more: Any
+    ) -> Any:
+        headers = {} if token is None else {"authorization": f"Bearer {token}"}
+        headers |= more.pop("headers", {})
+
+        async def ask() -> httpx.Response:
+            async with httpx.AsyncClient(transport=self._transport, base_url="http://here") as one:
+                return await one.request(method, path, headers=headers, **more)
+
+        return asyncio.run(ask())

@@ -1,0 +1,131 @@
+"""What the page is made of, and how it comes in: files, policy, session."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.resources
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from labelwalk.service.keeper import Keeper
+from labelwalk.service.static import FOLDER, static_files
+from tests.service.asking import TOKENS, Asking
+
+pytestmark = pytest.mark.shell
+
+ORIGIN = {"origin": "http://here"}
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Iterator[Asking]:
+    keeper = Keeper(str(tmp_path / "kept"))
+    yield Asking(keeper)
+    keeper.close()
+
+
+def test_files_need_no_token_and_may_run_nothing_foreign(ask: Asking) -> None:
+    names = [path.name for path in FOLDER.iterdir()]
+    assert "index.html" in names
+    assert set(names) <= set(static_files())
+    for path in ["/", *(f"/page/{name}" for name in names)]:
+        answer = ask("GET", path, None)
+        assert answer.status_code == 200, path
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert re.search(r"script-src 'self'(;| )", policy)
+        assert "unsafe-inline" not in policy.partition("script-src")[2].partition(";")[0]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+    page = ask("GET", "/", None)
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert page.content == (FOLDER / "index.html").read_bytes()
+
+
+def test_plotly_is_that_of_the_wheel(ask: Asking) -> None:
+    wanted = importlib.resources.files("plotly") / "package_data" / "plotly.min.js"
+    answer = ask("GET", "/page/plotly.js", None, headers={"accept-encoding": "identity"})
+    assert answer.content == wanted.read_bytes()
+    assert "max-age" in answer.headers["cache-control"]
+    packed = ask("GET", "/page/plotly.js", None, headers={"accept-encoding": "gzip"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert packed.content == answer.content
+    assert int(packed.headers["content-length"]) < len(answer.content) / 3
+    again = ask("GET", "/page/plotly.js", None, headers={"if-none-match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/page/other.js",
+        "/page/..%2fapp.py",
+        "/page/../app.py",
+        "/page/%2e%2e/app.py",
+        "/page//etc/passwd",
+        "/page/",
+    ],
+)
+def test_nothing_else_is_opened(path: str, ask: Asking) -> None:
+    answer = ask("GET", path, None)
+    assert answer.status_code == 404
+    assert answer.json()["error"]
+
+
+def test_a_session(ask: Asking) -> None:
+    for token, may in ((TOKENS.write, "write"), (TOKENS.read, "read")):
+        begun = ask("POST", "/api/session", token)
+        assert begun.status_code == 204
+        cookie = begun.headers["set-cookie"]
+        assert f"labelwalk={token};" in cookie
+        for part in ("HttpOnly", "SameSite=strict", "Path=/", "Max-Age=2592000"):
+            assert part in cookie
+        assert "Secure" not in cookie
+        shown = {"cookie": f"labelwalk={token}"}
+        assert ask("GET", "/api/session", None, headers=shown).json() == {"may": may}
+        made = ask("POST", "/api/learners", None, headers=shown, json={"name": may})
+        assert made.status_code == 403  # a cookie alone does not say which page sent it
+        made = ask("POST", "/api/learners", None, headers=shown | ORIGIN, json={"name": may})
+        assert made.status_code == (201 if may == "write" else 403)
+    ended = ask("DELETE", "/api/session", None, headers=ORIGIN)
+    assert (ended.status_code, 'labelwalk=""' in ended.headers["set-cookie"]) == (204, True)
+    assert "Max-Age=0" in ended.headers["set-cookie"]
+
+
+def test_no_session_without_a_token(ask: Asking) -> None:
+    for token in (None, "x" * 40):
+        assert ask("GET", "/api/session", token).status_code == 401
+        refused = ask("POST", "/api/session", token)
+        assert refused.status_code == 401
+        assert "set-cookie" not in refused.headers
+
+
+def test_under_tls_the_cookie_is_secure(ask: Asking) -> None:
+    begun = ask("POST", "https://here/api/session")
+    assert "Secure" in begun.headers["set-cookie"]
+
+
+def test_a_compressed_file_is_the_same_whenever_it_is_made() -> None:
+    one, other = static_files()["index.html"], static_files()["index.html"]
+    assert one.packed == other.packed
+    assert gzip.decompress(one.packed) == one.content
+    assert one.tag == other.tag
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_the_page(tmp_path: Path) -> None:
+    source = str(Path(__file__).parents[2])
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "-w", str(tmp_path), source]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if "No matching distribution found for hatchling" in done.stderr:
+        pytest.skip("what builds a wheel can be had neither here nor from an index")
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as file:
+        inside = set(file.namelist())
+    assert {f"labelwalk/service/page/{path.name}" for path in FOLDER.iterdir()} <= inside
