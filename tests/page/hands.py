@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.page.serving import Serving, wait_until
 
 POINTS = "#plot .points path"
+ENTRIES = "found => found.map(one => [...one.querySelectorAll('span')].map(o => o.textContent))"
 FILLS = "found => found.map(one => getComputedStyle(one).fill)"
 WHERE = """([x, y]) => {
     const plot = document.getElementById("plot"), box = plot.getBoundingClientRect();
@@ -44,7 +45,7 @@ def click(page: Page, place: tuple[float, float]) -> None:
     """Click a vertex; its panel opens."""
     page.locator("#map").scroll_into_view_if_needed()
     page.mouse.click(*page.evaluate(WHERE, list(place)))
-    page.locator("#panel").wait_for()
+    expect(page.locator("#panel-title")).to_be_focused()
 
 
 def name_it(page: Page, name: str) -> int:
@@ -62,11 +63,8 @@ def changed(page: Page, words: str) -> int:
 
 def legend(page: Page) -> dict[str, int]:
     """How many vertices each class has, as the page says."""
-    entries = page.locator("#legend li").all_inner_texts()
-    return {
-        name.strip(): int(n.replace(",", ""))
-        for name, n in (one.rsplit("\n", 1) for one in entries)
-    }
+    entries = page.locator("#legend li").evaluate_all(ENTRIES)
+    return {name: int(n.replace(",", "")) for name, n in entries}
 
 
 def see(true: Any) -> Any:

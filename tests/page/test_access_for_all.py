@@ -46,7 +46,7 @@ def test_axe_finds_nothing_on_an_empty_page(empty: Serving, browser: Browser, th
 def test_axe_finds_nothing_on_a_full_page(demo: Serving, browser: Browser, theme: Theme) -> None:
     with looking(browser, demo, color_scheme=theme) as (page, _):
         see_points(page, 100)
-        click(page, near(demo, "demo", -3.0, -3.5))
+        click(page, near(demo, "demo", -6.0, -5.0))
         name_it(page, "cloud")
         page.locator(".near li").first.wait_for()
         assert violations(page) == []
@@ -70,7 +70,7 @@ def test_a_phone_is_wide_enough(demo: Serving, browser: Browser) -> None:
         page.locator("#verdicts li").first.wait_for()
         width = "document.documentElement.scrollWidth"
         assert page.evaluate(width) <= PHONE["width"]
-        click(page, near(demo, "demo", -3.0, -3.5))
+        click(page, near(demo, "demo", -6.0, -5.0))
         name_it(page, "a class with a long name that goes on and on")
         page.locator("#panel-close").click()
         see(lambda: len(legend(page)) == 2)
@@ -112,7 +112,7 @@ def test_a_token_for_reading_changes_nothing(demo: Serving, browser: Browser) ->
     with looking(browser, demo, demo.tokens["read"]) as (page, watch):
         see_points(page, 60)
         expect(page.locator("#reading")).to_be_visible()
-        click(page, near(demo, "demo", -3.0, -3.5))
+        click(page, near(demo, "demo", -6.0, -5.0))
         assert page.locator(".choice:visible, [data-new-name]:visible").count() == 0
         page.keyboard.press("1")
         page.locator("#panel-close").click()
