@@ -9,6 +9,7 @@ import httpx
 
 from labelwalk.service.access import Guard, Tokens
 from labelwalk.service.app import application
+from labelwalk.service.demo import Demo
 from labelwalk.service.keeper import Keeper
 from labelwalk.service.watcher import Watcher
 
@@ -22,13 +23,14 @@ class Asking:
     ----------
     watcher : Watcher
         Looks when it is told to.
+    demo : Demo
+        To be closed by whoever starts it.
     """
 
     def __init__(self, keeper: Keeper) -> None:
-        self.watcher = Watcher(keeper)
-        self._transport = httpx.ASGITransport(
-            Guard(application(keeper, self.watcher), TOKENS, ["here"])
-        )
+        self.watcher, self.demo = Watcher(keeper), Demo(keeper)
+        app = application(keeper, self.watcher, self.demo)
+        self._transport = httpx.ASGITransport(Guard(app, TOKENS, ["here"]))
 
     def __call__(
         self, method: str, path: str, token: str | None = TOKENS.write, **more: Any

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from labelwalk import OnlineLearner
-from labelwalk.service.events import Happening, Observe, Teach, TeachLater
+from labelwalk.service.events import Adjust, Happening, Observe, Teach, TeachLater
 from labelwalk.service.keeper import Keeper
 
 K, D, EVERY = 20, 3, 150
@@ -28,6 +28,9 @@ def events(seed: int) -> Iterator[Happening]:
             yield Observe(rows if kind < 0.4 else rows.astype(np.float32))
         elif kind < 0.9:
             yield Teach(rows, tuple(["low" if row[0] < 3 else "high" for row in rows]))
+        elif kind < 0.93:
+            yield Adjust({"sink": float(rng.choice([1e-4, 1e-2])), "abstain_below": 0.2})
+            continue
         else:
             yield TeachLater(fresh.pop(), "low")
             continue

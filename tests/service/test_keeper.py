@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -195,3 +196,17 @@ def try_everything(tmp_path: Path) -> None:
     TestRefused().test_nothing_is_answered_after_the_disk_has_failed(tmp_path / "one")
     TestKeys().test_a_repetition_changes_nothing(tmp_path / "two")
     test_it_is_as_if_they_were_alone(tmp_path / "three")
+
+
+def test_who_asked_may_leave(keeper: Keeper) -> None:
+    number, gone = keeper.create("a", OnlineLearner(K)).result(), []
+
+    async def ask_and_leave() -> None:
+        for event in islice(events(1), 50):
+            asking = asyncio.wrap_future(keeper.change(number, event))
+            gone.append(asking.cancel())
+            await asyncio.sleep(0)
+
+    asyncio.run(ask_and_leave())
+    assert all(gone)
+    assert digest(keeper, number) == alone(1, 50).digest()

@@ -243,6 +243,7 @@ class Keeper:
 
     def _ask(self, do: Callable[..., Any], weight: int) -> Future[Any]:
         answer: Future[Any] = Future()
+        answer.set_running_or_notify_cancel()  # who asked may leave, but nothing is taken back
         self._inbox.put(Asked(do, answer), weight)
         return answer
 

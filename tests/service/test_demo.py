@@ -1,0 +1,160 @@
+"""The demo: it starts with no labels, and one label names all that hangs together."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from labelwalk import OnlineLearner
+from labelwalk.learner import from_bytes
+from labelwalk.service.demo import NAME, Demo, stream
+from labelwalk.service.events import Observe, TeachLater
+from labelwalk.service.keeper import Keeper
+from labelwalk.service.pupil import Pupil
+from labelwalk.service.views import the_map
+from tests.service.asking import TOKENS, Asking
+from tests.service.test_server import ENVIRONMENT, _free_port, _wait_until
+
+pytestmark = pytest.mark.shell
+
+
+@pytest.fixture
+def keeper(tmp_path: Path) -> Iterator[Keeper]:
+    keeper = Keeper(str(tmp_path / "kept"))
+    yield keeper
+    keeper.close()
+
+
+def n_examples(keeper: Keeper) -> int:
+    found: int = keeper.look(keeper.number(NAME), lambda pupil: pupil.n_numbered).result()
+    return found
+
+
+@pytest.mark.parametrize("n", [100, 300, 3000])
+def test_one_label_names_ten_others_and_not_all(n: int) -> None:
+    """Whichever vertex it is that a newcomer teaches."""
+    pupil = Pupil(NAME, OnlineLearner(200, unreached="abstain"))
+    pupil.happen(Observe(stream(0, n)))
+    content, shown = pupil.learner.to_bytes(), the_map(pupil)["vertices"]
+    assert shown["label"] == [None] * len(shown["id"])
+    for example in [one for one in shown["example"] if one is not None][::20]:
+        again = Pupil(NAME, from_bytes(content))
+        again.happen(TeachLater(example, "mine"))
+        after = the_map(again)["vertices"]
+        named = [label == "mine" for label in after["label"]]
+        assert 11 <= sum(named) <= len(named) / 2
+        assert np.mean(np.array(after["confidence"])[named]) > 0.9
+
+
+def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
+    for _ in range(2):
+        keeper = Keeper(str(tmp_path / "kept"))
+        demo = Demo(keeper)
+        assert demo.start() == demo.start() == NAME
+        before = n_examples(keeper)
+        _wait_until(lambda keeper=keeper, before=before: n_examples(keeper) > before + 5)
+        demo.close()
+        n = n_examples(keeper)
+        alone = OnlineLearner(200, unreached="abstain")
+        alone.observe(stream(0, n))
+        digest = keeper.look(keeper.number(NAME), lambda pupil: pupil.learner.digest()).result()
+        assert digest == alone.digest()
+        keeper.close()
+
+
+def test_it_ends_with_its_learner_and_can_be_started_again(keeper: Keeper) -> None:
+    demo = Demo(keeper)
+    demo.start()
+    keeper.delete(keeper.number(NAME)).result()
+    assert demo._thread is not None
+    demo._thread.join()
+    demo.start()
+    _wait_until(lambda: n_examples(keeper) > 0)
+    demo.close()
+
+
+def test_over_http(keeper: Keeper) -> None:
+    ask = Asking(keeper)
+    assert ask("POST", "/api/demo", TOKENS.read).status_code == 403
+    keeper.create(NAME, OnlineLearner()).result()
+    keeper.change(keeper.number(NAME), Observe(np.zeros((1, 3)))).result()
+    taken = ask("POST", "/api/demo")
+    assert (taken.status_code, "3 features" in taken.json()["error"]) == (409, True)
+    ask("DELETE", f"/api/learners/{NAME}")
+    assert ask("POST", "/api/demo").json() == {"name": NAME}
+    assert ask("POST", "/api/demo").status_code == 201
+    _wait_until(lambda: n_examples(keeper) > 0)
+    ask.demo.close()
+
+
+def started(folder: Path, *options: str) -> tuple[subprocess.Popen[str], int]:
+    port = _free_port()
+    command = [sys.executable, "-m", "labelwalk", "serve", *options, f"--port={port}"]
+    process = subprocess.Popen(
+        command, cwd=folder, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
+    )
+    _wait_until(lambda: _is_ready(process, port))
+    return process, port
+
+
+def _is_ready(process: subprocess.Popen[str], port: int) -> bool:
+    assert process.poll() is None, process.communicate()[1]
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def ended(process: subprocess.Popen[str]) -> str:
+    process.send_signal(signal.SIGTERM)
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == 0
+    return said
+
+
+@pytest.mark.slow
+def test_the_link_is_ready_and_told_once(tmp_path: Path) -> None:
+    process, port = started(tmp_path, "--demo")
+    try:
+        tokens = (tmp_path / "labelwalk-demo" / "tokens.json").read_text()
+        token = re.findall(r'"write": "([^"]+)"', tokens)[0]
+        headers = {"authorization": f"Bearer {token}"}
+        address = f"http://127.0.0.1:{port}"
+
+        def seen() -> Any:
+            return httpx.get(f"{address}/api/learners/{NAME}", headers=headers).json()
+
+        _wait_until(lambda: seen().get("examples", 0) > 10)
+        assert seen()["classes"] == []
+        said = ended(process)
+        assert f"{address}/#token={token}\n" in said
+        process, _ = started(tmp_path, "labelwalk-demo")
+        again = ended(process)
+        assert token not in again
+        assert "tokens.json" in again
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+def test_without_a_folder_it_says_what_is_missing(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "labelwalk", "serve"]
+    done = subprocess.run(command, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "FOLDER is missing" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_stream_is_a_function_of_the_number() -> None:
+    assert np.array_equal(stream(5, 20)[3:], stream(8, 17))
+    assert stream(3, 0).shape == (0, 2)

@@ -1,0 +1,212 @@
+"""What is new, told to pages as it happens; and no page holds anything up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from labelwalk import OnlineLearner
+from labelwalk.service import live, watcher
+from labelwalk.service.events import Observe, Teach
+from labelwalk.service.keeper import Keeper
+from labelwalk.service.live import Live, Teller
+from labelwalk.service.watcher import POINT, POINTS, SECOND, Watcher
+from tests.service.asking import Asking
+from tests.service.test_server import Served, served
+
+pytestmark = pytest.mark.shell
+
+PATH = "/api/learners/a/live"
+
+
+def rows(seed: int, n: int = 7) -> Any:
+    return np.random.default_rng(seed).normal(size=(n, 3))
+
+
+@pytest.fixture
+def keeper(tmp_path: Path) -> Iterator[Keeper]:
+    keeper = Keeper(str(tmp_path / "kept"))
+    yield keeper
+    keeper.close()
+
+
+@contextmanager
+def events(one: Served) -> Iterator[Iterator[tuple[str, Any]]]:
+    """Yield what a page is told, event by event."""
+    with one.http.stream("GET", PATH) as answer:
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        yield _parsed(answer.iter_lines())
+
+
+def _parsed(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
+    name = ""
+    for line in lines:
+        kind, _, content = line.partition(": ")
+        if kind == "event":
+            name = content
+        elif kind == "data":
+            yield name, json.loads(content)
+
+
+def until(told: Iterator[tuple[str, Any]], name: str) -> Any:
+    return next(data for kind, data in told if kind == name)
+
+
+def open_page(one: Served) -> socket.socket:
+    """Open a page that asks, and reads nothing unless it is told to."""
+    page = socket.create_connection(("127.0.0.1", one.port))
+    host = f"host: 127.0.0.1:{one.port}\r\nauthorization: Bearer {one.token}\r\n"
+    page.sendall(f"GET {PATH} HTTP/1.1\r\n{host}\r\n".encode())
+    return page
+
+
+def status_of(page: socket.socket) -> int:
+    return int(page.recv(12).split()[1])
+
+
+def test_pages_are_told_and_let_go_when_it_stops(tmp_path: Path) -> None:
+    with served(tmp_path / "kept") as one:
+        one.http.post("/api/learners", json={"name": "a"})
+        with events(one) as told:
+            first = until(told, "map")
+            assert first == {"version": 0, "examples": 0}
+            one.http.post("/api/learners/a/observe", json={"rows": rows(1, 30).tolist()})
+            assert until(told, "map") == {"version": 1, "examples": 30}
+            said = until(told, "verdicts")
+            assert said["passed"] == 30
+            assert [verdict["example"] for verdict in said["verdicts"]] == list(range(29, 9, -1))
+            recent = one.http.get("/api/learners/a/recent?n=20").json()["verdicts"]
+            assert said["verdicts"] == recent
+            standing = until(told, "standing")
+            while standing["examples"] < 30:
+                standing = until(told, "standing")
+            assert set(standing) == {
+                *("examples", "rate", "latency_ms", "memory_mib", "waiting", "vertices"),
+                *("radius", "alarms"),
+            }
+            assert standing["latency_ms"]["p50"] > 0
+            assert "sink" in standing["alarms"]
+            assert standing["memory_mib"] > 10
+            one.http.post("/api/learners/a/teach", json={"rows": [[0, 0, 0]], "labels": ["x"]})
+            assert until(told, "map")["version"] == 2
+            with closing(open_page(one)):  # one that is dead to all it is told
+                one.process.send_signal(signal.SIGTERM)
+                list(told)  # ends, and not by an error
+                one.process.communicate(timeout=60)
+        assert one.process.returncode == 0
+
+
+@pytest.mark.slow
+def test_there_are_places_for_fifty(tmp_path: Path) -> None:
+    with served(tmp_path / "kept") as one, ExitStack() as pages:
+        one.http.post("/api/learners", json={"name": "a"})
+        opened = [pages.enter_context(closing(open_page(one))) for _ in range(live.MOST)]
+        assert {status_of(page) for page in opened} == {200}
+        with closing(open_page(one)) as more:
+            assert status_of(more) == 503
+        assert one.http.get("/readyz").status_code == 200
+        opened[0].close()
+        while True:  # until the server has seen that a page is gone
+            with closing(open_page(one)) as more:
+                if status_of(more) == 200:
+                    break
+        with events_of_deleted(one, opened[1]) as left:
+            assert left.endswith(b"0\r\n\r\n")
+
+
+@contextmanager
+def events_of_deleted(one: Served, page: socket.socket) -> Iterator[bytes]:
+    """Yield all that a page is told until its learner is deleted."""
+    one.http.delete("/api/learners/a")
+    told = b""
+    while not told.endswith(b"\r\n0\r\n\r\n"):
+        piece = page.recv(1 << 16)
+        assert piece
+        told += piece
+    yield told
+
+
+def test_a_browser_that_takes_nothing_is_dropped(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "PATIENCE", 0.05)
+    number, watching = keeper.create("a", OnlineLearner(20)).result(), Watcher(keeper)
+
+    async def never(message: Any = None) -> Any:
+        await asyncio.Event().wait()
+
+    answer = Live(watching, number)
+    assert watching.n_pages == 1
+    asyncio.run(answer({}, never, never))
+    assert watching.n_pages == 0
+
+
+def test_a_slow_page_is_told_less_and_counts_right(keeper: Keeper) -> None:
+    number, watching = keeper.create("a", OnlineLearner(20)).result(), Watcher(keeper)
+    watching.open(number)
+    fast, slow = Teller(0), Teller(0)
+    known = watching.of(number)
+    assert known is not None
+    watching.tick()
+    assert list(fast.news(known))
+    assert list(slow.news(known))
+    for seed in range(4):
+        keeper.change(number, Observe(rows(seed))).result()
+        watching.tick()
+        verdicts = _told(fast, known)["verdicts"]
+        assert (verdicts["passed"], len(verdicts["verdicts"])) == (7, 7)
+    verdicts = _told(slow, known)["verdicts"]
+    assert (verdicts["passed"], len(verdicts["verdicts"])) == (28, watcher.VERDICTS)
+    assert _told(slow, known) == {}
+    keeper.change(number, Teach(rows(9, 1), ("x",))).result()
+    watching.tick()
+    assert set(_told(slow, known)) == {"map"}
+
+
+def _told(teller: Teller, known: Any) -> dict[str, Any]:
+    """Return what is new, but for the standing, which does not wait for news."""
+    said = dict(_parsed(iter("".join(teller.news(known)).split("\n"))))
+    said.pop("standing", None)
+    return said
+
+
+def test_history(keeper: Keeper) -> None:
+    ask = Asking(keeper)
+    ask("POST", "/api/learners", json={"name": "a"})
+    assert ask("GET", "/api/learners/a/history").json()["at"] == []
+    number = keeper.number("a")
+    for point in range(3):
+        keeper.change(number, Observe(rows(point))).result()
+        for _ in range(POINT):
+            ask.watcher.tick()
+    told = ask("GET", "/api/learners/a/history").json()
+    for name in ("at", "rate", "latency_ms", "memory_mib"):
+        assert len(told[name]) == 3
+    assert {len(values) for values in told["signs"].values()} == {3}
+    assert "recent outliers" in told["signs"]
+    assert POINTS * POINT * watcher.TICK == 3600.0
+    assert SECOND * watcher.TICK == 1.0
+    ask("DELETE", "/api/learners/a")
+    ask.watcher.tick()
+    assert ask("GET", "/api/learners/a/history").status_code == 404
+
+
+def test_nobody_looks_where_no_page_is_open(keeper: Keeper) -> None:
+    number, watching = keeper.create("a", OnlineLearner(20)).result(), Watcher(keeper)
+    for _ in range(POINT - 1):
+        keeper.change(number, Observe(rows(1))).result()
+        watching.tick()
+    known = watching.of(number)
+    assert known is not None
+    assert known.glimpse is None
+    assert known.standings == 1  # that of the history
