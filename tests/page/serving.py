@@ -172,6 +172,6 @@ def looking(
     page.goto(f"{serving.address}/#token={token}")
     try:
         yield page, watch
-        assert watch.wrong == []
+        assert watch.wrong == [], watch.wrong
     finally:
         context.close()

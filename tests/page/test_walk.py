@@ -105,23 +105,33 @@ def _take_pictures(page: Page, demo: Serving) -> None:
     for name, place in (("spot", SPOT), ("moon", MOON)):
         click(page, near(demo, "demo", *place))
         name_it(page, name)
-        page.locator("#panel-close").click()
-    see(lambda: demo.asked("demo")["examples"] > 1200)
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)
-        page.reload()
-        see_points(page, 100)
-        see(lambda: page.locator(".toast").count() == 0)
-        page.locator("#live-words", has_text="live").wait_for()
-        page.locator(".sign").first.wait_for()
-        page.locator("#questions li").first.wait_for()
-        _keep(page.screenshot(), f"service-{theme}.png")
+    click(page, near(demo, "demo", 7.0, 3.0))
+    page.locator("#panel .choice").filter(has_text="moon").click()
+    page.locator("#panel-close").click()
+    see(lambda: demo.asked("demo")["examples"] > 1500)
     page.emulate_media(color_scheme="light")
+    _keep(_settled(page), "service-light.png")
+    page.emulate_media(color_scheme="dark")
+    page.reload()
+    see_points(page, 100)
+    click(page, near(demo, "demo", -8.5, 4.5))
+    _keep(_settled(page), "service-dark.png")
+    page.emulate_media(color_scheme="light")
+    page.locator("#panel-close").click()
     page.set_viewport_size(PHONE)
     page.reload()
     see_points(page, 100)
-    _keep(page.screenshot(), "service-phone.png")
+    _keep(_settled(page), "service-phone.png")
     page.set_viewport_size(DESK)
+
+
+def _settled(page: Page) -> bytes:
+    """Look when the first figures and signs have come, and no news is in the way."""
+    page.locator(".figure", has_text="seen").wait_for()
+    page.locator(".sign").first.wait_for()
+    page.locator("#questions li").first.wait_for(state="attached")
+    see(lambda: page.locator(".toast").count() == 0)
+    return page.screenshot()
 
 
 def _keep(content: bytes, name: str) -> None:

@@ -4,24 +4,25 @@ import { get } from "./api.js";
 import { chooser } from "./chooser.js";
 import { swatch } from "./colours.js";
 import { byId, fill, make } from "./dom.js";
-import { now, on } from "./now.js";
+import { now, on, tell } from "./now.js";
 import { bars } from "./spark.js";
 import { count, numbers, percent, several } from "./words.js";
 
 const QUESTIONS = 4;
-const PACE = 10000; // milliseconds between two looks, while nobody has chosen one
+const PACE = 15000; // milliseconds between two looks, while nobody has chosen one
 
 let cards;
 let nothing;
 
 /** Put the questions on the page. */
 export function startAsking() {
-  cards = chooser("questions", "What to label next, the best first", rowOf, targetOf);
+  cards = chooser("questions", "What to label next, the best first", rowOf, targetOf, point);
   nothing = make("p.quiet", {}, "When examples have come, this says which labels would help most.");
   fill(byId("ask"), nothing, cards.list, cards.teacher);
   on("connected", refresh);
   on("taught", refresh);
   on("theme", refresh);
+  on("learner", () => cards.show([]));
   setInterval(() => {
     if (now.learner && !document.hidden && !byId("board").hidden && !cards.chosen()) refresh();
   }, PACE);
@@ -50,6 +51,14 @@ function rowOf(item) {
       make("span.quiet", {}, `stands for ${several(item.count, "example")}`)),
     make("span.unseen", {}, numbers(item.row)),
   ];
+}
+
+/** Show on the map where an example lies, if it is one that the page has seen. */
+function point(item) {
+  const seen = item && now.verdicts.find((one) => one.example === item.example);
+  const { example, x, y } = now.map?.vertices ?? { example: [] };
+  const i = item && item.example !== null ? example.indexOf(item.example) : -1;
+  tell("pointed", seen ?? (i < 0 ? null : { x: x[i], y: y[i] }));
 }
 
 function targetOf(item) {

@@ -5,7 +5,7 @@
  */
 
 import { draw } from "./dom.js";
-import { now } from "./now.js";
+import { now, on } from "./now.js";
 import { isDark } from "./theme.js";
 import { keyOf } from "./words.js";
 
@@ -22,22 +22,28 @@ const OUTLINES = {
 };
 export const NONE = { light: "#a9a59d", dark: "#6d7078" };
 
-/** Where a class stands among the colours; kept, so that no other takes over its colour. */
-function place(label) {
-  const kept = `labelwalk.places.${now.learner}`;
-  let places = {};
+let places = {}; // of the classes of the learner that is shown, by their keys
+
+const kept = (learner) => `labelwalk.places.${learner}`;
+
+on("learner", () => {
   try {
-    places = JSON.parse(localStorage.getItem(kept)) ?? {};
+    places = JSON.parse(localStorage.getItem(kept(now.learner))) ?? {};
   } catch {
     places = {};
   }
+});
+on("map", () => now.map.classes.forEach(place)); // first of all, in the order of the classes
+
+/** Where a class stands among the colours; kept, so that no other takes over its colour. */
+function place(label) {
   const key = keyOf(label);
   if (!Object.hasOwn(places, key)) {
     const taken = new Set(Object.values(places));
     let free = 0;
     while (taken.has(free)) free++;
     places[key] = free;
-    localStorage.setItem(kept, JSON.stringify(places));
+    localStorage.setItem(kept(now.learner), JSON.stringify(places));
   }
   return places[key];
 }
@@ -57,7 +63,7 @@ export function shapeOf(label) {
 
 /** Forget the colours of a learner that is gone. */
 export function forgetColours(learner) {
-  localStorage.removeItem(`labelwalk.places.${learner}`);
+  localStorage.removeItem(kept(learner));
 }
 
 /** A small mark in colour and shape of a class. */

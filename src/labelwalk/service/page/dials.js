@@ -23,16 +23,13 @@ const SLIDERS = {
     title: "Silence", ends: ["always answers", "only when sure"], range: [0, 0.95, 0.05],
     about: "Below this confidence there is no answer.",
     placeOf: (share) => share, valueOf: (place) => place,
-    words: (share) => (
-      share === 0 ? "answers at any confidence" : `silent below ${percent(share)}`
-    ),
+    words: (share) => (share === 0 ? "never silent" : `silent below ${percent(share)}`),
   },
   half_life: {
     title: "Forgetting", ends: ["soon", "never"], range: [2, NEVER, 0.25],
     about: "After so many examples an old one weighs half.",
-    placeOf: (life) => (life === null ? NEVER : Math.log10(life)), valueOf: (place) => (
-      place >= NEVER ? null : Math.round(10 ** place)
-    ),
+    placeOf: (life) => (life === null ? NEVER : Math.log10(life)),
+    valueOf: (place) => (place >= NEVER ? null : Math.round(10 ** place)),
     words: (life) => (life === null ? "never forgets" : `half after ${count(life)} examples`),
   },
 };
@@ -48,9 +45,8 @@ let buttons;
 /** Put the dials on the page. */
 export function startDials() {
   outcome = make("div.effect", { "aria-live": "polite" });
-  const apply = make(
-    "button.first", { type: "button", onclick: () => void trying(applied) }, "Apply",
-  );
+  const act = () => void trying(applied);
+  const apply = make("button.first", { type: "button", onclick: act }, "Apply");
   const reset = make("button", { type: "button", onclick: settle }, "Reset");
   buttons = make("div.line.deciding", {}, apply, reset);
   fill(
@@ -91,9 +87,9 @@ function prior() {
       "label.segment", { for: input.id, "data-prior": key }, input, make("span", {}, PRIORS[key]),
     );
   };
-  return make("fieldset.dial", {}, make("legend", {}, "Classes come"), make(
-    "div.segments", {}, ...Object.keys(PRIORS).map(choice),
-  ),
+  return make("fieldset.dial", {},
+    make("legend", {}, "Classes come"),
+    make("div.segments", {}, ...Object.keys(PRIORS).map(choice)),
     make("p.quiet", {}, "What the learner believes of how often each class comes."));
 }
 
@@ -108,10 +104,9 @@ function settle() {
   const held = priorKey(now.facts.settings.prior);
   fields[held].checked = true;
   document.querySelector("[data-prior=own]").hidden = held !== "own";
-  fill(
-    outcome,
-    make("p.quiet", {}, "Move a dial to see what it would have done to the last examples."),
-  );
+  const words = "Move a dial to see what it would have done to the last examples.";
+  fill(outcome, make("p.quiet", {}, words));
+  if (buttons.contains(document.activeElement)) fields.sink.input.focus();
   buttons.hidden = true;
 }
 
@@ -149,9 +144,18 @@ async function tryOut() {
 }
 
 async function applied() {
-  await post("/dials", wanted);
+  const before = Object.fromEntries(
+    Object.keys(wanted).map((name) => [name, now.facts.settings[name]]),
+  );
+  await turned(wanted);
+  toast("The dials are set: from now on the learner answers so.", {
+    label: "Undo", act: () => void trying(() => turned(before)),
+  });
+}
+
+async function turned(dials) {
+  await post("/dials", dials);
   wanted = {};
   await loadFacts();
   loadMapSoon();
-  toast("The dials are set. From now on the learner answers so.");
 }

@@ -3,7 +3,7 @@
 import { swatch } from "./colours.js";
 import { make } from "./dom.js";
 import { classes } from "./now.js";
-import { bar } from "./stream.js";
+import { bar } from "./spark.js";
 import { count, percent, several } from "./words.js";
 
 const MOST = 8; // classes

@@ -6,7 +6,7 @@ import { now, on, tell } from "./now.js";
 import { line } from "./spark.js";
 import { number, several } from "./words.js";
 
-const PACE = 5000; // milliseconds between two looks
+const PACE = 15000; // milliseconds between two looks
 const POINTS = 120; // of a history
 const SHOWN = 2; // alarms at the top
 const SHARES = new Set(

@@ -4,6 +4,7 @@ import { asked, pathOf } from "./api.js";
 import { forgetColours } from "./colours.js";
 import { byId, fill, make } from "./dom.js";
 import { mayWrite, now, on } from "./now.js";
+import { leave } from "./session.js";
 import { toast, trying } from "./toast.js";
 import { several } from "./words.js";
 
@@ -95,7 +96,10 @@ async function open() {
     make("ul.all", {}, ...all.map((one) => row(one, close))),
     mayWrite() ? make("div.two", {},
       make("section", {}, make("h3", {}, "Make one"), makingForm(close)),
-      make("section", {}, make("h3", {}, "Import one"), importForm(close))) : null);
+      make("section", {}, make("h3", {}, "Import one"), importForm(close))) : null,
+    make("p.leaving", {},
+      make("button", { type: "button", onclick: () => void trying(leave) }, "Leave"),
+      make("span.quiet", {}, "This browser forgets the token.")));
   if (!dialog.open) dialog.showModal();
 }
 
@@ -129,9 +133,11 @@ function confirming(place, name) {
 }
 
 async function erase(name) {
+  byId("learners").close();
+  const others = all.map((one) => one.name).filter((one) => one !== name);
+  if (name === now.learner) await choose(others[0] ?? null); // nothing more is asked of it
   await asked("DELETE", pathOf(name));
   forgetColours(name);
   toast(`${name} is deleted.`);
-  byId("learners").close();
-  await choose(await which(now.learner));
+  await which(now.learner);
 }

@@ -36,6 +36,16 @@ export function listen() {
   }
 }
 
+/** A page that nobody looks at hears nothing, and catches up when somebody does. */
+document.addEventListener("visibilitychange", () => {
+  if (!now.learner) return;
+  if (!document.hidden) listen();
+  else {
+    stopListening();
+    show("paused", "paused");
+  }
+});
+
 /** Hear no more. */
 export function stopListening() {
   clearTimeout(watchdog);

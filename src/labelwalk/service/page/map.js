@@ -11,7 +11,7 @@ import { byId, say } from "./dom.js";
 import { classes, mayWrite, now, on } from "./now.js";
 import { drawOverlay, pulse } from "./overlay.js";
 import { isDark } from "./theme.js";
-import { nearer, suits, viewOf, within } from "./view.js";
+import { nearer, placed, suits, viewOf, within } from "./view.js";
 import { count, several } from "./words.js";
 
 const CONFIG = {
@@ -44,8 +44,8 @@ export function startMap(opened, hovered) {
   }
   new ResizeObserver(() => { if (!moved) view = null; void show(); }).observe(byId("map"));
   plot.addEventListener("plotted", () => {
-    plot.on("plotly_click", ({ points }) => opened(points[0].customdata));
-    plot.on("plotly_hover", ({ points }) => hovered(points[0].customdata ?? null));
+    plot.on("plotly_click", ({ points }) => opened(topmost(points[0].customdata)));
+    plot.on("plotly_hover", ({ points }) => hovered(topmost(points[0].customdata)));
     plot.on("plotly_unhover", () => hovered(null));
     for (const kind of ["plotly_relayout", "plotly_relayouting"]) plot.on(kind, panned);
   }, { once: true });
@@ -57,6 +57,20 @@ export function zoom(how) {
   moved = how !== "fit";
   view = how === "fit" ? null : nearer(view, how === "in" ? ZOOM : 1 / ZOOM);
   void show();
+}
+
+/** A labelled vertex lies over the one its example belonged to: that is the one that is meant. */
+function topmost(id) {
+  const { vertices } = now.map;
+  const at = (i) => placed(view, vertices.x[i], vertices.y[i], plot.clientWidth, plot.clientHeight);
+  const here = vertices.id.indexOf(id);
+  if (here < 0) return id;
+  const [left, top] = at(here);
+  const over = order.findLast((i) => {
+    const [x, y] = at(i);
+    return vertices.taught[i] && Math.hypot(x - left, y - top) < RINGED / 2;
+  });
+  return over === undefined ? id : vertices.id[over];
 }
 
 async function show() {

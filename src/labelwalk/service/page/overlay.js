@@ -9,21 +9,20 @@ import { named } from "./words.js";
 
 const MOST_PULSES = 24;
 const MOST_NAMES = 24;
+const NEAR = 0.12; // of the width of the view
 
 let view = null;
 let cursor = null; // id of the vertex that the keyboard is at
 let pointed = null; // {x, y} of an example in the stream
-let hovered = null; // id of the vertex under the pointer
 
+/** Begin with nothing, for every learner anew. */
 export function startOverlay() {
   on("pointed", (place) => { pointed = place; drawOverlay(view); });
-  on(
-    "learner",
-    () => {
-      [view, cursor, pointed, hovered] = [null, null, null, null];
-      byId("overlay").replaceChildren();
-    },
-  );
+  on("learner", () => {
+    [view, cursor, pointed] = [null, null, null];
+    byId("overlay").replaceChildren();
+    byId("tip").hidden = true;
+  });
 }
 
 /** Draw it for a view. */
@@ -46,9 +45,8 @@ export function setCursor(id) {
 
 /** Say beside a vertex what it is, while the pointer is over it. */
 export function setHovered(id, words) {
-  hovered = id;
   const tip = byId("tip");
-  const at = whereIs(hovered);
+  const at = whereIs(id);
   tip.hidden = !at || !view;
   if (tip.hidden) return;
   tip.textContent = words;
@@ -67,18 +65,24 @@ export function pulse(verdicts) {
   }
 }
 
-/** The name of each class, at the vertex nearest to the middle of those that have it. */
+/** The name of each class, above the vertices that are near to the middle of those that have it. */
 function names({ classes, vertices }) {
   return classes.slice(0, MOST_NAMES).map((label) => {
     const mine = vertices.id.map((_, i) => i).filter((i) => vertices.label[i] === label);
-    if (!mine.length) return null;
-    const all = mine.reduce((sum, i) => sum + vertices.count[i], 0);
-    const mean = (values) => mine.reduce((sum, i) => sum + vertices.count[i] * values[i], 0) / all;
-    const [x, y] = [mean(vertices.x), mean(vertices.y)];
-    const far = (i) => (vertices.x[i] - x) ** 2 + (vertices.y[i] - y) ** 2;
-    const middle = mine.reduce((best, i) => (far(i) < far(best) ? i : best));
-    return put(make("span.place-name", {}, named(label)), vertices.x[middle], vertices.y[middle]);
+    return mine.length ? put(make("span.place-name", {}, named(label)), ...above(mine)) : null;
   }).filter(Boolean);
+}
+
+function above(mine) {
+  const { x, y, count } = now.map.vertices;
+  const all = mine.reduce((sum, i) => sum + count[i], 0);
+  const mean = (values) => mine.reduce((sum, i) => sum + count[i] * values[i], 0) / all;
+  const [across, up] = [mean(x), mean(y)];
+  const far = (i) => Math.hypot(x[i] - across, y[i] - up);
+  const middle = mine.reduce((best, i) => (far(i) < far(best) ? i : best));
+  const reach = NEAR * (view.x[1] - view.x[0]);
+  const near = mine.filter((i) => Math.hypot(x[i] - x[middle], y[i] - y[middle]) < reach);
+  return [x[middle], Math.min(Math.max(...near.map((i) => y[i])), view.y[1])];
 }
 
 function whereIs(id) {

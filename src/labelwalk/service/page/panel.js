@@ -6,11 +6,10 @@ import { byId, fill, make, say } from "./dom.js";
 import { mayWrite, now, on } from "./now.js";
 import { setCursor, setHovered } from "./overlay.js";
 import { picker } from "./picker.js";
-import { bars } from "./spark.js";
-import { bar } from "./stream.js";
+import { bar, bars } from "./spark.js";
 import { takeBack } from "./teaching.js";
 import { toast, trying } from "./toast.js";
-import { targetOf } from "./vertices.js";
+import { nameOf, targetOf } from "./vertices.js";
 import { count, named, number, numbers, percent, several } from "./words.js";
 
 let shown = null; // id
@@ -75,7 +74,7 @@ async function refresh() {
   const asked = shown;
   const vertex = await get(`/vertices/${shown}`);
   if (asked !== shown) return;
-  say(byId("panel-title"), `Vertex ${vertex.id}`);
+  say(byId("panel-title"), nameOf(vertex.id));
   fill(parts.what, ...headline(vertex));
   takingBack(vertex);
   fill(parts.chances, ...chances(vertex.probabilities));

@@ -9,9 +9,12 @@ export async function enter() {
   const given = new URLSearchParams(location.hash.slice(1)).get("token");
   if (given) {
     history.replaceState(null, "", location.pathname);
-    await show(given).catch(() => null);
+    await show(given).catch((error) => fill(byId("gate-error"), wordsOf(error)));
   }
   await whoAmI().catch(askForToken);
+  addEventListener("hashchange", () => {
+    if (location.hash.startsWith("#token=")) location.reload(); // the link, opened in an open page
+  });
 }
 
 async function show(token) {
@@ -23,6 +26,11 @@ async function whoAmI() {
   byId("reading").hidden = now.may === "write";
   document.body.dataset.may = now.may;
   tell("session");
+}
+
+function wordsOf(error) {
+  const unknown = error instanceof Refusal && error.status === 401;
+  return unknown ? "This token is not known here." : error.message;
 }
 
 /** Show the box, and return when a token was good. */
@@ -39,8 +47,7 @@ export function askForToken() {
         await show(field.value);
         await whoAmI();
       } catch (error) {
-        const unknown = error instanceof Refusal && error.status === 401;
-        fill(wrong, unknown ? "This token is not known here." : error.message);
+        fill(wrong, wordsOf(error));
         return;
       }
       form.reset();
@@ -48,4 +55,10 @@ export function askForToken() {
       entered();
     };
   });
+}
+
+/** Forget the token in this browser. */
+export async function leave() {
+  await asked("DELETE", "/api/session");
+  location.reload();
 }

@@ -1,6 +1,6 @@
-/** Small drawings of numbers: a line over time, and a row as bars. */
+/** Small drawings of numbers: a line over time, a row as bars, a share as one bar. */
 
-import { draw } from "./dom.js";
+import { draw, make } from "./dom.js";
 
 const WIDTH = 120;
 const HEIGHT = 28;
@@ -56,4 +56,11 @@ function averaged(row) {
     parts.push(part.reduce((sum, value) => sum + value, 0) / part.length);
   }
   return parts;
+}
+
+/** A bar as long as a share. */
+export function bar(share) {
+  const inside = make("span");
+  inside.style.width = `${100 * share}%`;
+  return make("span.bar", { "aria-hidden": "true" }, inside);
 }

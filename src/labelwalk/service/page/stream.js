@@ -4,6 +4,7 @@ import { chooser } from "./chooser.js";
 import { swatch } from "./colours.js";
 import { byId, fill, make, say } from "./dom.js";
 import { now, on, tell } from "./now.js";
+import { bar } from "./spark.js";
 import { count, named, percent } from "./words.js";
 
 const SHOWN = 40;
@@ -41,41 +42,27 @@ function chose(item) {
 function show() {
   const shown = held ?? now.verdicts.slice(0, SHOWN);
   const taught = new Map(now.taught.map((one) => [one.example, one.label]));
-  const withWords = shown.map(
-    (one) => ({ ...one, key: one.example, taught: taught.get(one.example) ?? null }),
-  );
-  rows.show(withWords);
+  const told = (example) => taught.get(example) ?? null;
+  rows.show(shown.map((one) => ({ ...one, key: one.example, taught: told(one.example) })));
   const missed = held && now.verdicts.length ? now.verdicts[0].example - held[0].example : 0;
   newer.hidden = missed <= 0;
   say(newer, `${count(missed)} newer: let it run on`);
-  say(
-    byId("stream-words"),
-    shown.length ? (held ? "held while you choose" : "newest first") : "nothing has come yet",
-  );
+  const words = held ? "held while you choose" : "newest first";
+  say(byId("stream-words"), shown.length ? words : "nothing has come yet");
 }
 
-function rowOf(item) {
+function rowOf({ example, label, confidence, outlier, taught }) {
+  const given = taught ?? label;
+  const name = outlier && given === null ? "like nothing known" : named(given);
+  const sure = taught === null && label !== null;
   return [
-    make("span.number", {}, `#${item.example}`),
-    swatch(item.taught ?? item.label),
-    make(
-      "span.name", {},
-      item.outlier && item.label === null ? "like nothing known" : named(item.taught ?? item.label),
-    ),
-    item.taught !== null ? make(
-      "span.chip", {}, "taught",
-    ) : item.label === null ? null : bar(item.confidence),
-    make(
-      "span.share", {}, item.taught !== null || item.label === null ? "" : percent(item.confidence),
-    ),
+    make("span.number", {}, `#${example}`),
+    swatch(given),
+    make("span.name", {}, name),
+    taught === null ? null : make("span.chip", {}, "taught"),
+    sure ? bar(confidence) : null,
+    make("span.share", {}, sure ? percent(confidence) : ""),
   ];
 }
 
 const targetOf = (item) => ({ example: item.example, words: `Example ${count(item.example)}` });
-
-/** A bar as long as a share. */
-export function bar(share) {
-  const inside = make("span");
-  inside.style.width = `${100 * share}%`;
-  return make("span.bar", { "aria-hidden": "true" }, inside);
-}

@@ -14,9 +14,12 @@ export function targetOf(id) {
   return {
     example: i < 0 ? null : now.map.vertices.example[i],
     row: async () => (await get(`/vertices/${id}`)).row,
-    words: `Vertex ${id}`,
+    words: nameOf(id),
   };
 }
+
+/** What a vertex is called; one whose first example is not known has no number to speak of. */
+export const nameOf = (id) => (id < 0 ? "This vertex" : `Vertex ${id}`);
 
 /** A vertex in a line. */
 export function wordsOf(id) {
@@ -35,6 +38,7 @@ export function wordsOf(id) {
 export function startTable(opened) {
   const part = byId("table-part");
   const refresh = () => {
+    if (!now.map) return;
     legend();
     if (part.open && !byId("table").contains(document.activeElement)) table(opened);
   };
@@ -57,7 +61,7 @@ function row(vertices, i, opened) {
   const id = vertices.id[i];
   return make("tr", {},
     make(
-      "td", {}, make("button.link", { type: "button", onclick: () => opened(id) }, `Vertex ${id}`),
+      "td", {}, make("button.link", { type: "button", onclick: () => opened(id) }, nameOf(id)),
     ),
     make("td", {}, swatch(vertices.label[i]), " ", named(vertices.label[i])),
     make("td", {}, vertices.label[i] === null ? "–" : percent(vertices.confidence[i])),
