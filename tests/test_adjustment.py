@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from labelwalk import Gaussian, OnlineLearner, load
 from labelwalk.arrays import Floats
+from labelwalk.learner import from_bytes
 from tests.naive.balance import balanced
 from tests.naive.harmonic import hard
 
@@ -190,3 +191,16 @@ def test_a_half_life_beside_a_window_is_refused() -> None:
     with pytest.raises(ValueError, match="exclude each other"):
         learner.adjust(half_life=20.0)
     assert learner.digest() == before
+
+
+@makers
+@pytest.mark.parametrize("sink", [1e-300, 1e-30, 1e100])
+@pytest.mark.parametrize("far", [1.0, 1e8])
+def test_extreme_sinks_stay_finite(made: dict[str, Any], sink: float, far: float) -> None:
+    learner = OnlineLearner(12, **made)
+    learner.observe(far * rows(13, 60))
+    learner.teach([0.0] * D, "a")
+    learner.adjust(sink=sink)
+    learner.observe(far * rows(14, 60))
+    assert np.all(np.isfinite(learner.predict(rows(15, 5)).probabilities))
+    assert from_bytes(learner.to_bytes()).digest() == learner.digest()

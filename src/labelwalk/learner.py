@@ -27,7 +27,7 @@ from labelwalk.parameters import check_choice, check_whole, shown
 from labelwalk.prior import check_covers, shares
 from labelwalk.questions import Question, questions
 from labelwalk.reasons import Explanation, explain
-from labelwalk.remembered import ExampleTable, example_table, waiting
+from labelwalk.remembered import ExampleTable, example_table, newest, waiting
 from labelwalk.rows import as_id, as_label, as_labels, as_rows
 from labelwalk.scaling import Scale, check_same_scale
 from labelwalk.settings import Settings
@@ -641,6 +641,11 @@ class OnlineLearner:
         """
         table = example_table(self._engine.now, self.classes)
         return replace(table, row=self._scale.original(table.row))
+
+    @property
+    def newest(self) -> Ints:
+        """The id of the newest remembered example of each vertex, -1 where there is none."""
+        return newest(self._engine.now)
 
     @property
     def quarantined(self) -> Floats:

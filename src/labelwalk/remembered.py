@@ -53,6 +53,16 @@ def example_table(state: State, classes: Sequence[Label]) -> ExampleTable:
     )
 
 
+def newest(state: State) -> Ints:
+    """Return the id of the newest remembered example of each vertex, -1 where there is none."""
+    memory = state.memory
+    held = np.flatnonzero((memory.seen_number != NO_ROW) & (memory.seen_vertex >= 0))
+    held = held[np.argsort(memory.seen_number[held])]
+    found: Ints = np.full(state.n, -1, dtype=np.int64)
+    found[memory.seen_vertex[held]] = memory.seen_first[held]  # oldest first: the last one stays
+    return found
+
+
 def waiting(state: State) -> Floats:
     """Return the first example of each group in quarantine."""
     return state.quarantine.held_points[:, : int(state.here.n_held)].T.copy()

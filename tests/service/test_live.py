@@ -102,7 +102,7 @@ def test_pages_are_told_and_let_go_when_it_stops(tmp_path: Path) -> None:
             with closing(open_page(one)):  # one that is dead to all it is told
                 one.process.send_signal(signal.SIGTERM)
                 list(told)  # ends, and not by an error
-                one.process.communicate(timeout=60)
+                one.end(signal.SIGTERM)
         assert one.process.returncode == 0
 
 

@@ -12,10 +12,10 @@ import pytest
 from labelwalk import OnlineLearner
 from labelwalk.service.events import Observe, Retract, Teach, TeachLater
 from labelwalk.service.keeper import Keeper
-from labelwalk.service.past import LABELS, ROOM
+from labelwalk.service.past import ROOM
 from labelwalk.service.projection import drawn
 from labelwalk.service.pupil import Pupil, pupil_from_bytes
-from labelwalk.service.views import recent, taught, the_map, vertex
+from labelwalk.service.views import LABELS, recent, taught, the_map, vertex
 from tests.service.asking import TOKENS, Asking
 
 pytestmark = pytest.mark.shell
@@ -140,7 +140,7 @@ def test_labels_that_stand(ask: Asking) -> None:
     ask("POST", "/api/learners/a/teach", json=many)
     assert len(shown()) == LABELS
     ask("POST", "/api/learners/a/retract", json={"label": "z", "forget": True})
-    assert shown() == []
+    assert shown() == [(11, 1, "teach")]
 
 
 def fed() -> Pupil:
@@ -181,6 +181,20 @@ def test_from_the_journal_as_from_memory(cut: int, tmp_path: Path) -> None:
     again = Keeper(str(tmp_path / "kept"))
     assert again.look(one, Pupil.to_bytes).result() == kept
     again.close()
+
+
+def test_blocks_of_any_size_are_the_same_past() -> None:
+    given = rows(7, 1700)
+    shown = []
+    for size in (1, 7, 499, 500, 501, 1700):
+        pupil = Pupil("p", OnlineLearner(30))
+        for start in range(0, len(given), size):
+            pupil.happen(Observe(given[start : start + size]))
+        seen = pupil.past.seen()
+        assert seen.id.tolist() == list(range(1200, 1700))
+        assert np.array_equal(seen.row, given[1200:])
+        shown.append((seen.label.tolist(), seen.confidence.tolist(), pupil.past.n_observed))
+    assert shown.count(shown[0]) == len(shown)
 
 
 def test_numbers_are_those_of_the_service_where_examples_were_erased() -> None:

@@ -53,6 +53,7 @@ def serve(
         from labelwalk.service.database import DamagedError
         from labelwalk.service.keeper import Keeper
         from labelwalk.service.owner import OwnedError
+        from labelwalk.service.server import address_of
         from labelwalk.service.server import serve as serve_until_stopped
         from labelwalk.service.tokens import NAME, tokens_of
 
@@ -62,7 +63,7 @@ def serve(
             keeper = Keeper(folder)
         except (DamagedError, OwnedError) as error:
             raise OSError(str(error)) from error
-        address = f"{'https' if certificate else 'http'}://{host}:{port}"
+        address = address_of(host, port, allow_host or [], secure=certificate is not None)
         say(console, f"Serving {folder} at {address}")
         if new:
             say(console, f"Open this link, told this once: {address}/#token={tokens.write}")

@@ -17,7 +17,9 @@ def add_page(app: FastAPI) -> None:
 
     def send(name: str, request: Request) -> Response:
         if name not in files:
-            return Response('{"error": "there is no such file"}', 404, media_type="text/json")
+            return Response(
+                '{"error": "there is no such file"}', 404, media_type="application/json"
+            )
         status, headers, body = files[name].sent(request.headers)
         return Response(body, status, headers)
 

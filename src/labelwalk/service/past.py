@@ -18,8 +18,7 @@ from labelwalk.arrays import Bools, Floats, Ints, Label
 from labelwalk.decision import Verdicts
 from labelwalk.service.events import Forget, Happening, Retract, Rows, Teach, TeachLater
 
-ROOM = 500  # examples
-LABELS = 50
+ROOM = 500  # examples, and labels
 
 
 class Seen(NamedTuple):
@@ -36,6 +35,27 @@ class Seen(NamedTuple):
         since = slice(max(0, len(self.id) - n), None)
         said = self.label[since], self.confidence[since], self.outlier[since]
         return Seen(self.id[since], self.row[since], *said)
+
+
+class _Block(NamedTuple):
+    """The same as it came: numbered one after the other, from a first one on."""
+
+    first: int | Ints
+    row: Rows
+    label: NDArray[np.object_]
+    confidence: Floats
+    outlier: Bools
+
+    def seen(self) -> Seen:
+        first = self.first
+        ids = np.arange(first, first + len(self.row)) if isinstance(first, int) else first
+        return Seen(ids, *self[1:])
+
+    def last(self, n: int) -> _Block:
+        """Return the newest n as arrays of their own, so that the others can go."""
+        kept = self.seen().last(n)
+        said = kept.label.copy(), kept.confidence.copy(), kept.outlier.copy()
+        return _Block(kept.id.copy(), kept.row.copy(), *said)
 
 
 class Taught(NamedTuple):
@@ -62,27 +82,27 @@ class Past:
     def __init__(self) -> None:
         self.n_observed = 0
         self.taught: list[Taught] = []
-        self._blocks: deque[tuple[int | Ints, Rows, Verdicts | Seen]] = deque()
+        self._blocks: deque[_Block] = deque()
         self._n_kept = 0
 
     def observed(self, first: int, rows: Rows, verdicts: Verdicts) -> None:
         """Take note of a block of examples, numbered from `first` on."""
         n = len(rows)
         self.n_observed += n
-        if n > ROOM:
-            first, rows, verdicts = first + n - ROOM, rows[-ROOM:].copy(), verdicts[-ROOM:]
-        self._keep(first, rows, verdicts)
+        block = _Block(first, rows, verdicts.label, verdicts.confidence, verdicts.outlier)
+        self._keep(block if n <= ROOM else block.last(ROOM))
 
-    def _keep(self, first: int | Ints, rows: Rows, said: Verdicts | Seen) -> None:
-        self._blocks.append((first, rows, said))
-        self._n_kept += len(rows)
-        while self._n_kept - len(self._blocks[0][1]) >= ROOM:
-            self._n_kept -= len(self._blocks.popleft()[1])
+    def _keep(self, block: _Block) -> None:
+        self._blocks.append(block)
+        self._n_kept += len(block.row)
+        while self._n_kept - len(self._blocks[0].row) >= ROOM:
+            self._n_kept -= len(self._blocks.popleft().row)
 
     def changed(self, first: int, event: Happening) -> None:
         """Take note of labels; those of `event`, if it brings examples, are numbered from first."""
         if isinstance(event, Teach):
-            numbered = enumerate(event.labels, first)
+            skipped = max(0, len(event.labels) - ROOM)
+            numbered = enumerate(event.labels[skipped:], first + skipped)
             self.taught += [Taught(i, label, Teach.kind) for i, label in numbered]
         elif isinstance(event, TeachLater):
             if all(one.id != event.example for one in self.taught):
@@ -92,18 +112,14 @@ class Past:
             self.taught = [
                 one for one in self.taught if one.id != example and one.label != event.label
             ]
-        del self.taught[:-LABELS]
+        del self.taught[:-ROOM]
 
     def seen(self) -> Seen:
         """Return the last examples, no more than there is room for."""
         if not self._blocks:
             nothing: NDArray[Any] = np.zeros(0)
             return Seen(nothing.astype(np.int64), np.zeros((0, 0)), nothing, nothing, nothing)
-        parts = [
-            Seen(_ids(first, len(rows)), rows, said.label, said.confidence, said.outlier)
-            for first, rows, said in self._blocks
-        ]
-        columns = zip(*parts, strict=True)
+        columns = zip(*(block.seen() for block in self._blocks), strict=True)
         return Seen(*(np.concatenate(column) for column in columns)).last(ROOM)
 
     def described(self) -> dict[str, Any]:
@@ -131,12 +147,8 @@ def past_described(said: dict[str, Any]) -> Past:
         rows = rows.reshape(len(said["id"]), -1).copy()
         confidence, outlier = np.array(said["confidence"]), np.array(said["outlier"], dtype=bool)
         ids = np.array(said["id"], dtype=np.int64)
-        past._keep(ids, rows, Seen(ids, rows, _named(said["label"]), confidence, outlier))
+        past._keep(_Block(ids, rows, _named(said["label"]), confidence, outlier))
     return past
-
-
-def _ids(first: int | Ints, n: int) -> Ints:
-    return np.arange(first, first + n) if isinstance(first, int) else first
 
 
 def _named(labels: Sequence[Label | None]) -> NDArray[np.object_]:

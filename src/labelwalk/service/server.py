@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import FrameType
 
 import uvicorn
@@ -31,6 +31,21 @@ def hosts_of(host: str, port: int, more: Iterable[str]) -> list[str]:
     for name in more:
         names += [f"{name}:{port}", name]
     return names
+
+
+def address_of(host: str, port: int, more: Sequence[str], *, secure: bool) -> str:
+    """Return where a browser finds a server.
+
+    Examples
+    --------
+    >>> address_of("127.0.0.1", 8000, [], secure=False)
+    'http://127.0.0.1:8000'
+    >>> address_of("0.0.0.0", 8000, ["cam.local"], secure=True)
+    'https://cam.local:8000'
+    """
+    names = [*more, "localhost" if host in ("0.0.0.0", "::") else host]
+    name = f"[{names[0]}]" if ":" in names[0] else names[0]
+    return f"{'https' if secure else 'http'}://{name}:{port}"
 
 
 def serve(

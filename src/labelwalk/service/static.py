@@ -95,5 +95,6 @@ def static_files() -> dict[str, Static]:
     found = importlib.util.find_spec("plotly")
     for place in (found and found.submodule_search_locations) or []:
         plotly = Path(place) / "package_data" / "plotly.min.js"
-        files[PLOTLY] = Static(plotly.read_bytes(), KINDS[".js"], KEPT)
+        if plotly.exists():
+            files[PLOTLY] = Static(plotly.read_bytes(), KINDS[".js"], KEPT)
     return files

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from labelwalk.arrays import Floats, Ints, Label
+from labelwalk.arrays import Floats, Label
 from labelwalk.service.pupil import Pupil
 from labelwalk.table import VertexTable
 
 NEAREST = 8  # examples shown with a vertex
+LABELS = 50  # that can be seen, and taken back
 DIGEST = 6  # bytes: a number that JavaScript holds exactly
 
 
@@ -24,6 +25,7 @@ def the_map(pupil: Pupil) -> dict[str, Any]:
     learner, axes = pupil.learner, pupil.axes
     table = learner.vertices
     label, confidence = _answers(pupil, table)
+    newest = zip(pupil.numbers_of(learner.newest).tolist(), learner.newest >= 0, strict=True)
     places, waiting = _places(pupil, table.means), _places(pupil, learner.quarantined)
     return {
         "learner": pupil.name,
@@ -38,7 +40,7 @@ def the_map(pupil: Pupil) -> dict[str, Any]:
             "label": label,
             "confidence": confidence,
             "taught": [name is not None for name in table.label],
-            "example": _newest(pupil, len(table)),
+            "example": [number if known else None for number, known in newest],
         },
         "quarantine": {"x": waiting[:, 0].tolist(), "y": waiting[:, 1].tolist()},
         "outliers": learner.n_outliers,
@@ -82,15 +84,14 @@ def recent(pupil: Pupil, n: int) -> list[dict[str, Any]]:
     seen = pupil.past.seen().last(n)
     if not len(seen.id):
         return []
-    kept = pupil.learner.remembered
-    told = {i: name for i, name in zip(kept.id, kept.label, strict=True) if name is not None}
+    told = {one.id: one.label for one in pupil.past.taught}
     places = _places(pupil, np.asarray(seen.row, dtype=np.float64))
     rows = zip(
         pupil.numbers_of(seen.id).tolist(),
         seen.label,
         seen.confidence.tolist(),
         seen.outlier.tolist(),
-        [told.get(i) for i in seen.id],
+        [told.get(i) for i in seen.id.tolist()],
         places.tolist(),
         strict=True,
     )
@@ -111,7 +112,7 @@ def recent(pupil: Pupil, n: int) -> list[dict[str, Any]]:
 
 def taught(pupil: Pupil) -> list[dict[str, Any]]:
     """Return the last labels that a person gave and that stand, newest first."""
-    given = pupil.past.taught[::-1]
+    given = pupil.past.taught[: -1 - LABELS : -1]
     numbers = pupil.numbers_of(np.array([one.id for one in given], dtype=np.int64)).tolist()
     return [
         {"example": number, "label": one.label, "how": one.how}
@@ -150,15 +151,6 @@ def _ids(pupil: Pupil, table: VertexTable) -> list[int]:
         where = table.points[i].tobytes() + repr(table.label[i]).encode()
         found[i] = -1 - int.from_bytes(blake2b(where, digest_size=DIGEST).digest())
     return found
-
-
-def _newest(pupil: Pupil, n: int) -> list[int | None]:
-    """Return the newest remembered example of each vertex."""
-    kept = pupil.learner.remembered
-    newest: Ints = np.full(n, -1, dtype=np.int64)
-    held = kept.vertex >= 0
-    newest[kept.vertex[held]] = pupil.numbers_of(kept.id[held])  # oldest first: the last one stays
-    return [None if number < 0 else number for number in newest.tolist()]
 
 
 def _nearest(pupil: Pupil, row: Floats) -> list[dict[str, Any]]:

@@ -51,6 +51,8 @@ class Watched:
         How many there were.
     points : deque of (seconds, signs, rate, latency, MiB)
         The history.
+    counted : (seconds, examples) or None
+        When examples were last counted, and how many there were.
     """
 
     glimpse: Glimpse | None = None
@@ -59,8 +61,7 @@ class Watched:
     points: deque[tuple[float, dict[str, float], float, float | None, float]] = field(
         default_factory=lambda: deque(maxlen=POINTS)
     )
-    examples: tuple[float, int] | None = None
-    rate: float = 0.0
+    counted: tuple[float, int] | None = None
 
 
 class Watcher:
@@ -120,7 +121,7 @@ class Watcher:
     def tick(self) -> None:
         """Look at what is new, and now and then at how all are."""
         changes = self._keeper.n_changes()
-        for number in self._watched.keys() - changes.keys():
+        for number in set(self._watched) - changes.keys():
             del self._watched[number]
         for number in changes:
             self._watched.setdefault(number, Watched())
@@ -147,7 +148,7 @@ class Watcher:
                 self._watched[number].glimpse = glimpse
 
     def _measure(self, *, everybody: bool) -> None:
-        numbers = [one for one in self._watched if everybody or self._pages[one] > 0]
+        numbers = [one for one in tuple(self._watched) if everybody or self._pages[one] > 0]
         if not numbers:
             return
         measured = self._asked(numbers, _measured)
@@ -201,8 +202,7 @@ def memory_mib() -> float:
 
 def _rate(watched: Watched, now: float, examples: int) -> float:
     """Return examples a second since the last measure."""
-    before = watched.examples
-    watched.examples = now, examples
+    before, watched.counted = watched.counted, (now, examples)
     if before is None or now <= before[0]:
         return 0.0
     return round((examples - before[1]) / (now - before[0]), 1)
