@@ -11,12 +11,14 @@ import { byId, say } from "./dom.js";
 import { classes, mayWrite, now, on } from "./now.js";
 import { drawOverlay, pulse } from "./overlay.js";
 import { isDark } from "./theme.js";
+import { complain } from "./toast.js";
 import { nearer, placed, suits, viewOf, within } from "./view.js";
 import { count, several } from "./words.js";
 
 const CONFIG = {
   displayModeBar: false, scrollZoom: false, doubleClick: false, showTips: false, responsive: false,
 };
+const CROWD = 800; // vertices: so many no longer fade from colour to colour
 const ZOOM = 1.5;
 const LARGEST = 42; // pixels across
 const GROWN = 12; // examples of a vertex that may be drawn large
@@ -90,6 +92,7 @@ async function show() {
   const { react } = await plotly;
   if (seen !== view) return;
   order = drawingOrder(vertices);
+  plot.classList.toggle("crowded", order.length > CROWD);
   await react(
     plot, [waiting(quarantine), marks(vertices, width * height)], layout(width, height), CONFIG,
   );
@@ -103,14 +106,14 @@ function loadPlotly() {
   head.appendChild = (node) => (
     node.localName === "style" ? node : Node.prototype.appendChild.call(head, node)
   );
-  return new Promise((ready, failed) => {
+  return new Promise((ready) => {
     const script = document.createElement("script");
     script.src = "/page/plotly.js";
     script.onload = () => {
       delete head.appendChild;
       ready(window.Plotly);
     };
-    script.onerror = () => failed(new Error("The map cannot be drawn: plotly did not load."));
+    script.onerror = () => complain("The map cannot be drawn: plotly.js did not load.");
     head.append(script);
   });
 }
