@@ -1,0 +1,140 @@
+"""The walk of a newcomer, from the printed link to a server that was killed and started again."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect
+
+from tests.page.hands import changed, click, colours, legend, name_it, near, see, see_points
+from tests.page.serving import DESK, PHONE, Serving, Watch
+
+pytestmark = [pytest.mark.slow, pytest.mark.shell]
+
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
+PICTURES = "LABELWALK_PICTURES"  # set it, and the pictures of the documentation are taken anew
+CLOUD, SPOT, MOON = (-6.0, -5.0), (6.0, -5.0), (-7.0, 5.0)  # where they lie in the demo
+OTHERS = 10  # at least, that a click names
+
+
+def test_the_walk_of_a_newcomer(demo: Serving, browser: Browser) -> None:
+    page = browser.new_page(viewport=DESK)
+    watch = Watch(page, demo.address)
+    page.set_default_timeout(120_000)
+    page.goto(demo.link)
+    see_points(page, 100)
+    assert "token" not in page.url
+    expect(page.locator("#verdicts li").first).to_be_visible()
+    assert len(colours(page)) == 1
+
+    _teach_two(page, demo)
+    _apply_a_dial(page, demo)
+    page.reload()
+    see_points(page, 100)
+    _is_as_left(page, demo)
+    _survives(page, demo, watch)
+    assert watch.wrong == []
+    if os.environ.get(PICTURES):
+        demo.end()
+        demo.start("--demo")
+        page.reload()
+        _take_pictures(page, demo)
+    page.close()
+
+
+def _teach_two(page: Page, demo: Serving) -> None:
+    click(page, near(demo, "demo", *CLOUD))
+    assert name_it(page, "cloud") >= OTHERS
+    see(lambda: max(colours(page).values()) >= OTHERS and len(colours(page)) == 2)
+    click(page, near(demo, "demo", *SPOT))
+    assert name_it(page, "spot") >= OTHERS
+    see(lambda: len(colours(page)) == 3)
+    assert min(legend(page)["cloud"], legend(page)["spot"]) >= OTHERS
+
+    page.locator("#toasts .toast").filter(has_text="spot").get_by_role(
+        "button", name="Undo"
+    ).click()
+    assert changed(page, "taken back") >= OTHERS
+    assert legend(page)["spot"] <= 1
+    assert [one["label"] for one in demo.asked("demo", "/taught")] == ["cloud"]
+    page.locator("#panel-close").click()
+
+
+def _apply_a_dial(page: Page, demo: Serving) -> None:
+    before = demo.asked("demo")["settings"]["sink"]
+    page.locator("#dial-sink").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")
+    expect(page.locator(".effect .verdict")).to_contain_text("examples")
+    page.get_by_role("button", name="Apply").click()
+    page.locator("#toasts .toast").filter(has_text="dials are set").wait_for()
+    assert demo.asked("demo")["settings"]["sink"] == pytest.approx(10 * before)
+
+
+def _is_as_left(page: Page, demo: Serving) -> None:
+    see(lambda: legend(page).get("cloud", 0) >= OTHERS)
+    assert legend(page)["spot"] <= 1
+    expect(page.locator("#dial-sink")).to_have_js_property("value", "3")
+    assert [one["label"] for one in demo.asked("demo", "/taught")] == ["cloud"]
+
+
+def _survives(page: Page, demo: Serving, watch: Watch) -> None:
+    """Stopped and killed, then started without its stream: nothing moves any more."""
+    maps = []
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        watch.away = True
+        demo.end(number)
+        expect(page.locator("#live-words")).to_have_text("reconnecting…")
+        demo.start()
+        expect(page.locator("#live-words")).to_have_text("live")
+        watch.away = False
+        page.reload()
+        see_points(page, 100)
+        _is_as_left(page, demo)
+        maps.append((demo.asked("demo", "/map"), legend(page)))
+    assert maps[0] == maps[1]
+
+
+def _take_pictures(page: Page, demo: Serving) -> None:
+    see_points(page, 100)
+    for name, place in (("spot", SPOT), ("moon", MOON)):
+        click(page, near(demo, "demo", *place))
+        name_it(page, name)
+    click(page, near(demo, "demo", 7.0, 3.0))
+    page.locator("#panel .choice").filter(has_text="moon").click()
+    page.locator("#panel-close").click()
+    see(lambda: demo.asked("demo")["examples"] > 1500)
+    page.emulate_media(color_scheme="light")
+    _keep(_settled(page), "service-light.png")
+    page.emulate_media(color_scheme="dark")
+    page.reload()
+    see_points(page, 100)
+    click(page, near(demo, "demo", -8.5, 4.5))
+    _keep(_settled(page), "service-dark.png")
+    page.emulate_media(color_scheme="light")
+    page.locator("#panel-close").click()
+    page.set_viewport_size(PHONE)
+    page.reload()
+    see_points(page, 100)
+    _keep(_settled(page), "service-phone.png")
+    page.set_viewport_size(DESK)
+
+
+def _settled(page: Page) -> bytes:
+    """Look when the first figures and signs have come, and no news is in the way."""
+    page.locator(".figure", has_text="seen").wait_for()
+    page.locator(".sign").first.wait_for()
+    page.locator("#questions li").first.wait_for(state="attached")
+    see(lambda: page.locator(".toast").count() == 0)
+    return page.screenshot()
+
+
+def _keep(content: bytes, name: str) -> None:
+    IMAGES.mkdir(exist_ok=True)
+    picture = Image.open(io.BytesIO(content)).convert("RGB")
+    picture.quantize(256, dither=Image.Dither.NONE).save(IMAGES / name, optimize=True)
