@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from queue import Queue
 from typing import Any, NamedTuple
 
 from labelwalk.arrays import Label
@@ -23,13 +21,13 @@ from labelwalk.service.oblivion import Erased, check_known, erase
 from labelwalk.service.pupil import Pupil, Told, n_rows
 from labelwalk.service.replay import CREATE, DELETE, restored
 from labelwalk.service.retention import let_go_of_the_old
+from labelwalk.service.scribe import Group, Scribe
 from labelwalk.service.snapshots import Snapshots
 from labelwalk.service.timing import Timing
 from labelwalk.service.witness import Seen
 
 WAITING = 20_000  # examples at most, before more are refused
 AT_ONCE = 128  # examples that go to the disk together, at most, unless they came together
-BEHIND = 2  # groups that wait for the disk while the next is learned
 EVERY = 20_000  # examples between two rounds of snapshots: a second of replay, or less
 
 
@@ -39,16 +37,6 @@ class NoLearnerError(LookupError):
 
 class NameTakenError(ValueError):
     """There is a learner of that name."""
-
-
-@dataclass(frozen=True)
-class _Group:
-    """What goes to the disk together: entries, who waits for them, and a round if one is due."""
-
-    entries: list[Entry] = field(default_factory=list)
-    answers: list[tuple[Future[Any], Any]] = field(default_factory=list)
-    states: dict[int, bytes] = field(default_factory=dict)
-    alive: set[int] = field(default_factory=set)
 
 
 class Standing(NamedTuple):
@@ -114,17 +102,12 @@ class Keeper:
             raise
         self._every, self._since, self._changed = every, 0, set[int]()
         self._retain = retain
-        self._failed: DiskError | DamagedError | None = None
         self._closing = False
         self._accepted = self._journal.last.sequence  # events, written or on their way
         self._inbox: Inbox[Asked] = Inbox(WAITING)
-        self._groups: Queue[_Group | None] = Queue(BEHIND)
-        self._threads = [
-            threading.Thread(target=one, name=one.__name__, daemon=True)
-            for one in (self._learn, self._write)
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._scribe = Scribe(self._journal, self._snapshots, self._keys)
+        self._thread = threading.Thread(target=self._learn, name="learn", daemon=True)
+        self._thread.start()
         self.damage: str | None = None
         ends = self._journal.anchor(), self._journal.last
         threading.Thread(target=self._look_through, args=ends, daemon=True).start()
@@ -230,7 +213,7 @@ class Keeper:
         for pupil in tuple(self._pupils.values()):
             one = pupil.learner
             learners[pupil.name] = one.n_seen, one.n_vertices, one.n_outliers, len(one.classes)
-        failed, damaged = int(self._failed is not None), int(self.damage is not None)
+        failed, damaged = int(self._scribe.failed is not None), int(self.damage is not None)
         events = self._journal.last.sequence
         return Standing((events, self._inbox.weight, failed, damaged), learners)
 
@@ -245,8 +228,8 @@ class Keeper:
         """Do what waits, write it down, and let go of the folder."""
         self._closing = True
         self._inbox.close()
-        for thread in self._threads:
-            thread.join()
+        self._thread.join()
+        self._scribe.close()
         self._journal.close()
 
     def _ask(self, do: Callable[..., Any], weight: int, **more: Any) -> Future[Any]:
@@ -273,12 +256,12 @@ class Keeper:
 
     def _learn(self) -> None:
         while asked := self._inbox.take(AT_ONCE):
-            group = _Group()
+            group = Group()
             for run in runs(asked):
                 if run[0].alone:
-                    self._groups.put(group)
-                    self._groups.join()
-                    group = _Group()
+                    self._scribe.put(group)
+                    self._scribe.wait()
+                    group = Group()
                 if len(run) == 1 or not self._observe_together(run, group):
                     for one in run:
                         self._do(one, group)
@@ -288,25 +271,24 @@ class Keeper:
                 group.alive.update(self._pupils)
                 self._since = 0
                 self._changed.clear()
-            self._groups.put(group)
+            self._scribe.put(group)
             if round_is_due and self._retain is not None:
-                self._groups.join()
+                self._scribe.wait()
                 self._drop(self._retain)
-        self._groups.put(None)
 
-    def _do(self, one: Asked, group: _Group) -> None:
+    def _do(self, one: Asked, group: Group) -> None:
         try:
-            if one.alone and self._failed is not None:
-                raise self._failed
+            if one.alone and self._scribe.failed is not None:
+                raise self._scribe.failed
             answer, entry = one.do(self._pupils)
         except Exception as error:
-            if isinstance(error, DiskError | DamagedError):
-                self._failed = error
+            if one.alone and isinstance(error, DiskError | DamagedError):
+                self._scribe.failed = error
             one.answer.set_exception(error)
             return
         self._to_be_written(one, answer, entry, group)
 
-    def _observe_together(self, run: list[Asked], group: _Group) -> bool:
+    def _observe_together(self, run: list[Asked], group: Group) -> bool:
         """Observe all blocks of a run at once; where it cannot be, nothing has happened."""
         changes = [one.change for one in run if one.change is not None]
         pupil = self._pupils.get(changes[0].learner)
@@ -318,32 +300,18 @@ class Keeper:
             self._to_be_written(one, *self._noted(change, told), group)
         return bool(all_told)
 
-    def _to_be_written(self, one: Asked, answer: Any, entry: Entry | None, group: _Group) -> None:
+    def _to_be_written(self, one: Asked, answer: Any, entry: Entry | None, group: Group) -> None:
         group.answers.append((one.answer, answer))
         if entry is not None:
             group.entries.append(entry)
             self._accepted += 1
 
-    def _write(self) -> None:
-        while (group := self._groups.get()) is not None:
-            if self._failed is None:
-                try:
-                    self._put_down(group)
-                except (DiskError, DamagedError) as error:
-                    self._failed = error
-            for answer, said in group.answers:
-                if self._failed is None:
-                    answer.set_result(said)
-                else:  # learners know by now what the disk does not
-                    answer.set_exception(self._failed)
-            self._groups.task_done()
-
     def _drop(self, seconds: float) -> None:
-        if self._failed is None:
+        if self._scribe.failed is None:
             try:
                 let_go_of_the_old(self._journal, self._snapshots, seconds)
             except (DiskError, DamagedError) as error:
-                self._failed = error
+                self._scribe.failed = error
 
     def _look_through(self, anchor: Seen, end: Seen) -> None:
         """Prove what a start does not need: all events before the last round."""
@@ -354,14 +322,6 @@ class Keeper:
         except DamagedError as error:
             if not self._closing and self._journal.anchor() == anchor:  # else it has been let go
                 self.damage = str(error)
-
-    def _put_down(self, group: _Group) -> None:
-        if group.entries:
-            first = self._journal.last.sequence + 1
-            self._journal.append(group.entries)
-            self._keys.written(group.entries, first)
-        if group.alive:
-            self._snapshots.keep(self._journal.last, group.states, group.alive)
 
 
 def _known(pupils: dict[int, Pupil], number: int) -> Pupil:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from labelwalk.modelfile import ModelFileError
-from labelwalk.service.database import DiskError
+from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.inbox import BusyError
 from labelwalk.service.keeper import NameTakenError, NoLearnerError
 from labelwalk.service.keys import KeyReusedError
@@ -24,6 +24,7 @@ STATUSES: dict[type[Exception], int] = {
     ValueError: 422,
     BusyError: 429,
     DiskError: 503,
+    DamagedError: 503,
     TooManyPagesError: 503,
 }
 KNOWN = tuple(STATUSES)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from labelwalk.service.database import DiskError
+from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.inbox import BusyError
 from labelwalk.service.keeper import Keeper
 from labelwalk.service.pupil import Pupil
@@ -129,7 +129,11 @@ class Watcher:
             self._glimpse(changes)
             if self._ticks % SECOND == 0:
                 self._measure(everybody=self._ticks % POINT == 0)
-        except (BusyError, DiskError):  # there is a next time; the server itself says what is wrong
+        except (
+            BusyError,
+            DiskError,
+            DamagedError,
+        ):  # there is a next time; the server itself says what is wrong
             pass
         self._ticks += 1
 
