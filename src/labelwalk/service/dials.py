@@ -54,6 +54,11 @@ def tried(content: bytes, rows: Floats, event: Adjust) -> dict[str, Any]:
 def dials_of(given: Mapping[str, Any], classes: Sequence[Label]) -> Adjust:
     """Return the event of settings as JSON has them, where names of classes are all strings.
 
+    Raises
+    ------
+    ValueError
+        The prior has two shares for one class.
+
     Examples
     --------
     >>> dials_of({"prior": {"3": 0.4, "cat": 0.6}}, [3, "cat"]).dials
@@ -64,6 +69,10 @@ def dials_of(given: Mapping[str, Any], classes: Sequence[Label]) -> Adjust:
     if isinstance(prior, Mapping):
         known = {str(label): label for label in classes} | {c: c for c in classes if str(c) == c}
         dials["prior"] = [[known.get(name, name), share] for name, share in prior.items()]
+    elif isinstance(prior, list):
+        for label, n in Counter(label for label, _ in prior).items():
+            if n > 1:
+                raise ValueError(f"prior has {n} shares for {label!r}. Give each class one.")
     return Adjust(dials)
 
 

@@ -1,83 +1,21 @@
-"""What every route takes and answers, for `/api/openapi.json`: `ROUTES` has a line for each."""
+"""The description of the service for `/api/openapi.json`: signatures, and what is known besides."""
 
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 from labelwalk.service.access import COOKIE, LEARNER, RULES
-from labelwalk.service.schemas import EXAMPLES, SCHEMAS, Schema, ref
+from labelwalk.service.routes import ROUTES, Route
+from labelwalk.service.schemas import EXAMPLES, SCHEMAS
+from labelwalk.service.setting_schemas import DIALS
+from labelwalk.service.shapes import TEXT, Schema, ref
 from labelwalk.service.wire import ARROW, JSON, RAW
 
-TEXT = "text/plain"
 EVERYWHERE = (400, 403, 421, 429, 503)
+WITH_A_BODY = (408, 413, 422)
 WAIT = (429, 503)  # come with Retry-After
-
-
-@dataclass(frozen=True)
-class Route:
-    """What is to be known of a route beyond what its signature says.
-
-    Attributes
-    ----------
-    does : str
-    answer : schema or None
-        Of what comes back; None where nothing does.
-    media : str
-        What it is written in.
-    body : str or None
-        The schema of what is sent: "Rows" or "LabelledRows" also as numbers and as Arrow, "Learner"
-        as bytes; None where the signature says it, or nothing is sent.
-    errors : tuple of int
-        Besides those that its rule, its path and its body bring with them.
-    """
-
-    does: str
-    answer: Schema | None
-    media: str = JSON
-    body: str | None = None
-    errors: tuple[int, ...] = ()
-
-
-ROUTES: dict[tuple[str, str], Route] = {
-    ("GET", "/healthz"): Route("Whether the process is alive.", ref("Alive")),
-    ("GET", "/readyz"): Route("Whether it answers, and what is damaged.", ref("Ready")),
-    ("GET", "/metrics"): Route("What is counted, for Prometheus.", {"type": "string"}, TEXT),
-    ("POST", "/api/backups"): Route("Copy everything as of now.", ref("Named")),
-    ("GET", "/api/learners"): Route("All learners.", {"type": "array", "items": ref("Facts")}),
-    ("POST", "/api/learners"): Route("Make a learner.", ref("Named"), errors=(408, 409, 413, 422)),
-    ("GET", LEARNER): Route("What is known of a learner.", ref("Facts")),
-    ("PUT", LEARNER): Route("Take in a learner.", ref("Named"), body="Learner", errors=(409,)),
-    ("DELETE", LEARNER): Route("Delete a learner.", None),
-    ("POST", LEARNER + "/observe"): Route(
-        "Learn rows without labels, and answer them.", ref("Verdicts"), body="Rows", errors=(409,)
-    ),
-    ("POST", LEARNER + "/teach"): Route(
-        "Learn rows with their labels.", ref("First"), body="LabelledRows", errors=(409,)
-    ),
-    ("POST", LEARNER + "/teach_later"): Route(
-        "Label an example that was observed.", ref("First"), errors=(408, 409, 413, 422)
-    ),
-    ("POST", LEARNER + "/retract"): Route(
-        "Take back what was taught.", ref("First"), errors=(408, 409, 413, 422)
-    ),
-    ("POST", LEARNER + "/predict"): Route(
-        "Answer rows, and learn nothing.", ref("Guesses"), body="Rows"
-    ),
-    ("POST", LEARNER + "/explain"): Route(
-        "Say why the first row gets its answer.", {"type": "string"}, body="Rows"
-    ),
-    ("GET", LEARNER + "/ask"): Route(
-        "What to label next.", {"type": "array", "items": ref("Question")}, errors=(422,)
-    ),
-    ("GET", LEARNER + "/health"): Route(
-        "The signs of health.", {"type": "array", "items": ref("Sign")}
-    ),
-    ("GET", LEARNER + "/vertices"): Route("The vertices, column by column.", ref("Vertices")),
-    ("GET", LEARNER + "/export"): Route("The learner as a file.", {}, RAW),
-}
 QUERY: list[Schema] = [
     {
         "name": "type",
@@ -94,6 +32,15 @@ QUERY: list[Schema] = [
         "schema": {"type": "integer", "minimum": 1, "maximum": 2**24 - 1},
     },
 ]
+IF_NONE_MATCH: Schema = {
+    "name": "If-None-Match",
+    "in": "header",
+    "required": False,
+    "description": "The ETag of what is kept.",
+    "schema": TEXT,
+}
+# Of bodies in signatures, what settings may be.
+PROPERTIES: dict[str, Schema] = {"NewLearner": {"settings": ref("Settings")}, "Dials": DIALS}
 
 
 def completed(plain: Schema) -> Schema:
@@ -116,8 +63,8 @@ def completed(plain: Schema) -> Schema:
     for gone in ("HTTPValidationError", "ValidationError"):
         schemas.pop(gone, None)
     schemas |= SCHEMAS
-    if "NewLearner" in schemas:
-        schemas["NewLearner"]["properties"]["settings"] = ref("Settings")
+    for name in PROPERTIES.keys() & schemas.keys():
+        schemas[name]["properties"] |= PROPERTIES[name]
     whole["components"]["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer"},
         "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
@@ -138,22 +85,25 @@ def _describe(operation: Schema, route: Route, method: str, path: str) -> None:
         operation["requestBody"] = {"required": True, "content": _bodies(route.body)}
     if route.body in ("Rows", "LabelledRows"):
         operation["parameters"] = [*operation.get("parameters", []), *QUERY]
+    if route.kept:
+        operation["parameters"] = [*operation.get("parameters", []), IF_NONE_MATCH]
     done = next(status for status in operation["responses"] if status.startswith("2"))
     answered: Schema = {"description": HTTPStatus(int(done)).phrase}
     if route.answer is not None:
-        answered["content"] = {route.media: {"schema": route.answer}}
-    refused = {str(status): _refusal(status) for status in _errors(route, need, path)}
-    operation["responses"] = {done: answered} | refused
+        media = (route.media,) if isinstance(route.media, str) else route.media
+        answered["content"] = {one: {"schema": route.answer} for one in media}
+    kept = {"304": {"description": HTTPStatus(304).phrase}} if route.kept else {}
+    found = _errors(route, need, path, sends="requestBody" in operation)
+    refused = {str(status): _refusal(status) for status in found}
+    operation["responses"] = {done: answered} | kept | refused
 
 
-def _errors(route: Route, need: str, path: str) -> list[int]:
-    found = {*EVERYWHERE, *route.errors}
+def _errors(route: Route, need: str, path: str, *, sends: bool) -> list[int]:
+    found = {*EVERYWHERE, *route.errors, *(WITH_A_BODY if sends else ())}
     if need != "nothing":
         found.add(401)
     if path.startswith(LEARNER):
         found |= {404, 422}
-    if route.body is not None:
-        found |= {408, 413, 422}
     return sorted(found)
 
 

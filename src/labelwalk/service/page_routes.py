@@ -23,11 +23,11 @@ def add_page(app: FastAPI) -> None:
         status, headers, body = files[name].sent(request.headers)
         return Response(body, status, headers)
 
-    @app.get("/", include_in_schema=False)
+    @app.get("/")
     def index(request: Request) -> Response:
         return send(INDEX, request)
 
-    @app.get("/page/{file}", include_in_schema=False)
+    @app.get("/page/{file}")
     def page(file: str, request: Request) -> Response:
         return send(file, request)
 

@@ -2,137 +2,84 @@
 
 from __future__ import annotations
 
-from typing import Any
+from labelwalk.service import page_schemas, setting_schemas
+from labelwalk.service.shapes import (
+    COUNT,
+    LABEL,
+    NUMBER,
+    SHARE,
+    TEXT,
+    TRUTH,
+    Schema,
+    choice,
+    many,
+    or_nothing,
+    record,
+    ref,
+)
 
-Schema = dict[str, Any]
-
-LABEL: Schema = {"type": ["string", "integer"]}
-NUMBER: Schema = {"type": "number"}
-SHARE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
-COUNT: Schema = {"type": "integer", "minimum": 0}
-TEXT: Schema = {"type": "string"}
 ROWS: Schema = {
     "type": "array",
     "minItems": 1,
     "items": {"type": "array", "minItems": 1, "items": NUMBER},
     "description": "All of one length.",
 }
-
-
-def ref(name: str) -> Schema:
-    """Return a reference to one of `SCHEMAS`."""
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def _many(one: Schema) -> Schema:
-    return {"type": "array", "items": one}
-
-
-def _or_nothing(one: Schema) -> Schema:
-    return {"anyOf": [one, {"type": "null"}]}
-
-
-def _object(required: Schema, optional: Schema | None = None) -> Schema:
-    return {
-        "type": "object",
-        "properties": required | (optional or {}),
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
 _GUESSES: Schema = {
-    "label": _many(_or_nothing(LABEL)),
-    "confidence": _many(SHARE),
-    "outlier": _many({"type": "boolean"}),
+    "label": many(or_nothing(LABEL)),
+    "confidence": many(SHARE),
+    "outlier": many(TRUTH),
 }
-
-
-def _choice(*words: str) -> Schema:
-    return {"type": "string", "enum": list(words)}
-
-
-def _between(least: float, most: float) -> Schema:
-    return {"type": "number", "minimum": least, "maximum": most}
-
-
-_LARGE = 1e100
-_ONE_OR_MORE: Schema = {"type": "integer", "minimum": 1}
-# Bounds as `labelwalk.settings` has them; what two settings must not be together is said there.
-SETTINGS: dict[str, Schema] = {
-    "n_centroids": _or_nothing(_ONE_OR_MORE),
-    "scale": _choice("none", "robust"),
-    "sink": _between(1e-300, _LARGE),
-    "growth": {"type": "number", "exclusiveMinimum": 1, "maximum": _LARGE},
-    "coarsening": _choice("just-enough", "doubling"),
-    "labelled": _choice("pure", "absorb"),
-    "label_weight": _or_nothing(_between(1e-100, _LARGE)),
-    "weight_cap": _or_nothing({"type": "number", "exclusiveMinimum": 1, "maximum": _LARGE}),
-    "labels_per_class": _ONE_OR_MORE,
-    "representative": _choice("mean", "founder"),
-    "readout": _choice("example", "vertex"),
-    "unreached": _choice("nearest", "abstain"),
-    "quarantine": _or_nothing(_ONE_OR_MORE),
-    "source_share": _or_nothing({"type": "number", "exclusiveMinimum": 0, "maximum": 1}),
-    "remember": {"type": "integer", "minimum": 0, "maximum": 10_000_000},
-    "half_life": _or_nothing(_between(1, _LARGE)),
-    "window": _or_nothing({"type": "integer", "minimum": 1, "maximum": 9_999_999}),
-    "calibrate": {"type": "boolean"},
-    "prior": _or_nothing(
-        {"anyOf": [_choice("uniform"), {"type": "object", "additionalProperties": SHARE}]}
-    ),
-    "tolerance": SHARE,
-    "abstain_below": SHARE,
-}
-SCHEMAS: dict[str, Schema] = {
-    "Settings": _object({}, SETTINGS),
-    "Error": _object({"error": TEXT}),
-    "Alive": _object({"alive": {"const": True}}),
-    "Ready": _object({"ready": {"const": True}}, {"damage": TEXT}),
-    "Named": _object({"name": TEXT}),
-    "Rows": _object({"rows": ROWS}, {"sources": _many(LABEL)}),
-    "LabelledRows": _object({"rows": ROWS, "labels": _many(LABEL) | {"minItems": 1}}),
-    "First": _object({"first": COUNT}),
-    "Guesses": _object(_GUESSES),
-    "Verdicts": _object({"first": COUNT} | _GUESSES),
-    "Facts": _object(
+_OWN: dict[str, Schema] = {
+    "Error": record({"error": TEXT}),
+    "Alive": record({"alive": {"const": True}}),
+    "Ready": record({"ready": {"const": True}}, {"damage": TEXT}),
+    "Session": record({"may": choice("read", "write")}),
+    "Named": record({"name": TEXT}),
+    "Rows": record({"rows": ROWS}, {"sources": many(LABEL)}),
+    "LabelledRows": record({"rows": ROWS, "labels": many(LABEL) | {"minItems": 1}}),
+    "First": record({"first": COUNT}),
+    "Guesses": record(_GUESSES),
+    "Verdicts": record({"first": COUNT} | _GUESSES),
+    "Erased": record({"erased": COUNT, "older": TRUTH, "meaning": TEXT}),
+    "Facts": record(
         {
             "name": TEXT,
             "examples": COUNT,
-            "features": _or_nothing(COUNT),
-            "classes": _many(LABEL),
+            "features": or_nothing(COUNT),
+            "classes": many(LABEL),
             "vertices": COUNT,
             "radius": NUMBER,
-            "settings": {"type": "object"},
+            "settings": ref("SettingsTold"),
         }
     ),
-    "Question": _object(
+    "Question": record(
         {
-            "example": _or_nothing(COUNT),
-            "row": _many(NUMBER),
-            "guess": _or_nothing(LABEL),
+            "example": or_nothing(COUNT),
+            "row": many(NUMBER),
+            "guess": or_nothing(LABEL),
             "confidence": SHARE,
             "count": COUNT,
         }
     ),
-    "Sign": _object(
+    "Sign": record(
         {
             "name": TEXT,
             "value": NUMBER,
-            "limit": _or_nothing(NUMBER),
-            "ok": {"type": "boolean"},
+            "limit": or_nothing(NUMBER),
+            "ok": TRUTH,
             "meaning": TEXT,
         }
     ),
-    "Vertices": _object(
+    "Vertices": record(
         {
-            "label": _many(_or_nothing(LABEL)),
-            "count": _many(COUNT),
-            "probabilities": _many(_many(SHARE)),
-            "point": _many(_many(NUMBER)),
+            "label": many(or_nothing(LABEL)),
+            "count": many(COUNT),
+            "probabilities": many(many(SHARE)),
+            "point": many(many(NUMBER)),
         }
     ),
 }
+SCHEMAS: dict[str, Schema] = _OWN | setting_schemas.SCHEMAS | page_schemas.SCHEMAS
 EXAMPLES: dict[str, Schema] = {
     "Rows": {"rows": [[1.0, 0.0], [8.0, 9.0]]},
     "LabelledRows": {"rows": [[0.0, 0.0], [9.0, 9.0]], "labels": ["open", "shut"]},
