@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -75,13 +76,15 @@ def serve_on(folder: Path, call: str, error: str, when: int) -> int:
     number = keeper.create("a", OnlineLearner(K)).result()
     keeper.close()
     statuses: list[int] = []
-    with served(folder, under=[*failing(call, error, when, folder / "calls"), "-D"]) as one:
+    under = [*failing(call, error, when, folder / "calls"), "-D"]
+    with served(folder, under=under, options=["--log=json"]) as one:
         while statuses[-5:] != [503] * 5:
             assert len(statuses) < 200, "it never failed"
             body = {"rows": rows(len(statuses)).tolist()}
             statuses.append(one.http.post("/api/learners/a/observe", json=body).status_code)
         assert one.http.get("/api/learners/a").status_code == 503
         assert "labelwalk_failed 1" in one.http.get("/metrics").text
+        assert one.end(signal.SIGTERM).count('"event": "disk failed"') == 1
     answered = statuses.index(503)
     assert statuses == [200] * answered + [503] * 5
     again = Keeper(str(folder))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+import warnings
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
 
 from labelwalk.cli.failures import told
 from labelwalk.cli.files import say
+
+if TYPE_CHECKING:
+    from labelwalk.service.access import Tokens
 
 
 def serve(
@@ -38,6 +43,13 @@ def serve(
         float, typer.Option(min=0.1, help="Seconds in which an answer must begin.")
     ] = 300.0,
     sockets: Annotated[int, typer.Option(min=0, help="WebSockets at a time.")] = 100,
+    log: Annotated[
+        Literal["plain", "json"], typer.Option(help="How it tells what happens, on stderr.")
+    ] = "plain",
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        typer.Option(help="What is told at least; debug: every request."),
+    ] = "info",
 ) -> None:
     """Serve any number of learners over HTTP and WebSockets, until Ctrl-C.
 
@@ -52,21 +64,26 @@ def serve(
         from labelwalk.service.database import DamagedError
         from labelwalk.service.keeper import Keeper
         from labelwalk.service.limits import Limits
+        from labelwalk.service.log import Log
         from labelwalk.service.owner import OwnedError
         from labelwalk.service.server import serve as serve_until_stopped
         from labelwalk.service.tokens import tokens_of
 
-        console = Console(stderr=True, highlight=False)
+        warnings.simplefilter("ignore")  # those of learners name labels, and health tells the same
+        told_to = Log(sys.stderr, log, log_level)
         tokens, new = tokens_of(folder)
         try:
             keeper = Keeper(folder)
         except (DamagedError, OwnedError) as error:
+            if log == "json":
+                told_to.tell("error", "not started", reason=str(error))
+                raise typer.Exit(1) from error
             raise OSError(str(error)) from error
         address = f"{'https' if certificate else 'http'}://{host}:{port}"
-        say(console, f"Serving {folder} at {address}")
-        if new:
-            say(console, f"Token for everything, told this once: {tokens.write}")
-            say(console, f"Token for reading alone: {tokens.read}")
+        if log == "json":
+            told_to.tell("info", "started", folder=folder, address=address, new_tokens=new)
+        else:
+            _greet(folder, address, tokens if new else None)
         serve_until_stopped(
             keeper,
             tokens,
@@ -76,4 +93,18 @@ def serve(
             certificate=certificate,
             private_key=private_key,
             limits=Limits(patience=patience, timeout=timeout, sockets=sockets, rate=rate),
+            log=told_to,
         )
+
+
+def _greet(folder: str, address: str, new: Tokens | None) -> None:
+    """Say where it is; tokens are told to people alone, since what is piped is often kept."""
+    console = Console(stderr=True, highlight=False)
+    say(console, f"Serving {folder} at {address}")
+    if new is None:
+        return
+    if sys.stderr.isatty():
+        say(console, f"Token for everything, told this once: {new.write}")
+        say(console, f"Token for reading alone: {new.read}")
+    else:
+        say(console, f"Tokens were made: see tokens.json in {folder}")

@@ -18,6 +18,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 COOKIE = "labelwalk"
+ABOUT = "labelwalk.about"  # where a scope holds what a log may tell
 ACCEPTED = "labelwalk.token"  # where a guard says in a scope under which token it let it through
 BEARER = (b"www-authenticate", b"Bearer")
 SAFE = ("GET", "HEAD")
@@ -99,7 +100,7 @@ class Guard:
     ) -> None:
         self._application, self._tokens = application, tokens
         self._hosts = {host.lower() for host in hosts}
-        self._rules = [(method, _pattern(path), need) for (method, path), need in rules.items()]
+        self._rules = [(method, pattern_of(path), need) for (method, path), need in rules.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -110,7 +111,7 @@ class Guard:
         if refusal is None:
             await self._application(scope, receive, _with_headers(send))
         else:
-            await refuse(_with_headers(send), refusal, scope)
+            await refuse(scope, _with_headers(send), refusal)
 
     def _refusal(self, scope: Scope) -> Refusal | None:
         headers = _headers(scope)
@@ -159,8 +160,14 @@ class Guard:
         return None
 
 
-def _pattern(path: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path)))
+def note(scope: Scope, **facts: str) -> None:
+    """Let a log tell something of a request: nothing that came in a body, a header or a query."""
+    scope.setdefault(ABOUT, {}).update(facts)
+
+
+def pattern_of(path: str) -> re.Pattern[str]:
+    """Return what a path must be like to be that of a route."""
+    return re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path)) + r"\Z")
 
 
 def _headers(scope: Scope) -> dict[str, str] | None:
@@ -202,10 +209,11 @@ def _with_headers(send: Send) -> Send:
     return sending
 
 
-async def refuse(send: Send, refusal: Refusal, scope: Scope | None = None) -> None:
-    """Answer with a refusal; `scope` is needed where it may be a WebSocket's."""
+async def refuse(scope: Scope, send: Send, refusal: Refusal) -> None:
+    """Answer with a refusal."""
+    note(scope, reason=refusal.reason)
     kind = "http.response"
-    if scope is not None and scope["type"] == "websocket":
+    if scope["type"] == "websocket":
         if "websocket.http.response" not in scope.get("extensions", {}):
             await send({"type": "websocket.close", "code": 1008, "reason": refusal.reason})
             return

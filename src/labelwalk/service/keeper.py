@@ -131,6 +131,11 @@ class Keeper:
         self.damage: str | None = None
         threading.Thread(target=self._look_through, args=(self._journal.last,), daemon=True).start()
 
+    @property
+    def failure(self) -> str | None:
+        """Why nothing is accepted any more; None where all is well."""
+        return None if self._failed is None else str(self._failed)
+
     def number(self, name: str) -> int:
         """Return the number of the learner of a name.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Iterable
 from types import FrameType
 
@@ -13,9 +14,12 @@ from labelwalk.service.access import Guard, Tokens
 from labelwalk.service.app import application
 from labelwalk.service.keeper import Keeper
 from labelwalk.service.limits import Limits, limited
+from labelwalk.service.log import Log, listen_to_all
+from labelwalk.service.request_log import RequestLog
 
 PATIENCE = 5  # seconds for requests that are under way when it is to stop
 MOST = 1000  # connections
+GLANCE = 1.0  # seconds between two looks at what may have gone wrong
 
 
 def hosts_of(host: str, port: int, more: Iterable[str]) -> list[str]:
@@ -42,6 +46,7 @@ def serve(
     certificate: str | None = None,
     private_key: str | None = None,
     limits: Limits | None = None,
+    log: Log,
 ) -> None:
     """Serve until SIGINT or SIGTERM; what was accepted is written before this returns.
 
@@ -56,17 +61,18 @@ def serve(
     certificate, private_key : paths, optional
         For TLS.
     limits : Limits, optional
+    log : Log
     """
     limits = limits or Limits()
     inside = limited(application(keeper), limits)
     guard = Guard(inside, tokens, hosts_of(host, port, allow_hosts))
     config = uvicorn.Config(
-        guard,
+        RequestLog(guard, log),
         host=host,
         port=port,
         ssl_certfile=certificate,
         ssl_keyfile=private_key,
-        log_level="warning",
+        log_config=None,
         access_log=False,
         server_header=False,
         lifespan="off",
@@ -77,11 +83,31 @@ def serve(
     )
     for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises it again when it has stopped
         signal.signal(number, _leave)
+    listen_to_all(log)
+    stop = threading.Event()
+    watch = threading.Thread(target=_watch, args=(keeper, log, stop))
+    watch.start()
     try:
         with threadpool_limits(limits=1, user_api="blas"):
             uvicorn.Server(config).run()
     finally:
         keeper.close()
+        stop.set()
+        watch.join()
+        log.tell("info", "stopped")
+
+
+def _watch(keeper: Keeper, log: Log, stop: threading.Event) -> None:
+    """Tell once of a disk that fails, and of damage that is found."""
+    told: set[str] = set()
+    while True:
+        last = stop.wait(GLANCE)
+        for event, reason in (("disk failed", keeper.failure), ("damage", keeper.damage)):
+            if reason is not None and event not in told:
+                told.add(event)
+                log.tell("error", event, reason=reason)
+        if last:
+            return
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
