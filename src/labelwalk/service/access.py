@@ -125,11 +125,9 @@ class Guard:
             return Refusal(403, "requests from other pages are not answered")
         need = self._need(method, scope["path"])
         if need is None:
-            known = [method for method, path, _ in self._rules if path.fullmatch(scope["path"])]
-            if known:
-                named = ", ".join(known)
-                allow = (b"allow", named.encode())
-                return Refusal(405, f"this is done by {named} alone", (allow,))
+            if known := self._methods(scope["path"]):
+                allow = (b"allow", known.encode())
+                return Refusal(405, f"this is done by {known} alone", (allow,))
             return Refusal(404, "there is no such thing here")
         if need == "nothing":
             return None
@@ -144,6 +142,10 @@ class Guard:
             if listed == known and pattern.fullmatch(path):
                 return need
         return None
+
+    def _methods(self, path: str) -> str:
+        known = [method for method, pattern, _ in self._rules if pattern.fullmatch(path)]
+        return ", ".join(method for method in known if method != "WEBSOCKET")
 
     def _by_credential(
         self, headers: Mapping[str, str], method: str, need: Need, origin: str | None
