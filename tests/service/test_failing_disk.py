@@ -26,13 +26,14 @@ pytestmark = [
 WRITER = [sys.executable, "-m", "tests.service.journal_writer"]
 FAILURES = [("pwrite64", "EIO"), ("pwrite64", "ENOSPC"), ("fdatasync", "EIO"), ("fsync", "EIO")]
 OPENING = {"pwrite64": 40, "fdatasync": 10}  # calls of a thread, before one fails
-SAID = re.compile(r'write\(1, "(\d+) ([0-9a-f]+)')
+SAID = re.compile(r'write\(1<[^>]*>, "(\d+) ([0-9a-f]+)')
 
 
 def failing(call: str, error: str, when: int, log: Path) -> list[str]:
     """Return the beginning of a command of whose threads each has one call that fails."""
     inject = f"inject={call}:error={error}:when={when}"
-    return ["strace", "-f", "-qq", "-s99", "-o", str(log), f"-etrace={call},write", f"-e{inject}"]
+    told = ["-f", "-y", "-qq", "-s99", "-o", str(log)]
+    return ["strace", *told, f"-etrace={call},write", f"-e{inject}"]
 
 
 def write_on(folder: Path, call: str, error: str, when: int, bug: str = "") -> bool:
@@ -45,7 +46,8 @@ def write_on(folder: Path, call: str, error: str, when: int, bug: str = "") -> b
         if said := SAID.search(line):
             assert not failed, f"acknowledged after a failure: {line}"
             told = int(said[1]), said[2]
-        failed |= "(INJECTED)" in line
+        # SQLite does not hear that a folder was not synchronised: Database does it once more
+        failed |= "(INJECTED)" in line and not (call == "fdatasync" and f"{folder}>" in line)
     check(folder, told)
     return failed
 
