@@ -201,7 +201,8 @@ class TestHalfLife:
         assert learner.vertices.weight[free].sum() == pytest.approx(load, rel=1e-9)
 
     def test_without_end_nothing_fades(self) -> None:
-        assert cover(started(0, half_life=1e9)) == cover(started(0))
+        for half_life in (1e9, 1e100):
+            assert cover(started(0, half_life=half_life)) == cover(started(0))
 
     @costly
     @given(seeds, st.sampled_from([0.0, 1e-4, 1e-2]))

@@ -20,6 +20,7 @@ from labelwalk.state import State
 FADINGS = 16  # in a half-life
 SLIDES = 64  # of a window, in its own length
 LIGHT = 0.25  # of an example: what a vertex must still weigh to stay
+LONGEST = 1e18  # examples of a half-life that can be counted
 FADED = 2  # half-lives after which an example is as light as that
 STRONGEST = 16  # edges that a vertex leaves behind when it fades away
 DUST = 1e-6  # similarities left behind by others that are too small to keep

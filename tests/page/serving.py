@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -62,22 +62,21 @@ class Serving:
 
     def start(self, *options: str) -> None:
         command = [sys.executable, "-m", "labelwalk", "serve", str(self.folder)]
+        ours, theirs = os.openpty()  # links are told to terminals alone
         self.process = subprocess.Popen(
-            [*command, f"--port={self.port}", *options],
-            env=ENVIRONMENT,
-            stderr=subprocess.PIPE,
-            text=True,
+            [*command, f"--port={self.port}", *options], env=ENVIRONMENT, stderr=theirs
         )
-        self._reader = threading.Thread(target=self._read, daemon=True)
+        os.close(theirs)
+        self._reader = threading.Thread(target=self._read, args=(ours,), daemon=True)
         self._reader.start()
         wait_until(self._is_ready)
         self.tokens = json.loads((self.folder / "tokens.json").read_text())
         self.http.headers["authorization"] = f"Bearer {self.tokens['write']}"
 
-    def _read(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            self.said += line
+    def _read(self, terminal: int) -> None:
+        with suppress(OSError), os.fdopen(terminal, closefd=True) as lines:  # an error is its end
+            for line in lines:
+                self.said += line
 
     def _is_ready(self) -> bool:
         assert self.process.poll() is None, self.said
@@ -97,8 +96,6 @@ class Serving:
             self.process.send_signal(number)
         self.process.wait(60)
         self._reader.join()
-        assert self.process.stderr is not None
-        self.process.stderr.close()
 
     def close(self) -> None:
         self.end(signal.SIGKILL)

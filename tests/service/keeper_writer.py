@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 
@@ -37,15 +38,16 @@ def events(seed: int) -> Iterator[Happening]:
         n += len(rows)
 
 
-def main(folder: str, seed: str) -> None:
-    """Go on with what the folder holds, for ever."""
+def main(folder: str, seed: str, most: str = "") -> None:
+    """Go on with what the folder holds, for ever, or for so many events."""
     keeper = Keeper(folder, every=EVERY)
     done = keeper.look_at_all(lambda pupils: dict(pupils)).result()
     number = next(iter(done), None) or keeper.create("only", OnlineLearner(K)).result()
-    stream = enumerate(events(int(seed)))
-    for i, event in stream:
+    stream = islice(events(int(seed)), int(most) if most else None)
+    for i, event in enumerate(stream):
         told = keeper.change(number, event, key=f"event {i}").result()
         os.write(1, f"{i} {told.first}\n".encode())
+    keeper.close()
 
 
 if __name__ == "__main__":

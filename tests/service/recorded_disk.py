@@ -14,6 +14,8 @@ import numpy as np
 CALLS = "openat,close,pwrite64,write,ftruncate,fdatasync,fsync,unlink,rename"
 LINE = re.compile(rb"^\d+ +(\w+)\((.*)\) += (-?\d+)")
 TEXT = re.compile(rb'"((?:\\x[0-9a-f]{2})*)"')
+BEGUN = b" <unfinished ...>"
+RESUMED = re.compile(rb"<\.\.\. \w+ resumed>(.*)")
 SAID = 1
 
 
@@ -34,12 +36,24 @@ def recorded(command: list[str], folder: Path, log: Path) -> list[Call]:
     return list(_calls(log.read_bytes(), str(folder)))
 
 
+def _whole_lines(log: bytes) -> Iterator[bytes]:
+    """Yield calls when they are done, also those during which another thread did something."""
+    begun: dict[bytes, bytes] = {}
+    for line in log.split(b"\n"):
+        thread, _, said = line.partition(b" ")
+        if said.endswith(BEGUN):
+            begun[thread] = line.removesuffix(BEGUN)
+        elif rest := RESUMED.search(said):
+            yield begun.pop(thread) + rest[1]
+        else:
+            yield line
+
+
 def _calls(log: bytes, folder: str) -> Iterator[Call]:
     files: dict[int, str] = {}
-    for line in log.split(b"\n"):
+    for line in _whole_lines(log):
         found = LINE.match(line)
         if found is None:
-            assert b"unfinished" not in line, line
             continue
         name, arguments, result = found[1].decode(), found[2], int(found[3])
         texts = [

@@ -15,6 +15,9 @@ class Sizes:
         Times that kill -9 meets a process that writes a journal, keeps learners, or serves them.
     events : int
         Written while each call to the disk is recorded; the power is cut at each.
+    learned : int
+        Events that happen to a learner while the same is done, every `stride` calls.
+    stride : int
     failing_calls : int
         Calls to the disk that fail, one in each run, of each kind.
     flips : int
@@ -31,6 +34,8 @@ class Sizes:
     keeper_kills: int
     service_kills: int
     events: int
+    learned: int
+    stride: int
     failing_calls: int
     flips: int
     cuts: int
@@ -39,10 +44,12 @@ class Sizes:
 
 
 SMALL = Sizes(
-    writer_kills=8,
-    keeper_kills=4,
-    service_kills=3,
+    writer_kills=5,
+    keeper_kills=3,
+    service_kills=2,
     events=60,
+    learned=60,
+    stride=20,
     failing_calls=2,
     flips=300,
     cuts=60,
@@ -52,8 +59,10 @@ SMALL = Sizes(
 FULL = Sizes(
     writer_kills=100,
     keeper_kills=30,
-    service_kills=30,
+    service_kills=20,
     events=400,
+    learned=120,
+    stride=1,
     failing_calls=40,
     flips=3000,
     cuts=3000,

@@ -111,3 +111,5 @@ def test_what_a_thing_can_do_is_said() -> None:
     _, sent = answered(scope_of("PATCH", "/api/learners/a", (b"host", HOST.encode())))
     assert sent[0]["status"] == 405
     assert (b"allow", b"GET, DELETE, PUT") in sent[0]["headers"]
+    _, sent = answered(scope_of("GET", "/api/learners/a/stream", (b"host", HOST.encode())))
+    assert sent[0]["status"] == 404

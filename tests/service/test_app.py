@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from labelwalk.service.access import RULES, Application, Guard, Tokens
 from labelwalk.service.bodies import LARGEST
 from labelwalk.service.keeper import Keeper
 from labelwalk.service.limits import Limits, limited
+from labelwalk.service.log import Log
+from labelwalk.service.request_log import RequestLog
 from labelwalk.service.swift import Swift
 from labelwalk.service.wire import ARROW, RAW
 
@@ -34,7 +37,8 @@ class Client:
     def __init__(self, keeper: Keeper, *, swift: bool = True) -> None:
         self.app = service.application(keeper)
         inner: Application = Swift(self.app, keeper) if swift else self.app
-        self._transport = httpx.ASGITransport(Guard(limited(inner, Limits()), TOKENS, ["here"]))
+        guard = Guard(limited(inner, Limits(rate=1e6)), TOKENS, ["here"])
+        self._transport = httpx.ASGITransport(RequestLog(guard, Log(StringIO(), "json", "debug")))
 
     def __call__(self, method: str, path: str, token: str = TOKENS.write, **more: Any) -> Any:
         headers = {"authorization": f"Bearer {token}"} | more.pop("headers", {})

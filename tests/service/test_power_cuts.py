@@ -6,15 +6,19 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from shutil import which
 
 import numpy as np
 import pytest
 
+from labelwalk import OnlineLearner
 from labelwalk.service.database import DamagedError
 from labelwalk.service.journal import Journal
+from labelwalk.service.keeper import Keeper
 from tests.service.journal_writer import whole_groups
+from tests.service.keeper_writer import EVERY, K, events
 from tests.service.recorded_disk import Disk, put, recorded
 from tests.service.seeded_bugs import BUGS_OF_THE_DISK
 from tests.service.sizes import SMALL, Sizes
@@ -24,6 +28,7 @@ pytestmark = [
     pytest.mark.skipif(which("strace") is None, reason="strace records the calls"),
 ]
 WRITER = [sys.executable, "-m", "tests.service.journal_writer"]
+KEEPER = [sys.executable, "-m", "tests.service.keeper_writer"]
 
 
 @pytest.fixture
@@ -61,6 +66,50 @@ def test_all_that_was_acknowledged_is_there(
     cuts = cut_everywhere(tmp_path, quick_folder, sizes.events)
     assert cuts > 10 * sizes.events
     print(f"{cuts} power cuts, while {sizes.events} events were written: all there, once")
+
+
+@pytest.mark.slow
+def test_learners_are_those_of_an_undisturbed_run(
+    tmp_path: Path, quick_folder: Path, sizes: Sizes
+) -> None:
+    """Snapshots and all: whatever is left, it is a learner to which the first events happened."""
+    folder, rng, told, cuts = tmp_path / "kept", np.random.default_rng(1), -1, 0
+    command = [*KEEPER, str(folder), "5", str(sizes.learned)]
+    digests, disk = ["", *alone_after_each(5, sizes.learned)], Disk()
+    for i, call in enumerate(recorded(command, folder, tmp_path / "calls")):
+        disk.do(call)
+        if call.name == "say":
+            told = int(call.content.split()[0])
+        if i % sizes.stride:
+            continue
+        for how in ("all", "sure", "some"):
+            left = quick_folder / "left"
+            put(disk.left(how, rng), folder, left)
+            happened, digest = learned(left)
+            assert happened > told
+            assert digest == digests[happened]
+            shutil.rmtree(left)
+            cuts += 1
+    assert told == sizes.learned - 1
+    print(f"{cuts} power cuts, while {sizes.learned} events were learned: states undisturbed")
+
+
+def alone_after_each(seed: int, n: int) -> Iterator[str]:
+    """Yield the state of a learner without a service, before any event and after each."""
+    learner = OnlineLearner(K)
+    yield learner.digest()
+    for event in islice(events(seed), n):
+        event.happen(learner)
+        yield learner.digest()
+
+
+def learned(folder: Path) -> tuple[int, str]:
+    """Return how much is there, the learner itself counted as one, and its state."""
+    keeper = Keeper(str(folder), every=EVERY)
+    states = keeper.look_at_all(lambda all: [one.learner.digest() for one in all.values()]).result()
+    happened = keeper._journal.last.sequence
+    keeper.close()
+    return happened, states[0] if states else ""
 
 
 @pytest.mark.slow

@@ -41,11 +41,14 @@ class Served:
         under: Sequence[str] = (),
         options: Sequence[str] = (),
     ) -> None:
-        self.port = port or _free_port()
+        self.port = port or free_port()
         command = [sys.executable, "-m", "labelwalk", "serve", str(folder), f"--port={self.port}"]
-        self.process = subprocess.Popen(
-            [*under, *command, *options], env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
-        )
+        folder.parent.mkdir(exist_ok=True)
+        self._said = folder.with_suffix(".said")
+        with open(self._said, "w") as stderr:
+            self.process = subprocess.Popen(
+                [*under, *command, *options], env=ENVIRONMENT, stderr=stderr
+            )
         self.folder = folder
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=60)
         wait_until(self._is_ready)
@@ -53,7 +56,7 @@ class Served:
         self.http.headers["authorization"] = f"Bearer {self.token}"
 
     def _is_ready(self) -> bool:
-        assert self.process.poll() is None, self.process.communicate()[1]
+        assert self.process.poll() is None, self._said.read_text()
         try:
             return self.http.get("/readyz").status_code == 200
         except httpx.TransportError:
@@ -66,12 +69,12 @@ class Served:
 
     def end(self, number: int) -> str:
         self.process.send_signal(number)
-        said = self.process.communicate(timeout=60)[1]
+        self.process.wait(timeout=60)
         self.http.close()
-        return said
+        return self._said.read_text()
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
@@ -132,12 +135,12 @@ def test_a_stream_of_frames(tmp_path: Path) -> None:
                 assert np.allclose(sure, said.confidence)
         assert "labelwalk_events_total 32" in one.http.get("/metrics").text
         said = one.end(signal.SIGTERM)
-        assert one.token in said
+        assert "tokens.json" in said
         assert one.process.returncode == 0
     with served(tmp_path / "kept") as one:
         kept = one.http.get("/api/learners/a/export").content
         assert from_bytes(kept).digest() == alone.digest()
-        assert one.token not in one.end(signal.SIGINT)
+        assert "tokens.json" not in one.end(signal.SIGINT)
 
 
 @pytest.mark.slow

@@ -34,6 +34,7 @@ class Undisturbed:
     def __init__(self) -> None:
         self.learners: dict[int, OnlineLearner] = {}
         self.done: set[str] = set()
+        self.kinds: set[str] = set()
         self._last = 0
 
     def follow(self, folder: Path, clients: list[RestlessClient]) -> None:
@@ -46,6 +47,7 @@ class Undisturbed:
                 continue
             assert event.key not in self.done, f"{event.key} happened twice"
             self.done.add(event.key)
+            self.kinds.add(event.kind)
             happening = read_back(event.kind, event.about, parts_of(event))
             assert happening is not None
             assert said(happening) == sent[event.key], f"{event.key} was not sent like this"
@@ -94,6 +96,7 @@ def test_nothing_is_lost_made_up_or_done_twice(tmp_path: Path, sizes: Sizes) -> 
             for learner in one.http.get("/api/learners").json()
         ]
     assert exported == [learner.digest() for learner in alone.learners.values()]
+    assert alone.kinds == {"observe", "teach", "teach-later", "retract"}
     rows = sum(learner.n_seen for learner in alone.learners.values())
     print(
         f"{sizes.service_kills} times kill -9 of the service, {len(answered)} requests answered, "
@@ -102,17 +105,17 @@ def test_nothing_is_lost_made_up_or_done_twice(tmp_path: Path, sizes: Sizes) -> 
 
 
 def kill_under_load(one: Served, clients: list[RestlessClient], seconds: float) -> None:
-    """Let all clients send, and end the server some time after the first answer."""
-    going = threading.Event()
+    """Let all clients send, and end the server some time after each was answered."""
+    going = [threading.Event() for _ in clients]
     threads = [
         threading.Thread(
-            target=client.until_it_breaks, args=(str(one.http.base_url), one.token, going)
+            target=client.until_it_breaks, args=(str(one.http.base_url), one.token, event)
         )
-        for client in clients
+        for client, event in zip(clients, going, strict=True)
     ]
     for thread in threads:
         thread.start()
-    going.wait(60)
+    assert all(event.wait(120) for event in going)
     time.sleep(seconds)  # the moment is what is drawn
     one.end(signal.SIGKILL)
     for thread in threads:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+import sys
+import warnings
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -11,8 +13,12 @@ from rich.console import Console
 from labelwalk.cli.failures import told
 from labelwalk.cli.files import say
 
+if TYPE_CHECKING:
+    from labelwalk.service.access import Tokens
+
 DAY = 86_400.0  # seconds
 DEMO_FOLDER = "labelwalk-demo"
+TOKENS_FILE = "tokens.json"
 
 
 def serve(
@@ -58,6 +64,13 @@ def serve(
         float, typer.Option(min=0.1, help="Seconds in which an answer must begin.")
     ] = 300.0,
     sockets: Annotated[int, typer.Option(min=0, help="WebSockets at a time.")] = 100,
+    log: Annotated[
+        Literal["plain", "json"], typer.Option(help="How it tells what happens, on stderr.")
+    ] = "plain",
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        typer.Option(help="What is told at least; debug: every request."),
+    ] = "info",
 ) -> None:
     """Serve any number of learners over HTTP and WebSockets, with a page to look at, until Ctrl-C.
 
@@ -75,24 +88,27 @@ def serve(
         from labelwalk.service.database import DamagedError
         from labelwalk.service.keeper import Keeper
         from labelwalk.service.limits import Limits
+        from labelwalk.service.log import Log
         from labelwalk.service.owner import OwnedError
         from labelwalk.service.server import address_of
         from labelwalk.service.server import serve as serve_until_stopped
-        from labelwalk.service.tokens import NAME, tokens_of
+        from labelwalk.service.tokens import tokens_of
 
-        console = Console(stderr=True, highlight=False)
+        warnings.simplefilter("ignore")  # those of learners name labels, and health tells the same
+        told_to = Log(sys.stderr, log, log_level)
         tokens, new = tokens_of(folder)
         try:
             keeper = Keeper(folder, retain=None if keep_days is None else DAY * keep_days)
         except (DamagedError, OwnedError) as error:
+            if log == "json":
+                told_to.tell("error", "not started", reason=str(error))
+                raise typer.Exit(1) from error
             raise OSError(str(error)) from error
         address = address_of(host, port, allow_host or [], secure=certificate is not None)
-        say(console, f"Serving {folder} at {address}")
-        if new:
-            say(console, f"Open this link, told this once: {address}/#token={tokens.write}")
-            say(console, f"Token for reading alone: {tokens.read}")
+        if log == "json":
+            told_to.tell("info", "started", folder=folder, address=address, new_tokens=new)
         else:
-            say(console, f"The tokens are in {os.path.join(folder, NAME)}")
+            _greet(folder, address, tokens if new else None)
         serve_until_stopped(
             keeper,
             tokens,
@@ -103,4 +119,16 @@ def serve(
             private_key=private_key,
             demo=demo,
             limits=Limits(patience=patience, timeout=timeout, sockets=sockets, rate=rate),
+            log=told_to,
         )
+
+
+def _greet(folder: str, address: str, new: Tokens | None) -> None:
+    """Say where it is; tokens are told to people alone, since what is piped is often kept."""
+    console = Console(stderr=True, highlight=False)
+    say(console, f"Serving {folder} at {address}")
+    if new is not None and sys.stderr.isatty():
+        say(console, f"Open this link, told this once: {address}/#token={new.write}")
+        say(console, f"Token for reading alone: {new.read}")
+    else:
+        say(console, f"The tokens are in {os.path.join(folder, TOKENS_FILE)}")

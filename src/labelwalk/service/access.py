@@ -19,6 +19,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 COOKIE = "labelwalk"
 MAY, TOKEN = "labelwalk.may", "labelwalk.token"  # in a scope: what was shown, and what it allows
+ABOUT = "labelwalk.about"  # where a scope holds what a log may tell
 BEARER = (b"www-authenticate", b"Bearer")
 SAFE = ("GET", "HEAD")
 LEARNER = "/api/learners/{name}"
@@ -114,7 +115,7 @@ class Guard:
     ) -> None:
         self._application, self._tokens = application, tokens
         self._hosts = {host.lower() for host in hosts}
-        self._rules = [(method, _pattern(path), need) for (method, path), need in rules.items()]
+        self._rules = [(method, pattern_of(path), need) for (method, path), need in rules.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -125,7 +126,7 @@ class Guard:
         if refusal is None:
             await self._application(scope, receive, _with_headers(send))
         else:
-            await refuse(_with_headers(send), refusal, scope)
+            await refuse(scope, _with_headers(send), refusal)
 
     def _refusal(self, scope: Scope) -> Refusal | None:
         headers = _headers(scope)
@@ -139,11 +140,9 @@ class Guard:
             return Refusal(403, "requests from other pages are not answered")
         need = self._need(method, scope["path"])
         if need is None:
-            known = [method for method, path, _ in self._rules if path.fullmatch(scope["path"])]
-            if known:
-                named = ", ".join(known)
-                allow = (b"allow", named.encode())
-                return Refusal(405, f"this is done by {named} alone", (allow,))
+            if known := self._methods(scope["path"]):
+                allow = (b"allow", known.encode())
+                return Refusal(405, f"this is done by {known} alone", (allow,))
             return Refusal(404, "there is no such thing here")
         if need == "nothing":
             return None
@@ -155,6 +154,10 @@ class Guard:
             if listed == known and pattern.fullmatch(path):
                 return need
         return None
+
+    def _methods(self, path: str) -> str:
+        known = [method for method, pattern, _ in self._rules if pattern.fullmatch(path)]
+        return ", ".join(method for method in known if method != "WEBSOCKET")
 
     def _by_credential(
         self, scope: Scope, headers: Mapping[str, str], method: str, need: Need, origin: str | None
@@ -173,8 +176,14 @@ class Guard:
         return None
 
 
-def _pattern(path: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path)))
+def note(scope: Scope, **facts: str) -> None:
+    """Let a log tell something of a request: nothing that came in a body, a header or a query."""
+    scope.setdefault(ABOUT, {}).update(facts)
+
+
+def pattern_of(path: str) -> re.Pattern[str]:
+    """Return what a path must be like to be that of a route."""
+    return re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path)) + r"\Z")
 
 
 def _headers(scope: Scope) -> dict[str, str] | None:
@@ -218,10 +227,11 @@ def _with_headers(send: Send) -> Send:
     return sending
 
 
-async def refuse(send: Send, refusal: Refusal, scope: Scope | None = None) -> None:
-    """Answer with a refusal; `scope` is needed where it may be a WebSocket's."""
+async def refuse(scope: Scope, send: Send, refusal: Refusal) -> None:
+    """Answer with a refusal."""
+    note(scope, reason=refusal.reason)
     kind = "http.response"
-    if scope is not None and scope["type"] == "websocket":
+    if scope["type"] == "websocket":
         if "websocket.http.response" not in scope.get("extensions", {}):
             await send({"type": "websocket.close", "code": 1008, "reason": refusal.reason})
             return

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import WebSocketRoute
 
 from labelwalk.learner import OnlineLearner, from_bytes
+from labelwalk.service.access import note
 from labelwalk.service.awaiting import awaited
 from labelwalk.service.demo import Demo
 from labelwalk.service.dial_routes import add_dials
@@ -113,6 +114,7 @@ def application(
 
 
 async def _said(request: Request, error: Exception) -> Response:
+    note(request.scope, reason=type(error).__name__)
     status, headers, body = refused(error)
     return Response(body, status, headers, JSON)
 
@@ -143,8 +145,10 @@ def _add_learners(app: FastAPI, keeper: Keeper) -> None:
         return Response(exposed(keeper), media_type=KIND)
 
     @app.post("/api/backups", status_code=201)
-    async def back_up() -> dict[str, str]:
-        return {"name": await asyncio.to_thread(keeper.back_up)}
+    async def back_up(request: Request) -> dict[str, str]:
+        name = await asyncio.to_thread(keeper.back_up)
+        note(request.scope, backup=name)
+        return {"name": name}
 
     @app.get("/api/learners")
     async def names() -> list[dict[str, Any]]:
@@ -154,12 +158,14 @@ def _add_learners(app: FastAPI, keeper: Keeper) -> None:
         return found
 
     @app.post("/api/learners", status_code=201)
-    async def create(wanted: NewLearner) -> dict[str, str]:
+    async def create(wanted: NewLearner, request: Request) -> dict[str, str]:
+        note(request.scope, learner=wanted.name)
         await _answer(keeper.create(wanted.name, _made(wanted.settings)))
         return {"name": wanted.name}
 
     @app.put("/api/learners/{name}", status_code=201)
     async def take_in(name: Name, request: Request) -> dict[str, str]:
+        note(request.scope, learner=name)
         await _answer(keeper.create(name, from_bytes(await request.body())))
         return {"name": name}
 
@@ -169,7 +175,8 @@ def _add_learners(app: FastAPI, keeper: Keeper) -> None:
         return found
 
     @app.delete("/api/learners/{name}", status_code=204)
-    async def delete(name: str) -> None:
+    async def delete(name: str, request: Request) -> None:
+        note(request.scope, learner=name)
         await _answer(keeper.delete(keeper.number(name)))
 
 

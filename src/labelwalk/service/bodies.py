@@ -37,11 +37,11 @@ class WholeBodies:
                 body = await self._read(receive)
         except TimeoutError:
             reason = f"the body was not there after {self._patience:g} seconds. Send it faster."
-            await refuse(send, Refusal(408, reason, (CLOSE,)))
+            await refuse(scope, send, Refusal(408, reason, (CLOSE,)))
             return
         if body is None:
             reason = f"the body is larger than {self._largest:,} bytes. Send fewer rows at once."
-            await refuse(send, Refusal(413, reason, (CLOSE,)))
+            await refuse(scope, send, Refusal(413, reason, (CLOSE,)))
             return
         await self._application(scope, _first(body, receive), send)
 

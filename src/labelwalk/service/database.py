@@ -87,6 +87,7 @@ class Database:
             self._connection.close()
             raise
         os.chmod(path, 0o600)
+        _sync_folder(os.path.dirname(os.path.abspath(path)))
 
     def read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
@@ -176,3 +177,12 @@ class Database:
             yield
         except sqlite3.Error as error:
             raise DamagedError(f"{self.path} cannot be read ({error})") from error
+
+
+def _sync_folder(folder: str) -> None:
+    """See that files that are new will be found: SQLite asks for it, and does not hear a no."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -112,6 +112,11 @@ class Keeper:
         ends = self._journal.anchor(), self._journal.last
         threading.Thread(target=self._look_through, args=ends, daemon=True).start()
 
+    @property
+    def failure(self) -> str | None:
+        """Why nothing is accepted any more; None where all is well."""
+        return None if self._scribe.failed is None else str(self._scribe.failed)
+
     def number(self, name: str) -> int:
         """Return the number of the learner of a name.
 

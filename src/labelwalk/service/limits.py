@@ -70,7 +70,7 @@ class Deadline:
                 f"there was no answer after {self._seconds:g} seconds. What changes something may "
                 "still happen: send it again under its key."
             )
-            await refuse(send, Refusal(503, reason, (SOON,)))
+            await refuse(scope, send, Refusal(503, reason, (SOON,)))
 
 
 class Sockets:
@@ -86,7 +86,7 @@ class Sockets:
             return
         if self._open >= self._most:
             reason = f"{self._most} WebSockets are open. Close one, or try again later."
-            await refuse(send, Refusal(429, reason, (SOON,)), scope)
+            await refuse(scope, send, Refusal(429, reason, (SOON,)))
             return
         self._open += 1
         try:

@@ -69,7 +69,7 @@ class Rate:
             return
         again = (b"retry-after", str(math.ceil(seconds)).encode())
         reason = f"more than {self._rate:g} requests a second. Send fewer, or try again later."
-        await refuse(send, Refusal(429, reason, (again,)), scope)
+        await refuse(scope, send, Refusal(429, reason, (again,)))
 
     def _wait(self, token: str) -> float:
         now = time.monotonic()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Iterable, Sequence
 from types import FrameType
 
@@ -14,11 +15,14 @@ from labelwalk.service.app import application
 from labelwalk.service.demo import Demo
 from labelwalk.service.keeper import Keeper
 from labelwalk.service.limits import Limits, limited
+from labelwalk.service.log import Log, listen_to_all
+from labelwalk.service.request_log import RequestLog
 from labelwalk.service.swift import Swift
 from labelwalk.service.watcher import Watcher
 
 PATIENCE = 5  # seconds for requests that are under way when it is to stop
 MOST = 1000  # connections
+GLANCE = 1.0  # seconds between two looks at what may have gone wrong
 
 
 def hosts_of(host: str, port: int, more: Iterable[str]) -> list[str]:
@@ -61,6 +65,7 @@ def serve(
     private_key: str | None = None,
     demo: bool = False,
     limits: Limits | None = None,
+    log: Log,
 ) -> None:
     """Serve until SIGINT or SIGTERM; what was accepted is written before this returns.
 
@@ -77,18 +82,19 @@ def serve(
     demo : bool
         Whether to feed a learner with the stream that comes with the package.
     limits : Limits, optional
+    log : Log
     """
     limits = limits or Limits()
     watcher, shown = Watcher(keeper), Demo(keeper)
     inside = limited(Swift(application(keeper, watcher, shown), keeper), limits)
     guard = Guard(inside, tokens, hosts_of(host, port, allow_hosts))
     config = uvicorn.Config(
-        guard,
+        RequestLog(guard, log),
         host=host,
         port=port,
         ssl_certfile=certificate,
         ssl_keyfile=private_key,
-        log_level="warning",
+        log_config=None,
         access_log=False,
         server_header=False,
         lifespan="off",
@@ -102,6 +108,10 @@ def serve(
         signal.signal(number, _leave)
     server = uvicorn.Server(config)
     watcher.stopping = lambda: server.should_exit
+    listen_to_all(log)
+    stop = threading.Event()
+    watch = threading.Thread(target=_watch, args=(keeper, log, stop))
+    watch.start()
     try:
         with threadpool_limits(limits=1, user_api="blas"):
             watcher.start()
@@ -112,6 +122,22 @@ def serve(
         shown.close()
         watcher.close()
         keeper.close()
+        stop.set()
+        watch.join()
+        log.tell("info", "stopped")
+
+
+def _watch(keeper: Keeper, log: Log, stop: threading.Event) -> None:
+    """Tell once of a disk that fails, and of damage that is found."""
+    told: set[str] = set()
+    while True:
+        last = stop.wait(GLANCE)
+        for event, reason in (("disk failed", keeper.failure), ("damage", keeper.damage)):
+            if reason is not None and event not in told:
+                told.add(event)
+                log.tell("error", event, reason=reason)
+        if last:
+            return
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
