@@ -90,6 +90,7 @@ def test_a_label_is_taken_back_where_it_was_given(empty: Serving, browser: Brows
         page.get_by_role("button", name="Take back its label").click()
         page.locator(".toast").filter(has_text="taken back").wait_for()
         assert empty.asked("door", "/taught") == []
+        expect(page.locator("#panel .what")).to_contain_text("no label")
 
 
 def test_the_theme_stays_as_chosen(empty: Serving, browser: Browser) -> None:
