@@ -104,7 +104,7 @@ def test_the_theme_stays_as_chosen(empty: Serving, browser: Browser) -> None:
         page.reload()
         page.locator("#welcome").wait_for()
         assert page.evaluate(ground) == dark
-        page.get_by_role("button", name="Use the light theme").click()
+        page.get_by_role("button", name="Light or dark").click()
         assert page.evaluate(ground) == light
 
 

@@ -53,6 +53,7 @@ export async function open(id) {
   setHovered(null, "");
   if (await trying(async () => { await refresh(); return true; })) {
     byId("panel").hidden = false;
+    if (matchMedia("(max-width: 640px)").matches) byId("map").scrollIntoView(); // above the panel
     byId("panel-title").focus({ preventScroll: true });
   }
 }
