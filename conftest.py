@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 from tests.optional_faces import MISSING
 
 collect_ignore = [
@@ -14,6 +16,11 @@ collect_ignore = [
 os.environ.setdefault("CAPYMOA_JVM_ARGS", "-Xrs -Xmx1g")
 # Java leaves the main thread a stack that several threads of BLAS overrun
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the tests of the service be run at their full sizes."""
+    parser.addoption("--full", action="store_true", help="the full sizes of tests/service/sizes.py")
 
 
 def pytest_report_header() -> list[str]:

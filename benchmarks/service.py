@@ -1,9 +1,10 @@
-"""The service under load: durable rates over WebSockets and HTTP, and predictions beside them.
+"""The service under load: durable rates, predictions beside them, too much of it, and for long.
 
-A server in a process of its own, k = 500 and 64 features, on a disk; clients in this process, on
-the same machine. Every answer that is counted was on the disk before it came. Floors, on two cores.
+A server in a process of its own, k = 500 and 64 features, ten classes with a label each, on a disk;
+the clients in this process, on the same machine. Every answer that is counted was on the disk
+before it came. Floors, on two cores.
 
-    python benchmarks/service.py [--seconds 10] [--write docs/results/service.md]
+    python benchmarks/service.py [--seconds 10] [--examples 1000000] [--write FILE.md]
 """
 
 from __future__ import annotations
@@ -14,162 +15,306 @@ import json
 import os
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
+from _lean_clients import Address, Http, Stream
 from _report import Line, report
-from websockets.asyncio.client import ClientConnection, connect
 
 FEATURES, K, CLASSES = 64, 500, 10
-WARM = 30_000  # examples before a clock starts
+WARM = 20_000  # examples before a clock starts
 WINDOW = 32  # frames that a client has under way
 CLIENTS = 32
+BESIDE = 10_000  # examples a second beside predictions
+TIMES = 5  # what is offered, as a multiple of what can be done
+BLOCK = 100
+RAW = f"?type=f4&features={FEATURES}"
+
+
+def made(n: int, seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    return (centres()[rng.integers(CLASSES, size=n)] + rng.normal(size=(n, FEATURES))).astype("<f4")
+
+
+def centres() -> Any:
+    return 4.0 * np.random.default_rng(0).normal(size=(CLASSES, FEATURES))
 
 
 class Server:
-    """A server that has learned enough to be in its stride."""
+    """A server in a process of its own."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.start()
+
+    def start(self) -> float:
+        """Start it, and return after how many seconds it answered."""
         with socket.socket() as one:
             one.bind(("127.0.0.1", 0))
-            self.port = one.getsockname()[1]
-        command = [sys.executable, "-m", "labelwalk", "serve", str(folder), f"--port={self.port}"]
+            port = one.getsockname()[1]
+        began = time.monotonic()
+        command = [sys.executable, "-m", "labelwalk", "serve", str(self.folder), f"--port={port}"]
         self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        self.url = f"http://127.0.0.1:{self.port}"
-        while True:
-            try:
-                httpx.get(f"{self.url}/readyz")
-                break
-            except httpx.TransportError:
-                time.sleep(0.1)
-        token = json.loads((folder / "tokens.json").read_text())["write"]
-        self.headers = {"authorization": f"Bearer {token}"}
-        httpx.post(f"{self.url}/api/learners", json=NEW, headers=self.headers)
+        self.url = f"http://127.0.0.1:{port}"
+        while not self._is_ready():
+            time.sleep(0.02)
+        took = time.monotonic() - began
+        token = json.loads((self.folder / "tokens.json").read_text())["write"]
+        self.address = Address(port, token)
+        return took
 
-    def stream(self) -> connect:
-        address = f"ws://127.0.0.1:{self.port}/api/learners/a/stream"
-        return connect(address, additional_headers=self.headers, compression=None)
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        self.process.send_signal(number)
+        self.process.wait()
+
+    def ask(self, path: str, body: Any = None) -> Any:
+        headers = {"authorization": f"Bearer {self.address.token}"}
+        content = None if body is None else json.dumps(body).encode()
+        headers |= {} if body is None else {"content-type": "application/json"}
+        with urllib.request.urlopen(
+            urllib.request.Request(self.url + path, content, headers)
+        ) as one:
+            return json.load(one)
+
+    def prepare(self) -> None:
+        self.ask("/api/learners", {"name": "a", "settings": {"n_centroids": K}})
+        labels = [f"class {i}" for i in range(CLASSES)]
+        self.ask("/api/learners/a/teach", {"rows": centres().tolist(), "labels": labels})
+
+    def n_examples(self) -> int:
+        return int(self.ask("/api/learners/a")["examples"])
 
     def mebibytes(self) -> float:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
-
-NEW = {"name": "a", "settings": {"n_centroids": K}}
-
-
-def made(n: int, seed: int) -> Any:
-    rng = np.random.default_rng(seed)
-    centres = 4.0 * np.random.default_rng(0).normal(size=(CLASSES, FEATURES))
-    kinds = rng.integers(CLASSES, size=n)
-    return (centres[kinds] + rng.normal(size=(n, FEATURES))).astype("<f4")
+    def _is_ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/readyz") as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, ConnectionError):
+            return False
 
 
-async def begin(stream: ClientConnection) -> None:
-    session = os.urandom(8).hex()
-    await stream.send(json.dumps({"type": "f4", "features": FEATURES, "session": session}))
-
-
-async def observe(server: Server, rows: Any, size: int, window: int, end: float) -> int:
+async def observe(server: Server, rows: Any, size: int, window: int, *, end: float) -> int:
     """Send blocks until the time is over; return how many examples were answered."""
     answered = sent = 0
-    async with server.stream() as stream:
-        await begin(stream)
-        while answered < sent or time.monotonic() < end:
-            while sent - answered < window and time.monotonic() < end:
-                at = sent * size % (len(rows) - size)
-                await stream.send(struct.pack("<Q", sent) + rows[at : at + size].tobytes())
-                sent += 1
-            if answered < sent:
-                await stream.recv()
-                answered += 1
+    stream = await Stream.begin(server.address, "a", FEATURES)
+    while answered < sent or time.monotonic() < end:
+        while sent - answered < window and time.monotonic() < end:
+            at = sent * size % (len(rows) - size)
+            stream.observe(sent, rows[at : at + size].tobytes())
+            sent += 1
+        if answered < sent:
+            await stream.answer()
+            answered += 1
+    stream.close()
     return answered * size
 
 
+async def observe_steadily(server: Server, rows: Any, rate: float, end: float) -> int:
+    """Send blocks at a rate; return how many examples were answered in time."""
+    stream = await Stream.begin(server.address, "a", FEATURES)
+    answered = sent = 0
+    due = time.monotonic()
+
+    async def count() -> None:
+        nonlocal answered
+        while True:
+            await stream.answer()
+            answered += 1
+
+    counting = asyncio.create_task(count())
+    while due < end:
+        await asyncio.sleep(max(0.0, due - time.monotonic()))
+        at = sent * BLOCK % (len(rows) - BLOCK)
+        stream.observe(sent, rows[at : at + BLOCK].tobytes())
+        sent, due = sent + 1, due + BLOCK / rate
+    counting.cancel()
+    stream.close()
+    return answered * BLOCK
+
+
 async def predict(server: Server, rows: Any, rate: float, end: float) -> list[float]:
-    """Ask at a steady rate; return how long each answer took, from when it was due."""
+    """Ask at a rate, over 16 connections; return how long each took, from when it was due."""
     took: list[float] = []
-    headers = server.headers | {"content-type": "application/octet-stream"}
-    url = f"{server.url}/api/learners/a/predict?type=f4&features={FEATURES}"
-    async with httpx.AsyncClient(headers=headers, timeout=30) as client:
+    waiting: asyncio.Queue[tuple[float, bytes] | None] = asyncio.Queue()
 
-        async def one(due: float, row: bytes) -> None:
-            await client.post(url, content=row)
-            took.append(time.monotonic() - due)
+    async def client() -> None:
+        http = await Http.open(server.address)
+        while (one := await waiting.get()) is not None:
+            status, _, _ = await http.post(f"/api/learners/a/predict{RAW}", one[1])
+            assert status == 200
+            took.append(time.monotonic() - one[0])
+        http.close()
 
-        tasks, due = [], time.monotonic()
-        while due < end:
-            await asyncio.sleep(max(0.0, due - time.monotonic()))
-            tasks.append(asyncio.create_task(one(due, rows[len(tasks) % len(rows)].tobytes())))
-            due += 1.0 / rate
-        await asyncio.gather(*tasks)
+    clients = [asyncio.create_task(client()) for _ in range(16)]
+    due = time.monotonic()
+    for i in range(int(rate * (end - due))):
+        await asyncio.sleep(max(0.0, due - time.monotonic()))
+        waiting.put_nowait((due, rows[i % len(rows)].tobytes()))
+        due += 1.0 / rate
+    for _ in clients:
+        waiting.put_nowait(None)
+    await asyncio.gather(*clients)
     return took
 
 
-async def over_http(server: Server, rows: Any, end: float) -> int:
-    headers = server.headers | {"content-type": "application/octet-stream"}
-    url = f"{server.url}/api/learners/a/observe?type=f4&features={FEATURES}"
-    n = 0
+async def over_http(server: Server, rows: Any, size: int, clients: int, end: float) -> int:
+    """Post blocks, each client one after the other; return how many examples were answered."""
+    done = 0
 
     async def client() -> None:
-        nonlocal n
-        async with httpx.AsyncClient(headers=headers, timeout=30) as one:
-            while time.monotonic() < end:
-                await one.post(url, content=rows[n % len(rows)].tobytes())
-                n += 1
+        nonlocal done
+        http = await Http.open(server.address)
+        while time.monotonic() < end:
+            at = done % (len(rows) - size)
+            body = rows[at : at + size].tobytes()
+            status, _, _ = await http.post(f"/api/learners/a/observe{RAW}", body)
+            done += size if status == 200 else 0
+        http.close()
 
-    await asyncio.gather(*(client() for _ in range(8)))
-    return n
+    await asyncio.gather(*(client() for _ in range(clients)))
+    return done
 
 
-async def measured(server: Server, seconds: float) -> list[Line]:
-    rows = made(20_000, 1)
-    await observe(server, made(WARM, 2), 100, WINDOW, time.monotonic() + 4)
-    lines = []
-    n = await observe(server, rows, 100, WINDOW, time.monotonic() + seconds)
-    rate = n / seconds
-    lines.append(Line("one WebSocket, blocks of 100", f"{rate:,.0f}/s", "10,000/s", rate >= 10_000))
+class Flood:
+    """More than can be done: blocks that are due, whether or not earlier ones were answered."""
+
+    def __init__(self, server: Server, rows: Any) -> None:
+        self.server, self.rows = server, rows
+        self.done = self.refused = self.wrong = self.most_waiting = 0
+        self.idle: list[Http] = []
+        self.most = 0.0
+
+    async def run(self, rate: float, seconds: float) -> None:
+        tasks: set[asyncio.Task[None]] = set()
+        due = time.monotonic()
+        end, look = due + seconds, due
+        while due < end:
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+            task = asyncio.create_task(self._post())
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+            due += BLOCK / rate
+            if due > look:
+                self.most, look = max(self.most, self.server.mebibytes()), look + 0.5
+        await asyncio.gather(*tasks)
+
+    async def _post(self) -> None:
+        http = self.idle.pop() if self.idle else await Http.open(self.server.address)
+        at = self.done % (len(self.rows) - BLOCK)
+        body = self.rows[at : at + BLOCK].tobytes()
+        status, says_when, _ = await http.post(f"/api/learners/a/observe{RAW}", body)
+        self.idle.append(http)
+        if status == 200:
+            self.done += BLOCK
+        elif status in (429, 503) and says_when:
+            self.refused += 1
+        else:
+            self.wrong += 1
+
+
+async def rates(server: Server, seconds: float) -> list[Line]:
+    rows, lines = made(20_000, 1), []
+    await observe(server, rows, BLOCK, WINDOW, end=time.monotonic() + 3)
+    while server.n_examples() < WARM:
+        await observe(server, rows, BLOCK, WINDOW, end=time.monotonic() + 1)
+    n = await observe(server, rows, BLOCK, WINDOW, end=time.monotonic() + seconds)
+    name = f"one WebSocket, blocks of {BLOCK}"
+    lines.append(Line(name, f"{n / seconds:,.0f}/s", "10,000/s", n / seconds >= 10_000))
     end = time.monotonic() + seconds
-    counts = await asyncio.gather(*(observe(server, rows, 1, 1, end) for _ in range(CLIENTS)))
+    counts = await asyncio.gather(*(observe(server, rows, 1, 1, end=end) for _ in range(CLIENTS)))
     rate = sum(counts) / seconds
     name = f"{CLIENTS} WebSockets, single rows, each waits for its answer"
     lines.append(Line(name, f"{rate:,.0f}/s", "4,000/s", rate >= 4000))
-    rate = await over_http(server, rows, time.monotonic() + seconds) / seconds
-    lines.append(Line("HTTP, single rows, 8 clients", f"{rate:,.0f}/s", "to be reported", True))
+    rate = await over_http(server, rows, 1, 16, time.monotonic() + seconds) / seconds
+    lines.append(Line("HTTP, single rows, 16 clients", f"{rate:,.0f}/s", "to be reported", True))
     end = time.monotonic() + seconds
     took, n = await asyncio.gather(
-        predict(server, rows, 500, end), observe(server, rows, 10, 4, end)
+        predict(server, rows, 500, end), observe_steadily(server, rows, BESIDE, end)
     )
     late = 1000 * float(np.quantile(took, 0.99))
     figure = f"p99 {late:.1f} ms, beside {n / seconds:,.0f} examples/s"
     lines.append(Line("500 predictions a second", figure, "under 20 ms", late < 20))
-    lines.append(Line("memory of the server", f"{server.mebibytes():.0f} MiB", "", True))
     return lines
 
 
-def lines(seconds: float) -> Iterator[Line]:
+async def flooded(server: Server, seconds: float) -> list[Line]:
+    rows = made(20_000, 3)
+    await over_http(server, rows, BLOCK, 16, time.monotonic() + 2)
+    peak = await over_http(server, rows, BLOCK, 16, time.monotonic() + seconds) / seconds
+    before, calm = server.n_examples(), server.mebibytes()
+    flood = Flood(server, rows)
+    began = time.monotonic()
+    await flood.run(TIMES * peak, 2 * seconds)
+    rate = flood.done / (time.monotonic() - began)
+    server.stop(signal.SIGKILL)
+    server.start()
+    there = server.n_examples() - before
+    answers = f"{flood.refused:,} refusals say when to try again, {flood.wrong} other answers"
+    share = f"{100 * rate / peak:.0f} % of {peak:,.0f}/s; {answers}"
+    durable = f"{flood.done:,} acknowledged, {there:,} there after kill -9"
+    return [
+        Line(f"goodput at {TIMES} times the peak over HTTP", share, "80 %", rate >= 0.8 * peak),
+        Line("what was acknowledged then", durable, "all", there >= flood.done),
+        Line("refusals then", f"{flood.refused:,}", "some", flood.refused > 0 and not flood.wrong),
+        Line("memory then", f"{calm:.0f} to {flood.most:.0f} MiB", "bounded", True),
+    ]
+
+
+async def for_long(server: Server, n: int) -> list[Line]:
+    """Observe n examples, and see that memory stays and a restart is quick."""
+    rows, begun = made(20_000, 4), server.n_examples()
+    early, late = [server.mebibytes()], [0.0]
+    while (seen := server.n_examples() - begun) < n:
+        await observe(server, rows, BLOCK, WINDOW, end=time.monotonic() + 2)
+        (early if seen <= n // 5 else late).append(server.mebibytes())
+    warm = max(early)
+    growth = max(late) / warm - 1
+    server.stop(signal.SIGKILL)
+    took = server.start()
+    with tempfile.TemporaryDirectory(dir=".") as name:
+        empty = Server(Path(name))
+        empty.stop()
+        bare = empty.start()
+        empty.stop()
+    figure = f"{100 * growth:.1f} % over {warm:.0f} MiB"
+    restart = f"{took - bare:.2f} s beyond {bare:.2f} s"
+    return [
+        Line(f"memory over {n:,} examples, after a fifth", figure, "2 %", growth < 0.02),
+        Line("restart after kill -9", restart, "2 s", took - bare <= 2.0),
+    ]
+
+
+def lines(seconds: float, examples: int) -> Iterator[Line]:
     with tempfile.TemporaryDirectory(dir=".") as name:
         server = Server(Path(name))
         try:
-            yield from asyncio.run(measured(server, seconds))
+            server.prepare()
+            yield from asyncio.run(rates(server, seconds))
+            yield from asyncio.run(flooded(server, seconds))
+            yield from asyncio.run(for_long(server, examples))
         finally:
-            server.process.send_signal(signal.SIGTERM)
-            server.process.wait()
+            server.stop()
 
 
 if __name__ == "__main__":
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--examples", type=int, default=1_000_000)
     parser.add_argument("--write", type=Path, help="a Markdown file for the table")
     arguments = parser.parse_args()
-    sys.exit(report("The service", str(__doc__), lines(arguments.seconds), arguments.write))
+    found = lines(arguments.seconds, arguments.examples)
+    sys.exit(report("The service", str(__doc__), found, arguments.write))

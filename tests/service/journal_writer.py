@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 
 import numpy as np
 
+from labelwalk.service.database import DiskError
 from labelwalk.service.journal import Entry, Journal
-from tests.service.seeded_bugs import BUGS_OF_THE_DISK
+from labelwalk.service.ledger import Stored
+from labelwalk.service.sealed import opened
+from tests.service.seeded_bugs import BUGS_OF_KEEPING, BUGS_OF_THE_DISK
+
+TRIES = 5  # after a failure
 
 
 def entries(rng: np.random.Generator) -> list[Entry]:
@@ -25,15 +31,47 @@ def entries(rng: np.random.Generator) -> list[Entry]:
     ]
 
 
+def groups(seed: int) -> Iterator[list[Entry]]:
+    """Yield what is written together, always the same for a seed."""
+    rng = np.random.default_rng(seed)
+    while True:
+        yield entries(rng)
+
+
+def whole_groups(found: list[Stored], seed: int) -> bool:
+    """Return whether events are those of a writer, in order, once each, and no group is torn."""
+    rest = list(found)
+    for group in groups(seed):
+        if not rest:
+            return True
+        now, rest = rest[: len(group)], rest[len(group) :]
+        if [_entry(event) for event in now] != group:
+            return False
+    raise AssertionError
+
+
+def _entry(event: Stored) -> Entry:
+    parts = [part.content or b"" for part in opened(event.payload)]
+    return Entry(event.learner, event.kind, event.about, parts, event.key)
+
+
 def main(folder: str, seed: str, most: str, bug: str = "") -> None:
-    """Write until there are so many events, with a mistake where one is named."""
+    """Write until there are so many events, with a mistake where one is named.
+
+    Where the disk fails, try some more none the less.
+    """
     if bug:
-        BUGS_OF_THE_DISK[bug](setattr)
-    rng = np.random.default_rng(int(seed))
-    journal = Journal(folder)
-    while journal.last.sequence < int(most):
-        journal.append(entries(rng))
-        os.write(1, f"{journal.last.sequence} {journal.last.chain.hex()}\n".encode())
+        (BUGS_OF_THE_DISK | BUGS_OF_KEEPING)[bug](setattr)
+    journal, failures = Journal(folder), 0
+    for group in groups(int(seed)):
+        if journal.last.sequence >= int(most) or failures == TRIES:
+            break
+        try:
+            journal.append(group)
+        except DiskError:
+            failures += 1
+        else:
+            os.write(1, f"{journal.last.sequence} {journal.last.chain.hex()}\n".encode())
     journal.close()
 
 

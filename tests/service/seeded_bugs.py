@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from labelwalk.service import database, journal, keys
+from labelwalk.service import database, journal, keys, ledger
 from labelwalk.service.database import Database
-from labelwalk.service.journal import Entry, Journal, Stored
+from labelwalk.service.journal import Entry, Journal
+from labelwalk.service.ledger import Stored
 from labelwalk.service.snapshots import Snapshots
 from labelwalk.service.witness import Seen, Witness
 
@@ -25,7 +26,7 @@ def commits_late(patch: Patch) -> None:
     """Each transaction is ended by the next one."""
 
     @contextmanager
-    def writing(self: Database) -> Iterator[sqlite3.Connection]:
+    def writing(self: Database, *, erasing: bool = False) -> Iterator[sqlite3.Connection]:
         if self._connection.in_transaction:
             self._connection.execute("COMMIT")
         self._connection.execute("BEGIN IMMEDIATE")
@@ -56,7 +57,7 @@ def witness_forgets(patch: Patch) -> None:
     write = Witness.write
 
     def at_first(self: Witness, seen: Seen, *, now: bool = False) -> None:
-        if seen == journal.NOTHING:
+        if seen == ledger.NOTHING:
             write(self, seen, now=now)
 
     patch(Witness, "write", at_first)
@@ -75,7 +76,7 @@ def payload_unread(patch: Patch) -> None:
 
 def errors_swallowed(patch: Patch) -> None:
     @contextmanager
-    def writing(self: Database) -> Iterator[sqlite3.Connection]:
+    def writing(self: Database, *, erasing: bool = False) -> Iterator[sqlite3.Connection]:
         with suppress(sqlite3.Error):
             self._connection.execute("BEGIN IMMEDIATE")
             yield self._connection
@@ -102,7 +103,7 @@ def snapshot_too_early(patch: Patch) -> None:
     keep = Snapshots.keep
 
     def early(self: Snapshots, at: Seen, changed: Any, alive: Any) -> None:
-        keep(self, self._journal.at(at.sequence - 1), changed, alive)
+        keep(self, self._ledger.at(at.sequence - 1), changed, alive)
 
     patch(Snapshots, "keep", early)
 

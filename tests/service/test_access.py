@@ -86,7 +86,7 @@ def test_only_what_is_allowed_is_answered(path: str) -> None:
         through, sent = answered(scope_of(method, real, *headers))
         assert through == allowed(method, path, host, origin, who), (method, host, origin, who)
         if not through:
-            assert sent[0].get("status", 403) in (400, 401, 403, 404, 421)
+            assert sent[0].get("status", 403) in (400, 401, 403, 404, 405, 421)
         elif sent[0]["type"] == "http.response.start":
             assert (b"x-content-type-options", b"nosniff") in sent[0]["headers"]
 
@@ -105,3 +105,9 @@ def test_a_refusal_says_nothing_secret() -> None:
         headers = [(b"host", HOST.encode()), *([] if who is None else [who])]
         through, sent = answered(scope_of("POST", "/api/learners", *headers))
         assert through or b"wwww" not in sent[1]["body"]
+
+
+def test_what_a_thing_can_do_is_said() -> None:
+    _, sent = answered(scope_of("PATCH", "/api/learners/a", (b"host", HOST.encode())))
+    assert sent[0]["status"] == 405
+    assert (b"allow", b"GET, DELETE, PUT") in sent[0]["headers"]

@@ -42,7 +42,8 @@ def test_all_of_it(tmp_path: Path) -> None:
         assert client.ask("a b", 1)[0].guess in ("low", "high")
         client.teach_later("a b", 2, "low")
         client.retract("a b", 2)
-        client.forget("a b", "high")
+        assert client.forget("a b", "high").erased == 1
+        assert client.forget("a b", examples=[3]).older is False
         assert client.learners()[0]["classes"] == ["low"]
         assert client.health("a b")[0]["name"] == "radius"
         content = client.export("a b")

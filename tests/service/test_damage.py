@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,24 +13,26 @@ from labelwalk.service.database import DamagedError
 from labelwalk.service.journal import Journal
 from tests.service.journal_writer import entries
 from tests.service.seeded_bugs import BUGS_OF_READING
+from tests.service.sizes import SMALL, Sizes
 
 pytestmark = [pytest.mark.shell, pytest.mark.slow]
 
-FLIPS = 300
+FILES = {"journal.db": (0, 4096), "journal.db-wal": (32, 24 + 4096), "witness": (0, 512)}
+Left = tuple[Path, list[bytes]]
 
 
 @pytest.fixture(scope="module")
-def left(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[bytes]]:
+def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
     return killed(tmp_path_factory.mktemp("journal"))
 
 
-def killed(folder: Path) -> tuple[Path, list[bytes]]:
+def killed(folder: Path, groups: int = 60) -> Left:
     """Return a folder as a killed process leaves it, and what must be in it."""
     rng = np.random.default_rng(1)
     journal = Journal(str(folder / "of-the-process"))
-    for i in range(60):
+    for i in range(groups):
         journal.append(entries(rng))
-        if i == 30:
+        if i == groups // 2:
             journal.database.read("PRAGMA wal_checkpoint(TRUNCATE)")
     shutil.copytree(folder / "of-the-process", folder / "left")
     journal.close()
@@ -66,46 +68,66 @@ def spoilt(left: Path, tmp_path: Path) -> Iterator[Path]:
         yield target
 
 
-FILES = ["journal.db", "journal.db-wal", "witness"]
-
-
-def flip_bits(name: str, folder: Path, expected: list[bytes], tmp_path: Path) -> bool:
-    """Flip bits of a file, one at a time; return whether any was refused."""
+def flip_bits(name: str, folder: Path, expected: list[bytes], tmp_path: Path, flips: int) -> int:
+    """Flip bits of a file, one at a time; return how often it was refused."""
     rng = np.random.default_rng(2)
     size = (folder / name).stat().st_size
-    copies, refused = spoilt(folder, tmp_path), False
-    for bit in rng.choice(8 * size, FLIPS, replace=8 * size < FLIPS):
+    copies, refused = spoilt(folder, tmp_path), 0
+    for bit in rng.choice(8 * size, flips, replace=8 * size < flips):
         copy = next(copies)
         content = bytearray((copy / name).read_bytes())
         content[bit // 8] ^= 1 << (bit % 8)
         (copy / name).write_bytes(content)
-        refused |= recovered_or_refused(copy, expected)
+        refused += recovered_or_refused(copy, expected)
     return refused
 
 
-def cut_file(name: str, folder: Path, expected: list[bytes], tmp_path: Path) -> None:
-    """Cut a file at many lengths, and take it away."""
-    size = (folder / name).stat().st_size
-    copies = spoilt(folder, tmp_path)
-    for length in sorted({*range(0, size, max(1, size // 150)), 0, 1, 32, size - 1}):
+def cut_file(
+    name: str, folder: Path, expected: list[bytes], tmp_path: Path, lengths: Iterable[int]
+) -> int:
+    """Cut a file to lengths, and take it away; return how often it was refused."""
+    copies, refused = spoilt(folder, tmp_path), 0
+    for length in lengths:
         copy = next(copies)
         with open(copy / name, "r+b") as file:
             file.truncate(length)
-        recovered_or_refused(copy, expected)
+        refused += recovered_or_refused(copy, expected)
     copy = next(copies)
     (copy / name).unlink()
     assert recovered_or_refused(copy, expected)
+    return refused
+
+
+def telling_lengths(name: str, size: int, more: int) -> list[int]:
+    """Return the ends of pages and records, those beside them, and some lengths at random."""
+    header, record = FILES[name]
+    ends = {0, *range(header, size, record)}
+    near = {end + step for end in ends for step in (-1, 0, 1, 24)}
+    drawn = np.random.default_rng(3).integers(size, size=more)
+    return sorted(length for length in near | set(drawn.tolist()) if 0 <= length < size)
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_bits_flip(name: str, left: tuple[Path, list[bytes]], tmp_path: Path) -> None:
-    refused = flip_bits(name, *left, tmp_path)
-    assert refused == (name != "witness")  # its other place says enough
+def test_bits_flip(name: str, left: Left, tmp_path: Path, sizes: Sizes) -> None:
+    refused = flip_bits(name, *left, tmp_path, sizes.flips)
+    assert (refused > 0) == (name != "witness")  # its other place says enough
+    print(f"{name}: {sizes.flips} bits flipped, {refused} refused, else all there")
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_files_are_cut(name: str, left: tuple[Path, list[bytes]], tmp_path: Path) -> None:
-    cut_file(name, *left, tmp_path)
+def test_files_are_cut(name: str, left: Left, tmp_path: Path, sizes: Sizes) -> None:
+    lengths = telling_lengths(name, (left[0] / name).stat().st_size, sizes.cuts)
+    refused = cut_file(name, *left, tmp_path, lengths)
+    print(f"{name}: cut to {len(lengths)} lengths, {refused} refused, else all there")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_small_files_are_cut_to_every_length(name: str, tmp_path: Path, sizes: Sizes) -> None:
+    folder, expected = killed(tmp_path / "killed", groups=8)
+    size = (folder / name).stat().st_size
+    lengths = range(0, size, 1 if sizes.every_length else 499)
+    refused = cut_file(name, folder, expected, tmp_path, lengths)
+    print(f"{name}: cut to {len(lengths)} of {size} lengths, {refused} refused, else all there")
 
 
 @pytest.mark.parametrize("bug", BUGS_OF_READING)
@@ -118,5 +140,6 @@ def test_mistakes_are_caught(bug: str, tmp_path: Path, monkeypatch: pytest.Monke
 
 def spoil_everything(folder: Path, expected: list[bytes], tmp_path: Path) -> None:
     for name in FILES:
-        cut_file(name, folder, expected, tmp_path)
-        flip_bits(name, folder, expected, tmp_path)
+        lengths = telling_lengths(name, (folder / name).stat().st_size, SMALL.cuts)
+        cut_file(name, folder, expected, tmp_path, lengths)
+        flip_bits(name, folder, expected, tmp_path, SMALL.flips)

@@ -22,7 +22,7 @@ from labelwalk.service.keeper import Keeper
 from labelwalk.service.pupil import Pupil
 from labelwalk.service.views import the_map
 from tests.service.asking import TOKENS, Asking
-from tests.service.test_server import ENVIRONMENT, _free_port, _wait_until
+from tests.service.test_server import ENVIRONMENT, _free_port, wait_until
 
 pytestmark = pytest.mark.shell
 
@@ -61,7 +61,7 @@ def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
         demo = Demo(keeper)
         assert demo.start() == demo.start() == NAME
         before = n_examples(keeper)
-        _wait_until(lambda keeper=keeper, before=before: n_examples(keeper) > before + 5)
+        wait_until(lambda keeper=keeper, before=before: n_examples(keeper) > before + 5)
         demo.close()
         n = n_examples(keeper)
         alone = OnlineLearner(200, unreached="abstain")
@@ -78,7 +78,7 @@ def test_it_ends_with_its_learner_and_can_be_started_again(keeper: Keeper) -> No
     assert demo._thread is not None
     demo._thread.join()
     demo.start()
-    _wait_until(lambda: n_examples(keeper) > 0)
+    wait_until(lambda: n_examples(keeper) > 0)
     demo.close()
 
 
@@ -92,7 +92,7 @@ def test_over_http(keeper: Keeper) -> None:
     ask("DELETE", f"/api/learners/{NAME}")
     assert ask("POST", "/api/demo").json() == {"name": NAME}
     assert ask("POST", "/api/demo").status_code == 201
-    _wait_until(lambda: n_examples(keeper) > 0)
+    wait_until(lambda: n_examples(keeper) > 0)
     ask.demo.close()
 
 
@@ -102,7 +102,7 @@ def started(folder: Path, *options: str) -> tuple[subprocess.Popen[str], int]:
     process = subprocess.Popen(
         command, cwd=folder, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
     )
-    _wait_until(lambda: _is_ready(process, port))
+    wait_until(lambda: _is_ready(process, port))
     return process, port
 
 
@@ -133,7 +133,7 @@ def test_the_link_is_ready_and_told_once(tmp_path: Path) -> None:
         def seen() -> Any:
             return httpx.get(f"{address}/api/learners/{NAME}", headers=headers).json()
 
-        _wait_until(lambda: seen().get("examples", 0) > 10)
+        wait_until(lambda: seen().get("examples", 0) > 10)
         assert seen()["classes"] == []
         said = ended(process)
         assert f"{address}/#token={token}\n" in said

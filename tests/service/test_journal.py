@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.service.database import DamagedError, DiskError
+from labelwalk.service.database import FORMAT, DamagedError, DiskError
 from labelwalk.service.events import (
     Forget,
     Happening,
@@ -23,17 +23,20 @@ from labelwalk.service.events import (
     Retract,
     Teach,
     TeachLater,
+    about_it,
     read_back,
     written,
 )
 from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.owner import OwnedError
 from labelwalk.service.sealed import committed, erased, opened, seal
+from labelwalk.service.snapshots import Snapshots
+from tests.service.journal_writer import whole_groups
+from tests.service.sizes import Sizes
 
 pytestmark = pytest.mark.shell
 
 WRITER = [sys.executable, "-m", "tests.service.journal_writer"]
-KILLS = 8
 
 
 class TestSealed:
@@ -75,13 +78,14 @@ class TestEvents:
             Retract(label=4),
             Forget("a"),
         ):
-            about, parts = written(event)
+            about, parts = about_it(event, 0), written(event)
             json.loads(about)
             assert same(read_back(event.kind, about, parts), event)
 
     def test_erased_examples_never_were(self) -> None:
         rows = np.arange(6.0).reshape(3, 2)
-        about, parts = written(Teach(rows, ("a", "b", "c")))
+        event = Teach(rows, ("a", "b", "c"))
+        about, parts = about_it(event, 0), written(event)
         left = read_back("teach", about, [parts[0], None, parts[2]])
         assert same(left, Teach(rows[[0, 2]], ("a", "c")))
         assert read_back("teach", about, [None] * 3) is None
@@ -101,6 +105,22 @@ class TestJournal:
         assert [event.sequence for event in journal.events(after=597)] == [598, 599, 600]
         assert len(list(journal.events())) == 600
         journal.close()
+
+    def test_an_earlier_format_is_brought_up(self, tmp_path: Path) -> None:
+        journal = Journal(str(tmp_path))
+        journal.append([Entry(1, "observe", "{}", [b"row"])])
+        Snapshots(journal).keep(journal.last, {1: b"state"}, alive=[1])
+        with journal.database.writing() as connection:
+            connection.execute("DROP INDEX contents_by_digest")
+            connection.execute("PRAGMA user_version = 1")
+        journal.close()
+        again = Journal(str(tmp_path))
+        assert again.database.read("PRAGMA user_version") == [(FORMAT,)]
+        assert again.database.read("PRAGMA index_list(contents)")
+        found = Snapshots(again).latest()
+        assert found is not None
+        assert (len(list(again.events())), found.states) == (1, {1: b"state"})
+        again.close()
 
     def test_a_later_format_is_left_alone(self, tmp_path: Path) -> None:
         journal = Journal(str(tmp_path))
@@ -125,21 +145,27 @@ class TestJournal:
         again.close()
 
     @pytest.mark.slow
-    def test_kill_9(self, tmp_path: Path) -> None:
-        """What was said to be on the disk is there, and nothing that was not sent."""
-        rng, told = np.random.default_rng(0), (0, "")
-        for seed in range(KILLS):
+    def test_kill_9(self, tmp_path: Path, sizes: Sizes) -> None:
+        """What was said to be on the disk is there, once, and nothing that was not sent."""
+        rng, told, before = np.random.default_rng(0), (0, ""), 0
+        for seed in range(sizes.writer_kills):
             command = [*WRITER, str(tmp_path / "journal"), str(seed), "1000000"]
             process = subprocess.Popen(command, stdout=subprocess.PIPE)
             assert process.stdout is not None
             with process:
-                process.stdout.readline()
+                said = [process.stdout.readline().decode()]
                 time.sleep(float(rng.uniform(0, 0.3)))
                 process.send_signal(signal.SIGKILL)
-                said = process.stdout.read().decode().splitlines()
+                said += process.stdout.read().decode().splitlines()
+            sequence, chain = [line for line in said if len(line.split()) == 2][-1].split()
+            told = int(sequence), chain
             journal = Journal(str(tmp_path / "journal"))
-            chains = {event.sequence: event.chain.hex() for event in journal.events()}
+            found = list(journal.events(after=before))
             journal.close()
-            if said and len(said[-1].split()) == 2:
-                told = int(said[-1].split()[0]), said[-1].split()[1]
-            assert chains.get(told[0], "") == told[1]
+            assert found[told[0] - before - 1].chain.hex() == told[1]
+            assert whole_groups(found, seed)
+            before += len(found)
+        journal = Journal(str(tmp_path / "journal"))
+        assert sum(1 for _ in journal.events()) == before
+        journal.close()
+        print(f"{sizes.writer_kills} times kill -9 of a writer, {before} events: all there, once")

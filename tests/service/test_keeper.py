@@ -6,8 +6,10 @@ import asyncio
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -24,11 +26,11 @@ from labelwalk.service.pupil import Pupil
 from tests.service import test_journal
 from tests.service.keeper_writer import EVERY, D, K, events
 from tests.service.seeded_bugs import BUGS_OF_KEEPING
+from tests.service.sizes import Sizes
 
 pytestmark = pytest.mark.shell
 
 WRITER = [sys.executable, "-m", "tests.service.keeper_writer"]
-KILLS = 4
 
 
 @pytest.fixture
@@ -149,6 +151,18 @@ class TestRefused:
         again.close()
 
 
+def test_who_stops_waiting_stops_nothing(keeper: Keeper) -> None:
+    number = keeper.create("a", OnlineLearner(K)).result()
+
+    async def impatient() -> None:
+        waiting = asyncio.wrap_future(keeper.change(number, Observe(np.zeros((2000, D)))))
+        await asyncio.sleep(0)
+        waiting.cancel()
+
+    asyncio.run(impatient())
+    assert keeper.look(number, lambda pupil: pupil.learner.n_seen).result(timeout=60) == 2000
+
+
 def test_erased_examples_never_were() -> None:
     pupil = Pupil("a", OnlineLearner(K))
     pupil.happen(Observe(np.arange(6.0).reshape(3, 2)))
@@ -161,10 +175,10 @@ def test_erased_examples_never_were() -> None:
 
 
 @pytest.mark.slow
-def test_kill_9(tmp_path: Path) -> None:
+def test_kill_9(tmp_path: Path, sizes: Sizes) -> None:
     """All that was acknowledged is there, once, and the state is that of an undisturbed learner."""
     folder, rng, told = str(tmp_path / "kept"), np.random.default_rng(0), -1
-    for _ in range(KILLS):
+    for _ in range(sizes.keeper_kills):
         process = subprocess.Popen([*WRITER, folder, "5"], stdout=subprocess.PIPE)
         with process:
             assert process.stdout is not None
@@ -196,6 +210,49 @@ def try_everything(tmp_path: Path) -> None:
     TestRefused().test_nothing_is_answered_after_the_disk_has_failed(tmp_path / "one")
     TestKeys().test_a_repetition_changes_nothing(tmp_path / "two")
     test_it_is_as_if_they_were_alone(tmp_path / "three")
+
+
+def waited(hold: threading.Event, pupils: dict[int, Pupil]) -> None:
+    hold.wait()
+
+
+def test_what_waits_together_is_answered_as_if_alone(tmp_path: Path) -> None:
+    keeper = Keeper(str(tmp_path))
+    number = keeper.create("a", OnlineLearner(K)).result()
+    rng = np.random.default_rng(8)
+    rows = 6.0 * rng.integers(2, size=(300, 1)) + rng.normal(size=(300, D))
+    alone = OnlineLearner(K)
+    event = Teach(rows[:2], ("low", "high"))
+    event.happen(alone)
+    keeper.change(number, event)
+    for size in (1, 3, 1):
+        hold = threading.Event()
+        keeper.look_at_all(partial(waited, hold))
+        start = alone.n_seen
+        blocks = [rows[start + i * size :][:size] for i in range(40)]
+        keys = [f"{start} {i}" if i % 3 else "" for i in range(40)]
+        answers = [
+            keeper.change(number, Observe(x), key) for x, key in zip(blocks, keys, strict=True)
+        ]
+        bad = keeper.change(number, Observe(np.full((1, D), np.nan)))
+        wide = keeper.change(number, Observe(np.zeros((1, D + 1))))
+        again = keeper.change(number, Observe(blocks[1]), keys[1])
+        hold.set()
+        for x, answer in zip(blocks, answers, strict=True):
+            told, expected = answer.result(), alone.observe(x)
+            assert told.columns["label"] == expected.label.tolist()
+            assert told.columns["confidence"] == expected.confidence.tolist()
+            assert told.first == alone.n_seen - len(x)
+        assert again.result() == answers[1].result()
+        for refused in (bad, wide):
+            with pytest.raises(ValueError, match=r"nan|features"):
+                refused.result()
+    digest = keeper.look(number, lambda pupil: pupil.to_bytes()).result()
+    assert keeper.look(number, lambda pupil: pupil.learner.digest()).result() == alone.digest()
+    keeper.close()
+    restarted = Keeper(str(tmp_path))
+    assert restarted.look(number, lambda pupil: pupil.to_bytes()).result() == digest
+    restarted.close()
 
 
 def test_who_asked_may_leave(keeper: Keeper) -> None:

@@ -139,7 +139,7 @@ def test_labels_that_stand(ask: Asking) -> None:
     many = {"rows": rows(4, 60).tolist(), "labels": ["z"] * 60}
     ask("POST", "/api/learners/a/teach", json=many)
     assert len(shown()) == LABELS
-    ask("POST", "/api/learners/a/retract", json={"label": "z", "forget": True})
+    ask("POST", "/api/learners/a/forget", json={"label": "z"})
     assert shown() == [(11, 1, "teach")]
 
 

@@ -10,7 +10,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,24 +23,32 @@ from websockets.sync.client import ClientConnection, connect
 
 from labelwalk import OnlineLearner
 from labelwalk.learner import from_bytes
+from tests.service.sizes import Sizes
 
 pytestmark = pytest.mark.shell
 
 D, K = 3, 20
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-KILLS = 3
 
 
 class Served:
     """A server that runs, and how to speak to it."""
 
-    def __init__(self, folder: Path, port: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        port: int | None = None,
+        under: Sequence[str] = (),
+        options: Sequence[str] = (),
+    ) -> None:
         self.port = port or _free_port()
         command = [sys.executable, "-m", "labelwalk", "serve", str(folder), f"--port={self.port}"]
-        self.process = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [*under, *command, *options], env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
+        )
         self.folder = folder
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=60)
-        _wait_until(self._is_ready)
+        wait_until(self._is_ready)
         self.token = json.loads((folder / "tokens.json").read_text())["write"]
         self.http.headers["authorization"] = f"Bearer {self.token}"
 
@@ -69,7 +77,7 @@ def _free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def _wait_until(true: Any, seconds: float = 120.0) -> None:
+def wait_until(true: Any, seconds: float = 120.0) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "waited in vain"
@@ -77,8 +85,10 @@ def _wait_until(true: Any, seconds: float = 120.0) -> None:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[Served]:
-    one = Served(folder)
+def served(
+    folder: Path, under: Sequence[str] = (), options: Sequence[str] = ()
+) -> Iterator[Served]:
+    one = Served(folder, under=under, options=options)
     try:
         yield one
     finally:
@@ -160,10 +170,10 @@ def test_a_second_process_is_turned_away(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_kill_9_under_load(tmp_path: Path) -> None:
+def test_kill_9_under_load(tmp_path: Path, sizes: Sizes) -> None:
     """Frames that were answered are there, none twice, and the state is an undisturbed one's."""
     folder, rng, answered = tmp_path / "kept", np.random.default_rng(3), 0
-    for turn in range(KILLS):
+    for turn in range(sizes.service_kills):
         with served(folder) as one:
             if turn == 0:
                 one.http.post("/api/learners", json={"name": "a", "settings": {"n_centroids": K}})

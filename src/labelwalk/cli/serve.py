@@ -11,6 +11,7 @@ from rich.console import Console
 from labelwalk.cli.failures import told
 from labelwalk.cli.files import say
 
+DAY = 86_400.0  # seconds
 DEMO_FOLDER = "labelwalk-demo"
 
 
@@ -29,6 +30,14 @@ def serve(
         list[str] | None,
         typer.Option(help="Another name by which it may be called; may be given again."),
     ] = None,
+    keep_days: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            help="How long events are kept at least, so that they can be erased. Learners stay. "
+            "Not given: for ever.",
+        ),
+    ] = None,
     certificate: Annotated[
         str | None, typer.Option(help="For TLS: a file with the certificate.")
     ] = None,
@@ -36,6 +45,19 @@ def serve(
     demo: Annotated[
         bool, typer.Option("--demo", help="Feed a learner with a stream that comes along.")
     ] = False,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001, help="Requests a second under each token; any number if not given."
+        ),
+    ] = None,
+    patience: Annotated[
+        float, typer.Option(min=0.1, help="Seconds in which the body of a request must be there.")
+    ] = 30.0,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds in which an answer must begin.")
+    ] = 300.0,
+    sockets: Annotated[int, typer.Option(min=0, help="WebSockets at a time.")] = 100,
 ) -> None:
     """Serve any number of learners over HTTP and WebSockets, with a page to look at, until Ctrl-C.
 
@@ -52,6 +74,7 @@ def serve(
     with told():
         from labelwalk.service.database import DamagedError
         from labelwalk.service.keeper import Keeper
+        from labelwalk.service.limits import Limits
         from labelwalk.service.owner import OwnedError
         from labelwalk.service.server import address_of
         from labelwalk.service.server import serve as serve_until_stopped
@@ -60,7 +83,7 @@ def serve(
         console = Console(stderr=True, highlight=False)
         tokens, new = tokens_of(folder)
         try:
-            keeper = Keeper(folder)
+            keeper = Keeper(folder, retain=None if keep_days is None else DAY * keep_days)
         except (DamagedError, OwnedError) as error:
             raise OSError(str(error)) from error
         address = address_of(host, port, allow_host or [], secure=certificate is not None)
@@ -79,4 +102,5 @@ def serve(
             certificate=certificate,
             private_key=private_key,
             demo=demo,
+            limits=Limits(patience=patience, timeout=timeout, sockets=sockets, rate=rate),
         )

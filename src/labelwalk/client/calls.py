@@ -63,6 +63,24 @@ class Question:
     count: int
 
 
+class Forgotten(NamedTuple):
+    """What was erased.
+
+    Attributes
+    ----------
+    erased : int
+        How many examples.
+    older : bool
+        Whether some came before the events that are kept, so that their influence remains.
+    meaning : str
+        The same in words.
+    """
+
+    erased: int
+    older: bool
+    meaning: str
+
+
 @dataclass(frozen=True)
 class Call(Generic[T]):
     """A request."""
@@ -154,6 +172,14 @@ def created(name: str, settings: dict[str, Any]) -> Call[None]:
 def asked(name: str, n: int) -> Call[list[Question]]:
     """Return a call for what to label next."""
     return Call("GET", of_learner(name, "/ask"), questions, {"params": {"n": n}})
+
+
+def forgotten(name: str, label: Label | None, examples: Iterable[int]) -> Call[Forgotten]:
+    """Return a call that erases."""
+    body = {"label": label, "examples": [int(one) for one in examples]}
+    return Call(
+        "POST", of_learner(name, "/forget"), lambda one: Forgotten(**one.json()), {"json": body}
+    )
 
 
 def change(verb: str, name: str, body: dict[str, Any]) -> Call[None]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from labelwalk.arrays import Label
 from labelwalk.client import calls
-from labelwalk.client.calls import Answers, Call, Question, ServiceError
+from labelwalk.client.calls import Answers, Call, Forgotten, Question, ServiceError
 
 T = TypeVar("T")
 PATIENCE = 60.0  # seconds, before an error is final
@@ -87,9 +87,11 @@ class Client:
         """Take back what was taught."""
         self._do(calls.change("retract", name, {"example": example, "label": label}))
 
-    def forget(self, name: str, label: Label) -> None:
-        """Strike out a class."""
-        self._do(calls.change("retract", name, {"label": label, "forget": True}))
+    def forget(
+        self, name: str, label: Label | None = None, *, examples: Iterable[int] = ()
+    ) -> Forgotten:
+        """Erase a class with its examples, or examples by their numbers, as if never seen."""
+        return self._do(calls.forgotten(name, label, examples))
 
     def ask(self, name: str, n: int = 5) -> list[Question]:
         """Return what to label next."""
@@ -168,9 +170,11 @@ class AsyncClient:
         """Take back what was taught."""
         await self._do(calls.change("retract", name, {"example": example, "label": label}))
 
-    async def forget(self, name: str, label: Label) -> None:
-        """Strike out a class."""
-        await self._do(calls.change("retract", name, {"label": label, "forget": True}))
+    async def forget(
+        self, name: str, label: Label | None = None, *, examples: Iterable[int] = ()
+    ) -> Forgotten:
+        """Erase a class with its examples, or examples by their numbers, as if never seen."""
+        return await self._do(calls.forgotten(name, label, examples))
 
     async def ask(self, name: str, n: int = 5) -> list[Question]:
         """Return what to label next."""

@@ -19,6 +19,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 COOKIE = "labelwalk"
 MAY, TOKEN = "labelwalk.may", "labelwalk.token"  # in a scope: what was shown, and what it allows
+BEARER = (b"www-authenticate", b"Bearer")
 SAFE = ("GET", "HEAD")
 LEARNER = "/api/learners/{name}"
 RULES: dict[tuple[str, str], Need] = {
@@ -41,6 +42,7 @@ RULES: dict[tuple[str, str], Need] = {
     ("POST", LEARNER + "/teach"): "write",
     ("POST", LEARNER + "/teach_later"): "write",
     ("POST", LEARNER + "/retract"): "write",
+    ("POST", LEARNER + "/forget"): "write",
     ("POST", LEARNER + "/predict"): "read",
     ("POST", LEARNER + "/explain"): "read",
     ("GET", LEARNER + "/ask"): "read",
@@ -87,6 +89,7 @@ class Refusal:
 
     status: int
     reason: str
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 class Guard:
@@ -121,10 +124,8 @@ class Guard:
         refusal = self._refusal(scope)
         if refusal is None:
             await self._application(scope, receive, _with_headers(send))
-        elif scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1008, "reason": refusal.reason})
         else:
-            await _refuse(send, refusal)
+            await refuse(_with_headers(send), refusal, scope)
 
     def _refusal(self, scope: Scope) -> Refusal | None:
         headers = _headers(scope)
@@ -138,6 +139,11 @@ class Guard:
             return Refusal(403, "requests from other pages are not answered")
         need = self._need(method, scope["path"])
         if need is None:
+            known = [method for method, path, _ in self._rules if path.fullmatch(scope["path"])]
+            if known:
+                named = ", ".join(known)
+                allow = (b"allow", named.encode())
+                return Refusal(405, f"this is done by {named} alone", (allow,))
             return Refusal(404, "there is no such thing here")
         if need == "nothing":
             return None
@@ -153,15 +159,14 @@ class Guard:
     def _by_credential(
         self, scope: Scope, headers: Mapping[str, str], method: str, need: Need, origin: str | None
     ) -> Refusal | None:
-        bearer, cookie = _bearer(headers), _cookie(headers)
-        given = cookie if bearer is None else bearer
+        given = _given(headers)
         if given is None:
-            return Refusal(401, "a token is needed: Authorization: Bearer TOKEN")
+            return Refusal(401, "a token is needed: Authorization: Bearer TOKEN", (BEARER,))
         if not self._tokens.allows(given, "read"):
-            return Refusal(401, "the token is not known here")
+            return Refusal(401, "the token is not known here", (BEARER,))
         if not self._tokens.allows(given, need):
             return Refusal(403, "this token may only read")
-        if bearer is None and method not in SAFE and origin is None:
+        if _bearer(headers) is None and method not in SAFE and origin is None:
             return Refusal(403, "with a cookie, the page it comes from must be named")
         scope[TOKEN] = given
         scope[MAY] = "write" if self._tokens.allows(given, "write") else "read"
@@ -184,6 +189,11 @@ def _headers(scope: Scope) -> dict[str, str] | None:
     return found
 
 
+def _given(headers: Mapping[str, str]) -> str | None:
+    bearer = _bearer(headers)
+    return _cookie(headers) if bearer is None else bearer
+
+
 def _bearer(headers: Mapping[str, str]) -> str | None:
     kind, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if kind.lower() == "bearer" else None
@@ -199,7 +209,7 @@ def _cookie(headers: Mapping[str, str]) -> str | None:
 
 def _with_headers(send: Send) -> Send:
     async def sending(message: MutableMapping[str, Any]) -> None:
-        if message["type"] == "http.response.start":
+        if message["type"] in ("http.response.start", "websocket.http.response.start"):
             given = list(message.get("headers", []))
             said = {name for name, _ in given}
             message["headers"] = [*given, *(pair for pair in HEADERS if pair[0] not in said)]
@@ -208,10 +218,16 @@ def _with_headers(send: Send) -> Send:
     return sending
 
 
-async def _refuse(send: Send, refusal: Refusal) -> None:
+async def refuse(send: Send, refusal: Refusal, scope: Scope | None = None) -> None:
+    """Answer with a refusal; `scope` is needed where it may be a WebSocket's."""
+    kind = "http.response"
+    if scope is not None and scope["type"] == "websocket":
+        if "websocket.http.response" not in scope.get("extensions", {}):
+            await send({"type": "websocket.close", "code": 1008, "reason": refusal.reason})
+            return
+        kind = "websocket.http.response"
     body = json.dumps({"error": refusal.reason}).encode()
-    headers = [(b"content-type", b"application/json"), *HEADERS]
-    if refusal.status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    headers = [(b"content-type", b"application/json"), *refusal.headers]
+    headers.append((b"content-length", str(len(body)).encode()))
+    await send({"type": f"{kind}.start", "status": refusal.status, "headers": headers})
+    await send({"type": f"{kind}.body", "body": body})

@@ -8,32 +8,33 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Request, Response, WebSocket
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.routing import WebSocketRoute
 
 from labelwalk.learner import OnlineLearner, from_bytes
-from labelwalk.modelfile import ModelFileError
-from labelwalk.service.database import DiskError
+from labelwalk.service.awaiting import awaited
 from labelwalk.service.demo import Demo
 from labelwalk.service.dial_routes import add_dials
-from labelwalk.service.events import Forget, Happening, Observe, Retract, Teach, TeachLater
-from labelwalk.service.inbox import BusyError
-from labelwalk.service.keeper import Keeper, NameTakenError, NoLearnerError
+from labelwalk.service.events import Happening, Observe, Retract, Teach, TeachLater
+from labelwalk.service.keeper import Keeper
 from labelwalk.service.key_header import Key
-from labelwalk.service.keys import KeyReusedError
-from labelwalk.service.live import TooManyPagesError
 from labelwalk.service.look_routes import add_looks
 from labelwalk.service.metrics import KIND, exposed
+from labelwalk.service.openapi import completed
 from labelwalk.service.page_routes import add_page, add_session
 from labelwalk.service.pupil import Pupil
-from labelwalk.service.streaming import observe_all
-from labelwalk.service.views import NoVertexError
+from labelwalk.service.refusals import STATUSES, refused
+from labelwalk.service.streaming import Streams
 from labelwalk.service.watcher import Watcher
 from labelwalk.service.wire import JSON, RAW, Body, understood
 
-LARGEST = 16 << 20  # bytes of a body
-SECONDS = "1"  # before a client should try again
+OLDER = {
+    False: "They are gone from learner, journal, snapshots and backups, as if they had never come.",
+    True: "Some came before the events that are kept: what these left in the learner remains.",
+}
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^/\x00-\x1f\x7f]+$")]
 
 
@@ -41,6 +42,7 @@ class NewLearner(BaseModel):
     """A learner to be made."""
 
     model_config = ConfigDict(
+        strict=True,
         extra="forbid",
         json_schema_extra={"examples": [{"name": "doorbell", "settings": {"n_centroids": 500}}]},
     )
@@ -52,37 +54,32 @@ class LateLabel(BaseModel):
     """The label of an example that was observed."""
 
     model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"example": 17, "label": "cat"}]}
+        strict=True,
+        extra="forbid",
+        json_schema_extra={"examples": [{"example": 17, "label": "cat"}]},
     )
     example: int = Field(ge=0, lt=2**62)
     label: str | int
 
 
 class TakenBack(BaseModel):
-    """What was taught and is wrong: an example, or a class; `forget` strikes out the class."""
+    """What was taught and is wrong: an example, or a class."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"example": 17}]})
+    model_config = ConfigDict(
+        strict=True, extra="forbid", json_schema_extra={"examples": [{"example": 17}]}
+    )
     example: int | None = Field(None, ge=0, lt=2**62)
     label: str | int | None = None
-    forget: bool = False
 
 
-class TooLargeError(Exception):
-    """A body that is larger than allowed."""
+class Forgotten(BaseModel):
+    """What is to be erased: a class with all examples taught as it, or examples."""
 
-
-STATUSES: dict[type[Exception], int] = {
-    NoLearnerError: 404,
-    NoVertexError: 404,
-    NameTakenError: 409,
-    KeyReusedError: 409,
-    TooLargeError: 413,
-    ModelFileError: 422,
-    ValueError: 422,
-    BusyError: 429,
-    DiskError: 503,
-    TooManyPagesError: 503,
-}
+    model_config = ConfigDict(
+        strict=True, extra="forbid", json_schema_extra={"examples": [{"label": "cat"}]}
+    )
+    label: str | int | None = None
+    examples: list[Annotated[int, Field(ge=0, lt=2**62)]] = Field([], max_length=10_000)
 
 
 def application(
@@ -101,7 +98,8 @@ def application(
     )
     for error in STATUSES:
         app.add_exception_handler(error, _said)
-    app.add_exception_handler(RequestValidationError, _not_understood)
+    app.add_exception_handler(RequestValidationError, _misunderstood)
+    app.add_exception_handler(HTTPException, _misunderstood)
     _add_learners(app, keeper)
     _add_changes(app, keeper)
     _add_questions(app, keeper)
@@ -110,21 +108,24 @@ def application(
     add_looks(app, keeper, watcher or Watcher(keeper))
     add_dials(app, keeper)
     _add_demo(app, demo or Demo(keeper))
+    app.openapi_schema = completed(app.openapi())
     return app
 
 
 async def _said(request: Request, error: Exception) -> Response:
-    status = next(code for kind, code in STATUSES.items() if isinstance(error, kind))
-    headers = {"Retry-After": SECONDS} if status in (429, 503) else {}
-    said = json.dumps({"error": str(error.args[0]) if error.args else str(error)})
-    return Response(said, status, headers, JSON)
+    status, headers, body = refused(error)
+    return Response(body, status, headers, JSON)
 
 
-async def _not_understood(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    wrong = error.errors()[0]
-    place = ".".join(str(step) for step in wrong["loc"])
-    return Response(json.dumps({"error": f"{place}: {wrong['msg']}."}), 422, media_type=JSON)
+async def _misunderstood(request: Request, error: Exception) -> Response:
+    """Say what the framework refuses as we say it."""
+    if isinstance(error, HTTPException):
+        status, said = error.status_code, str(error.detail)
+    else:
+        assert isinstance(error, RequestValidationError)
+        first = error.errors()[0]
+        status, said = 422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return Response(json.dumps({"error": f"{said}."}), status, media_type=JSON)
 
 
 def _add_learners(app: FastAPI, keeper: Keeper) -> None:
@@ -159,7 +160,7 @@ def _add_learners(app: FastAPI, keeper: Keeper) -> None:
 
     @app.put("/api/learners/{name}", status_code=201)
     async def take_in(name: Name, request: Request) -> dict[str, str]:
-        await _answer(keeper.create(name, from_bytes(await _content(request))))
+        await _answer(keeper.create(name, from_bytes(await request.body())))
         return {"name": name}
 
     @app.get("/api/learners/{name}")
@@ -173,9 +174,7 @@ def _add_learners(app: FastAPI, keeper: Keeper) -> None:
 
 
 def _add_changes(app: FastAPI, keeper: Keeper) -> None:
-    @app.websocket("/api/learners/{name}/stream")
-    async def stream(name: str, socket: WebSocket) -> None:
-        await observe_all(keeper, name, socket)
+    app.router.routes.append(WebSocketRoute("/api/learners/{name}/stream", Streams(keeper)))
 
     async def done(name: str, event: Happening, key: str) -> Response:
         told = await _answer(keeper.change(keeper.number(name), event, key))
@@ -197,11 +196,13 @@ def _add_changes(app: FastAPI, keeper: Keeper) -> None:
 
     @app.post("/api/learners/{name}/retract")
     async def retract(name: str, wrong: TakenBack, key: Key = "") -> Response:
-        if not wrong.forget:
-            return await done(name, Retract(wrong.example, wrong.label), key)
-        if wrong.label is None or wrong.example is not None:
-            raise ValueError("forget needs a label, and no example.")
-        return await done(name, Forget(wrong.label), key)
+        return await done(name, Retract(wrong.example, wrong.label), key)
+
+    @app.post("/api/learners/{name}/forget")
+    async def forget(name: str, gone: Forgotten) -> dict[str, int | bool | str]:
+        number = keeper.number(name)
+        told = await _answer(keeper.erase(number, label=gone.label, examples=gone.examples))
+        return {"erased": told.examples, "older": told.older, "meaning": OLDER[told.older]}
 
 
 def _add_questions(app: FastAPI, keeper: Keeper) -> None:
@@ -279,21 +280,9 @@ def _vertices(pupil: Pupil) -> dict[str, list[Any]]:
 
 
 async def _answer(future: Future[Any]) -> Any:
-    return await asyncio.wrap_future(future)
+    return await awaited(future)
 
 
 async def _body(request: Request) -> Body:
     kind = request.headers.get("content-type", JSON)
-    return understood(await _content(request), kind, request.query_params)
-
-
-async def _content(request: Request) -> bytes:
-    pieces, size = [], 0
-    async for piece in request.stream():
-        size += len(piece)
-        if size > LARGEST:
-            raise TooLargeError(
-                f"the body is larger than {LARGEST:,} bytes. Send fewer rows at once."
-            )
-        pieces.append(piece)
-    return b"".join(pieces)
+    return understood(await request.body(), kind, request.query_params)

@@ -7,9 +7,11 @@ import shutil
 import time
 
 from labelwalk.service.database import DamagedError, Database
+from labelwalk.service.erasing import Unwanted, carry_out, planned
 from labelwalk.service.journal import FILE, WITNESS, Journal
+from labelwalk.service.ledger import Ledger
 from labelwalk.service.snapshots import Snapshots
-from labelwalk.service.witness import Seen, Witness
+from labelwalk.service.witness import Witness
 
 BACKUPS = "backups"
 
@@ -61,17 +63,34 @@ def restore(backup: str, folder: str) -> int:
         raise
 
 
+def erase_in_copies(journal: Journal, unwanted: Unwanted) -> bool:
+    """Erase from all copies in the folder of backups; return whether something older remains."""
+    folder = os.path.join(os.path.dirname(journal.database.path), BACKUPS)
+    older = False
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+        database = Database(os.path.join(folder, name))
+        try:
+            ledger = Ledger(database)
+            snapshots = Snapshots(ledger)
+            plan = planned(ledger, unwanted)
+            carry_out(plan, ledger, snapshots)
+            database.cleanse()
+        finally:
+            database.close()
+        older |= plan.older
+    return older
+
+
 def _testify(folder: str, path: str) -> None:
     """Let a witness say what the copy itself says: nobody else was there."""
     database = Database(path)
     try:
-        query = "SELECT sequence, chain FROM events ORDER BY sequence DESC LIMIT 1"
-        rows = database.read(query) or database.read("SELECT sequence, chain FROM anchor")
+        end = Ledger(database).end()
     finally:
         database.close()
     witness = Witness(os.path.join(folder, WITNESS))
     for _ in range(2):
-        witness.write(Seen(*rows[0]) if rows else Seen(0, bytes(32)), now=True)
+        witness.write(end, now=True)
     witness.close()
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-FORMAT = 1
+CLEAN, SOILED = 0, 1  # of the application_id: whether what was erased may still lie about
+EMPTY_THE_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 SETTINGS = (
     "locking_mode = EXCLUSIVE",
     "journal_mode = WAL",
@@ -18,7 +19,8 @@ SETTINGS = (
     "trusted_schema = OFF",
     "cell_size_check = ON",
 )
-TABLES = """
+FORMATS = (  # each makes a file of its format from one of the format before
+    """
 CREATE TABLE anchor (sequence INTEGER PRIMARY KEY, chain BLOB NOT NULL) STRICT;
 CREATE TABLE events (
     sequence INTEGER PRIMARY KEY,
@@ -40,7 +42,12 @@ CREATE TABLE contents (
     digest TEXT NOT NULL,
     content BLOB NOT NULL
 ) STRICT;
-"""
+""",
+    """
+CREATE UNIQUE INDEX contents_by_digest ON contents (digest);
+""",
+)
+FORMAT = len(FORMATS)
 
 
 class DamagedError(Exception):
@@ -87,8 +94,13 @@ class Database:
             return self._connection.execute(query, values).fetchall()
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self, *, erasing: bool = False) -> Iterator[sqlite3.Connection]:
         """Hold what is written together: it is all on the disk afterwards.
+
+        Parameters
+        ----------
+        erasing : bool
+            Whether what is overwritten must go for good: with `cleanse`, or else at the next start.
 
         Raises
         ------
@@ -100,6 +112,8 @@ class Database:
                 raise DiskError(self._failed)
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
+                if erasing:
+                    self._connection.execute(f"PRAGMA application_id = {SOILED}")
                 yield self._connection
                 self._connection.execute("COMMIT")
             except sqlite3.Error as error:
@@ -123,6 +137,18 @@ class Database:
             finally:
                 target.close()
 
+    def cleanse(self) -> None:
+        """Write all of it anew: what was deleted or overwritten is nowhere any more.
+
+        SQLite overwrites what is deleted, but not what is left behind where it moves rows about.
+        """
+        with self._lock:
+            try:
+                for statement in ("VACUUM", f"PRAGMA application_id = {CLEAN}", EMPTY_THE_LOG):
+                    self._connection.execute(statement).fetchall()
+            except sqlite3.Error as error:
+                self.fail(f"{self.path} cannot be written ({error})")
+
     def close(self) -> None:
         """Let go of the file."""
         with self._lock:
@@ -137,9 +163,12 @@ class Database:
                 f"{self.path} has format {version}, and this version of labelwalk knows those up "
                 f"to {FORMAT}. Use a later one"
             )
-        if version == 0:
-            statements = f"BEGIN IMMEDIATE; {TABLES} PRAGMA user_version = {FORMAT}; COMMIT;"
+        if version < FORMAT:  # all at once: a file is never between two formats
+            steps = "".join(FORMATS[version:])
+            statements = f"BEGIN IMMEDIATE; {steps} PRAGMA user_version = {FORMAT}; COMMIT;"
             self._connection.executescript(statements)
+        if self._connection.execute("PRAGMA application_id").fetchone()[0] == SOILED:
+            self.cleanse()
 
     @contextmanager
     def _blaming_the_file(self) -> Iterator[None]:

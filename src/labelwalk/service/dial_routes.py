@@ -8,6 +8,7 @@ from typing import Any, Literal
 from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict
 
+from labelwalk.service.awaiting import awaited
 from labelwalk.service.dials import copied, dials_of, tried
 from labelwalk.service.events import Adjust
 from labelwalk.service.keeper import Keeper
@@ -36,13 +37,11 @@ def add_dials(app: FastAPI, keeper: Keeper) -> None:
     @app.post("/api/learners/{name}/dials/try")
     async def see(name: str, dials: Dials) -> Any:
         event = event_of(name, dials)
-        content, rows = await asyncio.wrap_future(keeper.look(keeper.number(name), copied))
+        content, rows = await awaited(keeper.look(keeper.number(name), copied))
         return await asyncio.to_thread(tried, content, rows, event)
 
     @app.post("/api/learners/{name}/dials")
     async def turn(name: str, dials: Dials, key: Key = "") -> Any:
         number = keeper.number(name)
-        await asyncio.wrap_future(keeper.change(number, event_of(name, dials), key))
-        return await asyncio.wrap_future(
-            keeper.look(number, lambda pupil: pupil.learner.settings.describe())
-        )
+        await awaited(keeper.change(number, event_of(name, dials), key))
+        return await awaited(keeper.look(number, lambda pupil: pupil.learner.settings.describe()))

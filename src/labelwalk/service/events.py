@@ -102,15 +102,15 @@ SMALL: dict[str, type[TeachLater] | type[Retract] | type[Forget] | type[Adjust]]
 }
 
 
-def written(event: Happening) -> tuple[str, list[bytes]]:
-    """Return what may always be known of an event, and its parts: one for each example.
+def written(event: Happening) -> list[bytes]:
+    """Return an event as parts, one for each example.
 
     Examples
     --------
-    >>> about, parts = written(Teach(np.array([[1.0, 2.0]]), ("cat",)))
-    >>> about, len(parts)
-    ('{"d":2,"type":"<f8"}', 1)
-    >>> read_back("teach", about, parts)
+    >>> event = Teach(np.array([[1.0, 2.0]]), ("cat",))
+    >>> about_it(event, 7)
+    '{"d":2,"first":7,"type":"<f8"}'
+    >>> read_back("teach", about_it(event, 7), written(event))
     Teach(rows=array([[1., 2.]]), labels=('cat',))
     """
     if isinstance(event, Observe):
@@ -118,7 +118,22 @@ def written(event: Happening) -> tuple[str, list[bytes]]:
         return _rows_written(event.rows, words)
     if isinstance(event, Teach):
         return _rows_written(event.rows, event.labels)
-    return "{}", [_json(vars(event)).encode()]
+    return [_json(vars(event)).encode()]
+
+
+def about_it(event: Happening, first: int) -> str:
+    """Return what may be known of an event even when its parts are erased.
+
+    Parameters
+    ----------
+    event : Happening
+    first : int
+        How many numbers had been given to examples before it.
+    """
+    if isinstance(event, Observe | Teach):
+        kind = event.rows.dtype.newbyteorder("<").str
+        return _json({"d": event.rows.shape[1], "first": first, "type": kind})
+    return _json({"first": first})
 
 
 def read_back(kind: str, about: str, parts: Sequence[bytes | None]) -> Happening | None:
@@ -134,23 +149,28 @@ def read_back(kind: str, about: str, parts: Sequence[bytes | None]) -> Happening
     return Observe(rows, tuple(word for word in words if word is not None))
 
 
-def _rows_written(rows: Rows, words: Sequence[Label | None]) -> tuple[str, list[bytes]]:
+def word_of(part: bytes) -> Label | None:
+    """Return the label, or the source, in the part of an example."""
+    said = part[SIZE.size : SIZE.size + SIZE.unpack_from(part)[0]]
+    word: Label | None = json.loads(said) if said else None
+    return word
+
+
+def _rows_written(rows: Rows, words: Sequence[Label | None]) -> list[bytes]:
     little = np.ascontiguousarray(rows, dtype=rows.dtype.newbyteorder("<"))
-    about = _json({"d": rows.shape[1], "type": little.dtype.str})
     parts = []
     for word, row in zip(words, little, strict=True):
         said = b"" if word is None else _json(word).encode()
         parts.append(SIZE.pack(len(said)) + said + row.tobytes())
-    return about, parts
+    return parts
 
 
 def _rows_read(about: dict[str, Any], parts: Sequence[bytes]) -> tuple[list[Any], Rows]:
     words: list[Any] = []
     rows = []
     for part in parts:
+        words.append(word_of(part))
         end = SIZE.size + SIZE.unpack_from(part)[0]
-        said = part[SIZE.size : end]
-        words.append(json.loads(said) if said else None)
         rows.append(np.frombuffer(part, dtype=about["type"], offset=end))
     return words, np.stack(rows)
 

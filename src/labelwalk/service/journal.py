@@ -7,17 +7,14 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from hashlib import blake2b
-from typing import Any, NamedTuple
 
 from labelwalk.service.database import DamagedError, Database
+from labelwalk.service.ledger import NOTHING, Ledger, Stored, chained
 from labelwalk.service.owner import Owner
-from labelwalk.service.sealed import HASH, UnreadableError, committed, seal
+from labelwalk.service.sealed import seal
 from labelwalk.service.witness import Seen, Witness
 
 FILE, WITNESS = "journal.db", "witness"
-NOTHING = Seen(0, bytes(HASH))
-AT_ONCE = 256  # events, where many are read
 
 
 @dataclass(frozen=True)
@@ -42,23 +39,7 @@ class Entry:
     key: str = ""
 
 
-class Stored(NamedTuple):
-    """What was written, and the chain after it."""
-
-    sequence: int
-    at: int
-    learner: int
-    kind: str
-    about: str
-    key: str
-    payload: bytes
-    chain: bytes
-
-
-TYPES = [int, int, int, str, str, str, bytes, bytes]
-
-
-class Journal:
+class Journal(Ledger):
     """The events of all learners, in a folder that one process owns.
 
     What `append` was given is on the disk when it returns. Opening it shows that all is there that
@@ -102,9 +83,9 @@ class Journal:
             self._witness = Witness(os.path.join(folder, WITNESS))
             opened.callback(self._witness.close)
             self._start(path)
-            self.database = Database(path)
+            super().__init__(Database(path))
             opened.callback(self.database.close)
-            self.last = self._found_last()
+            self.last = self.end()
             self._ask_witness()
             self._opened = opened.pop_all()
 
@@ -128,55 +109,6 @@ class Journal:
         except OSError as error:
             self.database.fail(f"the witness cannot be written ({error.strerror})")
         self.last = last
-
-    def events(self, after: int | None = None) -> Iterator[Stored]:
-        """Yield what was written after an event, or all that is kept, each proved by its chain.
-
-        Raises
-        ------
-        DamagedError
-            One was changed or is missing; says which.
-        """
-        last, end = self._anchor() if after is None else self.at(after), self.last.sequence
-        while last.sequence < end:
-            rows = self.database.read(
-                "SELECT * FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?",
-                (last.sequence, AT_ONCE),
-            )
-            if not rows:
-                raise DamagedError(self._missing(last.sequence + 1))
-            for row in map(Stored._make, rows):
-                self._prove(row, last)
-                last = Seen(row.sequence, row.chain)
-                yield row
-
-    def at(self, sequence: int) -> Seen:
-        """Return an event that is kept, or the one before the first, and the chain there.
-
-        Raises
-        ------
-        DamagedError
-            It is missing.
-        """
-        anchor = self._anchor()
-        if sequence == anchor.sequence:
-            return anchor
-        rows = self.database.read(
-            "SELECT sequence, chain FROM events WHERE sequence = ?", (sequence,)
-        )
-        if not rows:
-            raise DamagedError(self._missing(sequence))
-        return self._seen(rows[0])
-
-    def event(self, sequence: int) -> Stored:
-        """Return one event, proved by its chain.
-
-        Raises
-        ------
-        DamagedError
-            It was changed or is missing.
-        """
-        return next(self.events(after=sequence - 1))
 
     def keys(self, most: int) -> Iterator[tuple[tuple[int, str], int]]:
         """Yield learner, key and number of those of the last events that have a key."""
@@ -203,51 +135,17 @@ class Journal:
         for _ in range(2):  # both places, and before the file: one without a witness has lost it
             self._witness.write(NOTHING, now=True)
 
-    def _found_last(self) -> Seen:
-        rows = self.database.read(
-            "SELECT sequence, chain FROM events ORDER BY sequence DESC LIMIT 1"
-        )
-        return self._seen(rows[0]) if rows else self._anchor()
-
     def _ask_witness(self) -> None:
         seen = self._witness.seen
         if seen is None:
             raise DamagedError(f"{WITNESS} beside {self.database.path} is damaged: both records")
         if seen.sequence > self.last.sequence:
             raise DamagedError(
-                f"{self._missing(self.last.sequence + 1)}: events up to {seen.sequence} were kept. "
+                f"{self.missing(self.last.sequence + 1)}: events up to {seen.sequence} were kept. "
                 f"Look at the end of {self.database.path}-wal"
             )
-        if seen.sequence >= self._anchor().sequence and self.at(seen.sequence) != seen:
-            raise DamagedError(f"{self._event(seen.sequence)} is not the one that was kept")
-
-    def _anchor(self) -> Seen:
-        """Return what comes before the first event that is kept."""
-        rows = self.database.read("SELECT sequence, chain FROM anchor")
-        return self._seen(rows[0]) if rows else NOTHING
-
-    def _seen(self, row: tuple[Any, ...]) -> Seen:
-        if [type(value) for value in row] != [int, bytes]:
-            raise DamagedError(f"{self._event(row[0])} was changed")
-        return Seen(*row)
-
-    def _missing(self, sequence: int) -> str:
-        return f"{self._event(sequence)} is missing"
-
-    def _event(self, sequence: int) -> str:
-        return f"{self.database.path}: event {sequence}"
-
-    def _prove(self, row: Stored, before: Seen) -> None:
-        if row.sequence != before.sequence + 1:
-            raise DamagedError(self._missing(before.sequence + 1))
-        if [type(value) for value in row] != TYPES:
-            raise DamagedError(f"{self._event(row.sequence)} was changed")
-        try:
-            commitment = committed(row.payload)
-        except UnreadableError as error:
-            raise DamagedError(f"{self._event(row.sequence)} is spoiled: {error}") from error
-        if _chained(before.chain, row, commitment) != row.chain:
-            raise DamagedError(f"{self._event(row.sequence)} was changed")
+        if seen.sequence >= self.anchor().sequence and self.at(seen.sequence) != seen:
+            raise DamagedError(f"{self.place(seen.sequence)} is not the one that was kept")
 
 
 def _row(entry: Entry, before: Seen) -> Stored:
@@ -262,12 +160,4 @@ def _row(entry: Entry, before: Seen) -> Stored:
         payload=payload,
         chain=b"",
     )
-    return row._replace(chain=_chained(before.chain, row, commitment))
-
-
-def _chained(before: bytes, row: Stored, commitment: bytes) -> bytes:
-    """Return the hash of the chain so far and of all of a row but its payload's bytes."""
-    words = "\0".join([row.kind, row.about, row.key])
-    numbers = f"{row.sequence} {row.at} {row.learner} {len(row.kind)} {len(row.about)}"
-    told = f"{numbers}\0{words}".encode()
-    return blake2b(b"".join([before, commitment, told]), digest_size=HASH).digest()
+    return row._replace(chain=chained(before.chain, row, commitment))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from queue import Queue
@@ -12,13 +12,17 @@ from typing import Any, NamedTuple
 from labelwalk.arrays import Label
 from labelwalk.learner import OnlineLearner
 from labelwalk.service.backup import back_up
+from labelwalk.service.changes import Asked, Change, runs
 from labelwalk.service.database import DamagedError, DiskError
-from labelwalk.service.events import Happening, written
+from labelwalk.service.erasing import Unwanted
+from labelwalk.service.events import Happening, Observe, about_it, written
 from labelwalk.service.inbox import Inbox
 from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.keys import Keys
-from labelwalk.service.pupil import Pupil, n_rows
+from labelwalk.service.oblivion import Erased, check_known, erase
+from labelwalk.service.pupil import Pupil, Told, n_rows
 from labelwalk.service.replay import CREATE, DELETE, restored
+from labelwalk.service.retention import let_go_of_the_old
 from labelwalk.service.snapshots import Snapshots
 from labelwalk.service.timing import Timing
 from labelwalk.service.witness import Seen
@@ -35,21 +39,6 @@ class NoLearnerError(LookupError):
 
 class NameTakenError(ValueError):
     """There is a learner of that name."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """Something to be done in its turn, and where the answer goes.
-
-    Attributes
-    ----------
-    do : function of all learners
-        Returns an answer, and what is to be written before it is given, if anything.
-    answer : Future
-    """
-
-    do: Callable[[dict[int, Pupil]], tuple[Any, Entry | None]]
-    answer: Future[Any]
 
 
 @dataclass(frozen=True)
@@ -83,6 +72,9 @@ class Keeper:
     folder : str
     every : int
         Examples between two rounds of snapshots.
+    retain : float, optional
+        Seconds for which events are kept at least, so that they can be erased; the learners stay.
+        None: for ever.
 
     Attributes
     ----------
@@ -110,7 +102,7 @@ class Keeper:
     3
     """
 
-    def __init__(self, folder: str, *, every: int = EVERY) -> None:
+    def __init__(self, folder: str, *, every: int = EVERY, retain: float | None = None) -> None:
         self.timing = Timing()
         self._journal = Journal(folder)
         try:
@@ -121,7 +113,8 @@ class Keeper:
             self._journal.close()
             raise
         self._every, self._since, self._changed = every, 0, set[int]()
-        self._failed: DiskError | None = None
+        self._retain = retain
+        self._failed: DiskError | DamagedError | None = None
         self._closing = False
         self._accepted = self._journal.last.sequence  # events, written or on their way
         self._inbox: Inbox[Asked] = Inbox(WAITING)
@@ -133,7 +126,8 @@ class Keeper:
         for thread in self._threads:
             thread.start()
         self.damage: str | None = None
-        threading.Thread(target=self._look_through, args=(self._journal.last,), daemon=True).start()
+        ends = self._journal.anchor(), self._journal.last
+        threading.Thread(target=self._look_through, args=ends, daemon=True).start()
 
     def number(self, name: str) -> int:
         """Return the number of the learner of a name.
@@ -185,24 +179,38 @@ class Keeper:
         key : str, optional
             By which a repetition is known: it gets the same answer, and nothing happens again.
         """
-        about, parts = written(event)
-
-        def do(pupils: dict[int, Pupil]) -> tuple[Any, Entry | None]:
-            pupil = _known(pupils, number)
-            before = self._keys.answer(number, key, event.kind, parts) if key else None
-            if before is not None:
-                return before, None
-            told = pupil.happen(event)
-            self._changed.add(number)
-            self._since += n_rows(event)
-            if key:
-                self._keys.keep(number, key, event.kind, parts, told)
-                return told, Entry(number, event.kind, about, [*parts, told.to_json()], key)
-            return told, Entry(number, event.kind, about, parts)
-
-        answer = self._ask(do, max(1, n_rows(event)))
+        change = Change(number, event, written(event), key)
+        answer = self._ask(
+            lambda pupils: self._change(_known(pupils, number), change),
+            max(1, n_rows(event)),
+            change=change,
+        )
         self.timing.begin(answer)
         return answer
+
+    def erase(
+        self, number: int, *, label: Label | None = None, examples: Collection[int] = ()
+    ) -> Future[Erased]:
+        """Make a class or some examples as if they had never been; all others wait meanwhile.
+
+        Parameters
+        ----------
+        number : int
+        label : str or int, optional
+            A class, with all examples that were taught as it.
+        examples : collection of int, optional
+            Examples by their numbers.
+        """
+        unwanted = Unwanted(number, label, frozenset(examples))
+
+        def do(pupils: dict[int, Pupil]) -> tuple[Erased, None]:
+            check_known(_known(pupils, number), unwanted)
+            answer = erase(self._journal, self._snapshots, pupils, unwanted)
+            self._accepted = self._journal.last.sequence
+            self._changed.clear()
+            return answer, None
+
+        return self._ask(do, 1, alone=True)
 
     def look(self, number: int, question: Callable[[Pupil], Any]) -> Future[Any]:
         """Ask something that changes nothing."""
@@ -241,54 +249,111 @@ class Keeper:
             thread.join()
         self._journal.close()
 
-    def _ask(self, do: Callable[..., Any], weight: int) -> Future[Any]:
+    def _ask(self, do: Callable[..., Any], weight: int, **more: Any) -> Future[Any]:
         answer: Future[Any] = Future()
         answer.set_running_or_notify_cancel()  # who asked may leave, but nothing is taken back
-        self._inbox.put(Asked(do, answer), weight)
+        self._inbox.put(Asked(do, answer, **more), weight)
         return answer
+
+    def _change(self, pupil: Pupil, change: Change) -> tuple[Told, Entry | None]:
+        before = self._keys.answer(change)
+        if before is not None:
+            return before, None
+        return self._noted(change, pupil.happen(change.event))
+
+    def _noted(self, change: Change, told: Told) -> tuple[Told, Entry]:
+        """Take note of what has happened, and return how it is to be written."""
+        number, event, parts = change.learner, change.event, change.parts
+        self._changed.add(number)
+        self._since += n_rows(event)
+        if change.key:
+            self._keys.keep(change, told)
+            parts = [*parts, told.to_json()]
+        return told, Entry(number, event.kind, about_it(event, told.first), parts, change.key)
 
     def _learn(self) -> None:
         while asked := self._inbox.take(AT_ONCE):
             group = _Group()
-            for one in asked:
-                try:
-                    answer, entry = one.do(self._pupils)
-                except Exception as error:
-                    one.answer.set_exception(error)
-                    continue
-                group.answers.append((one.answer, answer))
-                if entry is not None:
-                    group.entries.append(entry)
-                    self._accepted += 1
-            if self._since >= self._every:
+            for run in runs(asked):
+                if run[0].alone:
+                    self._groups.put(group)
+                    self._groups.join()
+                    group = _Group()
+                if len(run) == 1 or not self._observe_together(run, group):
+                    for one in run:
+                        self._do(one, group)
+            round_is_due = self._since >= self._every
+            if round_is_due:
                 group.states.update((i, self._pupils[i].to_bytes()) for i in self._changed)
                 group.alive.update(self._pupils)
                 self._since = 0
                 self._changed.clear()
             self._groups.put(group)
+            if round_is_due and self._retain is not None:
+                self._groups.join()
+                self._drop(self._retain)
         self._groups.put(None)
+
+    def _do(self, one: Asked, group: _Group) -> None:
+        try:
+            if one.alone and self._failed is not None:
+                raise self._failed
+            answer, entry = one.do(self._pupils)
+        except Exception as error:
+            if isinstance(error, DiskError | DamagedError):
+                self._failed = error
+            one.answer.set_exception(error)
+            return
+        self._to_be_written(one, answer, entry, group)
+
+    def _observe_together(self, run: list[Asked], group: _Group) -> bool:
+        """Observe all blocks of a run at once; where it cannot be, nothing has happened."""
+        changes = [one.change for one in run if one.change is not None]
+        pupil = self._pupils.get(changes[0].learner)
+        if pupil is None or any(map(self._keys.know, changes)):
+            return False
+        blocks = [change.event for change in changes if isinstance(change.event, Observe)]
+        all_told = pupil.observe_together(blocks)
+        for one, change, told in zip(run, changes, all_told, strict=False):
+            self._to_be_written(one, *self._noted(change, told), group)
+        return bool(all_told)
+
+    def _to_be_written(self, one: Asked, answer: Any, entry: Entry | None, group: _Group) -> None:
+        group.answers.append((one.answer, answer))
+        if entry is not None:
+            group.entries.append(entry)
+            self._accepted += 1
 
     def _write(self) -> None:
         while (group := self._groups.get()) is not None:
             if self._failed is None:
                 try:
                     self._put_down(group)
-                except DiskError as error:
+                except (DiskError, DamagedError) as error:
                     self._failed = error
             for answer, said in group.answers:
                 if self._failed is None:
                     answer.set_result(said)
                 else:  # learners know by now what the disk does not
                     answer.set_exception(self._failed)
+            self._groups.task_done()
 
-    def _look_through(self, end: Seen) -> None:
+    def _drop(self, seconds: float) -> None:
+        if self._failed is None:
+            try:
+                let_go_of_the_old(self._journal, self._snapshots, seconds)
+            except (DiskError, DamagedError) as error:
+                self._failed = error
+
+    def _look_through(self, anchor: Seen, end: Seen) -> None:
         """Prove what a start does not need: all events before the last round."""
         try:
             for event in self._journal.events():
                 if event.sequence >= end.sequence or self._closing:
                     return
         except DamagedError as error:
-            self.damage = None if self._closing else str(error)
+            if not self._closing and self._journal.anchor() == anchor:  # else it has been let go
+                self.damage = str(error)
 
     def _put_down(self, group: _Group) -> None:
         if group.entries:

@@ -6,11 +6,13 @@ from typing import Annotated
 
 from fastapi import Header
 
+from labelwalk.service.wire import LONGEST_KEY
+
 Key = Annotated[
     str,
     Header(
         alias="Idempotency-Key",
-        max_length=200,
+        max_length=LONGEST_KEY,
         description="Your own name for a request: sent again, it is answered again and done once.",
     ),
 ]

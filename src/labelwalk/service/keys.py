@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from labelwalk.service.changes import Change
 from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.pupil import Told, told_from_json
 from labelwalk.service.replay import answer_of, parts_of
@@ -18,8 +19,7 @@ class KeyReusedError(ValueError):
 
 @dataclass(frozen=True)
 class _Underway:
-    kind: str
-    parts: Sequence[bytes]
+    change: Change
     told: Told
 
 
@@ -35,32 +35,42 @@ class Keys:
         self._journal = journal
         self._known: dict[tuple[int, str], int | _Underway] = dict(journal.keys(MOST))
 
-    def answer(self, learner: int, key: str, kind: str, parts: Sequence[bytes]) -> Told | None:
-        """Return what was answered under a key; None where it is new.
+    def know(self, change: Change) -> bool:
+        """Return whether there is an answer, or a reason to refuse, under the key of a change."""
+        return bool(change.key) and (change.learner, change.key) in self._known
+
+    def answer(self, change: Change) -> Told | None:
+        """Return what was answered under the key of a change; None where it is new.
 
         Raises
         ------
         KeyReusedError
             It stands for something else.
         """
-        found = self._known.get((learner, key))
+        found = self._known.get((change.learner, change.key)) if change.key else None
         if found is None:
             return None
+        if isinstance(found, int) and found <= self._journal.anchor().sequence:
+            return None
         if isinstance(found, _Underway):
-            same, told = (found.kind, found.parts) == (kind, parts), found.told
+            before, told = found.change, found.told
+            same = (before.event.kind, before.parts) == (change.event.kind, change.parts)
         else:
             stored = self._journal.event(found)
             content = answer_of(stored)
             if content is None:
-                raise KeyReusedError(f"what was sent under key {key!r} has been erased.")
-            same, told = (stored.kind, parts_of(stored)) == (kind, parts), told_from_json(content)
+                raise KeyReusedError(f"what was sent under key {change.key!r} has been erased.")
+            same = (stored.kind, parts_of(stored)) == (change.event.kind, change.parts)
+            told = told_from_json(content)
         if not same:
-            raise KeyReusedError(f"key {key!r} was used for something else. Take another one.")
+            raise KeyReusedError(
+                f"key {change.key!r} was used for something else. Take another one."
+            )
         return told
 
-    def keep(self, learner: int, key: str, kind: str, parts: Sequence[bytes], told: Told) -> None:
+    def keep(self, change: Change, told: Told) -> None:
         """Remember an answer that is on its way to the disk."""
-        self._known[learner, key] = _Underway(kind, parts, told)
+        self._known[change.learner, change.key] = _Underway(change, told)
 
     def written(self, entries: Sequence[Entry], first: int) -> None:
         """Take note that entries are on the disk, numbered from `first` on."""

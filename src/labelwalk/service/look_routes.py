@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Query, Response
 
+from labelwalk.service.awaiting import awaited
 from labelwalk.service.keeper import Keeper
 from labelwalk.service.live import Live
 from labelwalk.service.past import ROOM
@@ -22,7 +22,7 @@ def add_looks(app: FastAPI, keeper: Keeper, watcher: Watcher) -> None:
     """Add the routes."""
 
     async def asked(name: str, question: Callable[[Pupil], Any]) -> Any:
-        return await asyncio.wrap_future(keeper.look(keeper.number(name), question))
+        return await awaited(keeper.look(keeper.number(name), question))
 
     @app.get("/api/learners/{name}/map")
     async def vertices_in_the_plane(name: str) -> Any:

@@ -45,6 +45,8 @@ class Pupil:
     learner : OnlineLearner
     erased : list of int
         The numbers of examples that never were, in order.
+    lessened : bool
+        Whether something was erased of what happened to it.
     past : Past
         The last examples and labels.
     axes : Axes or None
@@ -56,6 +58,7 @@ class Pupil:
     name: str
     learner: OnlineLearner
     erased: list[int] = field(default_factory=list)
+    lessened: bool = False
     past: Past = field(default_factory=Past)
     axes: Axes | None = None
     n_changes: int = 0
@@ -90,6 +93,29 @@ class Pupil:
             self.axes = drawn(self.learner, self.axes)
         return told
 
+    def observe_together(self, events: Sequence[Observe]) -> list[Told]:
+        """Observe blocks at once, and answer as if each had come alone.
+
+        Where that cannot be, nothing has happened, and there are no answers.
+        """
+        first, start = self.n_numbered, self.learner.n_seen
+        block = Observe(np.concatenate([event.rows for event in events]))
+        if self.axes is None or self.axes.is_due(start + len(block.rows)):
+            return []
+        try:
+            verdicts = block.happen(self.learner)
+        except ValueError:
+            return []
+        self.past.observed(start, block.rows, verdicts)
+        self.n_changes += len(events)
+        columns, at, answers = _columns(verdicts), 0, []
+        for event in events:
+            end = at + len(event.rows)
+            some = {name: column[at:end] for name, column in columns.items()}
+            answers.append(Told(first + at, some))
+            at = end
+        return answers
+
     def _change(self, event: Happening, start: int) -> None:
         if isinstance(event, TeachLater):
             event = replace(event, example=self._of_learner(event.example))
@@ -119,12 +145,17 @@ class Pupil:
         """Give numbers to examples that were erased, so that the others keep theirs."""
         self.erased += [first + i for i, erased in enumerate(gone) if erased]
 
+    def skip_to(self, number: int) -> None:
+        """Give no number below this one any more."""
+        self.erased += range(self.n_numbered, number)
+
     def to_bytes(self) -> bytes:
         """Return all of it."""
         return self.learner.to_bytes(
             note={
                 "name": self.name,
                 "erased": self.erased,
+                "lessened": self.lessened,
                 "past": self.past.described(),
                 "axes": None if self.axes is None else self.axes.described(),
                 "changes": self.n_changes,
@@ -159,9 +190,10 @@ def pupil_from_bytes(content: bytes) -> Pupil:
         note["name"],
         from_bytes(content),
         list(note["erased"]),
-        past_described(note["past"]) if "past" in note else Past(),
-        axes_described(note["axes"]) if note.get("axes") else None,
-        note.get("changes", 0),
+        note["lessened"],
+        past_described(note["past"]),
+        axes_described(note["axes"]) if note["axes"] else None,
+        note["changes"],
     )
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 from labelwalk.service.database import DamagedError
 from labelwalk.service.events import Observe, Teach, read_back
-from labelwalk.service.journal import Journal, Stored
+from labelwalk.service.ledger import Ledger, Stored
 from labelwalk.service.pupil import Pupil, pupil_from_bytes
 from labelwalk.service.sealed import opened
 from labelwalk.service.snapshots import Snapshots
 
-CREATE, DELETE = "create", "delete"
+CREATE, DELETE, ERASE = "create", "delete", "erase"
 
 
-def restored(journal: Journal, snapshots: Snapshots) -> dict[int, Pupil]:
+def restored(ledger: Ledger, snapshots: Snapshots) -> dict[int, Pupil]:
     """Return all learners as they are after the last event.
 
     Raises
@@ -23,7 +25,7 @@ def restored(journal: Journal, snapshots: Snapshots) -> dict[int, Pupil]:
     last = snapshots.latest()
     states = {} if last is None else last.states
     pupils = {learner: pupil_from_bytes(content) for learner, content in states.items()}
-    for stored in journal.events(after=None if last is None else last.at.sequence):
+    for stored in ledger.events(after=None if last is None else last.at.sequence):
         try:
             redo(pupils, stored)
         except (ValueError, KeyError) as error:
@@ -32,21 +34,41 @@ def restored(journal: Journal, snapshots: Snapshots) -> dict[int, Pupil]:
 
 
 def redo(pupils: dict[int, Pupil], stored: Stored) -> None:
-    """Let an event happen again, without what is erased of it."""
-    parts = parts_of(stored)
+    """Let an event happen again, without what is erased of it.
+
+    What cannot be done without what is erased never was: it would have been refused.
+    """
     if stored.kind == CREATE:
-        if parts[0] is not None:
-            pupils[stored.learner] = pupil_from_bytes(parts[0])
-        return
-    if stored.kind == DELETE:
+        [content] = parts_of(stored)
+        if content is not None:
+            pupils[stored.learner] = pupil_from_bytes(content)
+    elif stored.kind == DELETE:
         del pupils[stored.learner]
-        return
-    pupil = pupils[stored.learner]
+    else:
+        pupils[stored.learner].skip_to(first_of(stored))
+        if stored.kind != ERASE:
+            _redo(pupils[stored.learner], stored)
+
+
+def _redo(pupil: Pupil, stored: Stored) -> None:
+    parts = parts_of(stored)
+    gone = [part is None for part in parts]
+    pupil.lessened |= any(gone)
     first, event = pupil.n_numbered, read_back(stored.kind, stored.about, parts)
-    if event is not None:
-        pupil.happen(event)
+    try:
+        if event is not None:
+            pupil.happen(event)
+    except ValueError:
+        if not pupil.lessened:
+            raise
+        gone = [True] * len(parts)
     if stored.kind in (Observe.kind, Teach.kind):
-        pupil.pass_over(first, [part is None for part in parts])
+        pupil.pass_over(first, gone)
+
+
+def first_of(stored: Stored) -> int:
+    """Return how many numbers had been given to examples before an event."""
+    return int(json.loads(stored.about)["first"])
 
 
 def parts_of(stored: Stored) -> list[bytes | None]:

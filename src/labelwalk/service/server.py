@@ -10,9 +10,11 @@ import uvicorn
 from threadpoolctl import threadpool_limits
 
 from labelwalk.service.access import Guard, Tokens
-from labelwalk.service.app import LARGEST, application
+from labelwalk.service.app import application
 from labelwalk.service.demo import Demo
 from labelwalk.service.keeper import Keeper
+from labelwalk.service.limits import Limits, limited
+from labelwalk.service.swift import Swift
 from labelwalk.service.watcher import Watcher
 
 PATIENCE = 5  # seconds for requests that are under way when it is to stop
@@ -58,6 +60,7 @@ def serve(
     certificate: str | None = None,
     private_key: str | None = None,
     demo: bool = False,
+    limits: Limits | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM; what was accepted is written before this returns.
 
@@ -73,10 +76,12 @@ def serve(
         For TLS.
     demo : bool
         Whether to feed a learner with the stream that comes with the package.
+    limits : Limits, optional
     """
+    limits = limits or Limits()
     watcher, shown = Watcher(keeper), Demo(keeper)
-    app = application(keeper, watcher, shown)
-    guard = Guard(app, tokens, hosts_of(host, port, allow_hosts))
+    inside = limited(Swift(application(keeper, watcher, shown), keeper), limits)
+    guard = Guard(inside, tokens, hosts_of(host, port, allow_hosts))
     config = uvicorn.Config(
         guard,
         host=host,
@@ -87,9 +92,10 @@ def serve(
         access_log=False,
         server_header=False,
         lifespan="off",
+        proxy_headers=False,
         limit_concurrency=MOST,
         timeout_graceful_shutdown=PATIENCE,
-        ws_max_size=LARGEST,
+        ws_max_size=limits.body,
         ws_per_message_deflate=False,
     )
     for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises it again when it has stopped

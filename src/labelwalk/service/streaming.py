@@ -13,12 +13,13 @@ from __future__ import annotations
 import asyncio
 import json
 import struct
-from concurrent.futures import Future
+from collections.abc import Awaitable
 from typing import Any
 
 import numpy as np
-from fastapi import WebSocket, WebSocketDisconnect
 
+from labelwalk.service.access import Receive, Scope, Send
+from labelwalk.service.awaiting import awaited
 from labelwalk.service.events import Observe, Rows
 from labelwalk.service.inbox import BusyError
 from labelwalk.service.keeper import Keeper
@@ -31,40 +32,79 @@ PAUSE = 0.01  # seconds, where too much waits in the keeper
 WRONG, GONE = 1008, 1011
 
 
-async def observe_all(keeper: Keeper, name: str, socket: WebSocket) -> None:
-    """Answer the frames of a client until it leaves."""
-    await socket.accept()
-    waiting: asyncio.Queue[tuple[int, Future[Any]] | None] = asyncio.Queue(WINDOW)
-    reader = asyncio.create_task(_read(keeper, name, socket, waiting))
-    try:
-        while (frame := await waiting.get()) is not None:
-            number, future = frame
-            told: Told = await asyncio.wrap_future(future)
-            await socket.send_bytes(_answer(number, told, keeper.classes(name)))
-        await reader
-    except WebSocketDisconnect:
-        pass
-    except (ValueError, LookupError) as error:
-        await socket.close(WRONG, str(error.args[0])[:120])
-    except Exception as error:
-        await socket.close(GONE, type(error).__name__)
-    finally:
-        reader.cancel()
+class Streams:
+    """An ASGI application that answers the frames of a client until it leaves.
 
+    Parameters
+    ----------
+    keeper : Keeper
+    """
 
-async def _read(keeper: Keeper, name: str, socket: WebSocket, waiting: asyncio.Queue[Any]) -> None:
-    try:
-        hello = _hello(await socket.receive_text())
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one client."""
+        name = scope["path_params"]["name"]
+        await receive()
+        await send({"type": "websocket.accept"})
+        waiting: asyncio.Queue[tuple[int, Awaitable[Told]] | None] = asyncio.Queue(WINDOW)
+        reader = asyncio.create_task(self._read(name, receive, waiting))
+        try:
+            while (frame := await waiting.get()) is not None:
+                number, told = frame
+                answer = _answer(number, await told, self._keeper.classes(name))
+                await send({"type": "websocket.send", "bytes": answer})
+            await reader
+        except _LeftError:
+            pass
+        except (ValueError, LookupError) as error:
+            await send(_closing(WRONG, str(error.args[0])[:120]))
+        except Exception as error:
+            await send(_closing(GONE, type(error).__name__))
+        finally:
+            reader.cancel()
+
+    async def _read(self, name: str, receive: Receive, waiting: asyncio.Queue[Any]) -> None:
+        try:
+            hello = _hello(await _received(receive, "text"))
+            while True:
+                frame = await _received(receive, "bytes")
+                if len(frame) < NUMBER.size:
+                    raise BodyError("a frame has no number. Begin it with eight bytes.")
+                number = NUMBER.unpack_from(frame)[0]
+                rows = raw_rows(frame[NUMBER.size :], hello["type"], str(hello["features"]))
+                key = f"{hello['session']} {number}"
+                await waiting.put((number, await self._accepted(name, rows, key)))
+        finally:
+            await waiting.put(None)
+
+    async def _accepted(self, name: str, rows: Rows, key: str) -> Awaitable[Told]:
+        """Hand rows over; where too much waits, let the client wait too."""
         while True:
-            frame = await socket.receive_bytes()
-            if len(frame) < NUMBER.size:
-                raise BodyError("a frame has no number. Begin it with eight bytes.")
-            number = NUMBER.unpack_from(frame)[0]
-            rows = raw_rows(frame[NUMBER.size :], hello["type"], str(hello["features"]))
-            key = f"{hello['session']} {number}"
-            await waiting.put((number, await _accepted(keeper, name, rows, key)))
-    finally:
-        await waiting.put(None)
+            try:
+                number = self._keeper.number(name)
+                return awaited(self._keeper.change(number, Observe(rows), key))
+            except BusyError:
+                await asyncio.sleep(PAUSE)
+
+
+class _LeftError(Exception):
+    """The client has left."""
+
+
+async def _received(receive: Receive, kind: str) -> Any:
+    message = await receive()
+    if message["type"] == "websocket.disconnect":
+        raise _LeftError
+    content = message.get(kind)
+    if content is None:
+        raise BodyError("begin with a text, and go on with binary frames.")
+    return content
+
+
+def _closing(code: int, reason: str) -> dict[str, Any]:
+    return {"type": "websocket.close", "code": code, "reason": reason}
 
 
 def _hello(text: str) -> dict[str, Any]:
@@ -78,15 +118,6 @@ def _hello(text: str) -> dict[str, Any]:
     if not 0 < len(session) <= 100:
         raise BodyError("session is no name of at most 100 characters. Choose one at random.")
     return dict(hello)
-
-
-async def _accepted(keeper: Keeper, name: str, rows: Rows, key: str) -> Future[Any]:
-    """Hand rows over; where too much waits, let the client wait too."""
-    while True:
-        try:
-            return keeper.change(keeper.number(name), Observe(rows), key)
-        except BusyError:
-            await asyncio.sleep(PAUSE)
 
 
 def _answer(number: int, told: Told, classes: tuple[Any, ...]) -> bytes:

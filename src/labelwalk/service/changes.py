@@ -1,0 +1,77 @@
+"""Changes that wait: those that only observe, one after the other, are learned in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from labelwalk.service.events import Happening, Observe
+from labelwalk.service.journal import Entry
+from labelwalk.service.pupil import Pupil
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something that is to happen to a learner.
+
+    Attributes
+    ----------
+    learner : int
+    event : Happening
+    parts : list of bytes
+        The event as it will be written.
+    key : str
+        By which a repetition is known; empty: by none.
+    """
+
+    learner: int
+    event: Happening
+    parts: list[bytes]
+    key: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Something to be done in its turn, and where the answer goes.
+
+    Attributes
+    ----------
+    do : function of all learners
+        Returns an answer, and what is to be written before it is given, if anything.
+    answer : Future
+    change : Change or None
+        What `do` does, where it changes a learner.
+    alone : bool
+        Whether nothing may be on its way to the disk meanwhile.
+    """
+
+    do: Callable[[dict[int, Pupil]], tuple[Any, Entry | None]]
+    answer: Future[Any]
+    change: Change | None = None
+    alone: bool = False
+
+
+def runs(asked: Iterable[Asked]) -> Iterator[list[Asked]]:
+    """Yield what is asked, in order, and together what can be observed as one block."""
+    run: list[Asked] = []
+    for one in asked:
+        if run and not _go_together(run, one):
+            yield run
+            run = []
+        run.append(one)
+    if run:
+        yield run
+
+
+def _go_together(run: list[Asked], one: Asked) -> bool:
+    first, next_ = run[0].change, one.change
+    if first is None or next_ is None or first.learner != next_.learner:
+        return False
+    blocks = [first.event, next_.event]
+    if not all(isinstance(block, Observe) and not block.sources for block in blocks):
+        return False
+    widths = {block.rows.shape[1] for block in blocks if isinstance(block, Observe)}
+    keys = {other.change.key for other in run if other.change is not None}
+    return len(widths) == 1 and (not next_.key or next_.key not in keys)

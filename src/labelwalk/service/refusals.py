@@ -1,0 +1,43 @@
+"""Why something was not done, as HTTP says it."""
+
+from __future__ import annotations
+
+import json
+
+from labelwalk.modelfile import ModelFileError
+from labelwalk.service.database import DiskError
+from labelwalk.service.inbox import BusyError
+from labelwalk.service.keeper import NameTakenError, NoLearnerError
+from labelwalk.service.keys import KeyReusedError
+from labelwalk.service.live import TooManyPagesError
+from labelwalk.service.views import NoVertexError
+from labelwalk.service.wire import TooManyRowsError
+
+SECONDS = "1"  # before a client should try again
+STATUSES: dict[type[Exception], int] = {
+    NoLearnerError: 404,
+    NoVertexError: 404,
+    NameTakenError: 409,
+    KeyReusedError: 409,
+    TooManyRowsError: 413,
+    ModelFileError: 422,
+    ValueError: 422,
+    BusyError: 429,
+    DiskError: 503,
+    TooManyPagesError: 503,
+}
+KNOWN = tuple(STATUSES)
+
+
+def refused(error: Exception) -> tuple[int, dict[str, str], bytes]:
+    """Return the status, the headers and the body for one of the known reasons.
+
+    Examples
+    --------
+    >>> refused(ValueError("k is no number"))
+    (422, {}, b'{"error": "k is no number"}')
+    """
+    status = next(code for kind, code in STATUSES.items() if isinstance(error, kind))
+    headers = {"Retry-After": SECONDS} if status in (429, 503) else {}
+    said = json.dumps({"error": str(error.args[0]) if error.args else str(error)})
+    return status, headers, said.encode()

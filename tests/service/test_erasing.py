@@ -1,0 +1,262 @@
+"""Erased means: as if it had never come, and nowhere on the disk."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from labelwalk import OnlineLearner
+from labelwalk.service.backup import restore
+from labelwalk.service.events import Happening, Observe, Retract, Teach, TeachLater
+from labelwalk.service.keeper import Keeper
+from labelwalk.service.keys import KeyReusedError
+from tests.service.eraser import EVERY
+
+pytestmark = pytest.mark.shell
+
+K, D = 20, 3
+LABELS = ("left", "right", "a name to be found in bytes")
+UNWANTED = LABELS[2]
+
+
+def events(seed: int) -> Iterator[tuple[Happening, list[int]]]:
+    """Yield what happens, and the numbers of the examples that it brings."""
+    rng = np.random.default_rng(seed)
+    n, fresh = 0, list[int]()
+    taught: list[int] = []
+    while True:
+        codes = rng.integers(3, size=int(rng.integers(1, 9)))
+        rows = 6.0 * codes[:, None] + rng.normal(size=(len(codes), D))
+        kind = rng.random() if n else 1.0
+        numbers = list(range(n, n + len(rows)))
+        if kind < 0.6:
+            fresh = list(numbers)
+            yield Observe(rows if kind < 0.3 else rows.astype(np.float32)), numbers
+        elif kind < 0.7 and fresh:
+            taught.append(fresh.pop())
+            numbers = [n]  # as if it came again
+            yield TeachLater(taught[-1], LABELS[int(rng.integers(3))]), []
+        elif kind < 0.75 and taught:
+            numbers = []
+            yield Retract(taught.pop()), []
+        else:
+            yield Teach(rows, tuple(LABELS[code] for code in codes)), numbers
+        n += len(numbers)
+
+
+class Told:
+    """The naive twin: remembers all, and tells a learner only what is wanted."""
+
+    def __init__(self, story: list[tuple[Happening, list[int]]]) -> None:
+        self.story = story
+
+    def members(self, label: str) -> set[int]:
+        found, later = set[int](), set[int]()
+        for event, numbers in self.story:
+            if isinstance(event, Teach):
+                found |= {n for n, name in zip(numbers, event.labels, strict=True) if name == label}
+            if isinstance(event, TeachLater) and event.label == label:
+                later.add(event.example)
+            if isinstance(event, Retract) and event.example in later:
+                later.remove(event.example)
+        return found | later
+
+    def without(self, gone: set[int], label: str | None = None) -> OnlineLearner:
+        learner, renamed = OnlineLearner(K), dict[int, int]()
+        for event, numbers in self.story:
+            if isinstance(event, TeachLater | Retract):
+                assert event.example is not None
+                if event.example in gone or (label is not None and event.label == label):
+                    continue
+                try:
+                    if isinstance(event, TeachLater):
+                        learner.teach_later(renamed[event.example], event.label)
+                    else:
+                        learner.retract(renamed[event.example])
+                except ValueError:  # it was taught as what is gone
+                    assert isinstance(event, Retract)
+                continue
+            stay = [i for i, n in enumerate(numbers) if n not in gone]
+            if not stay:
+                continue
+            renamed |= {numbers[i]: learner.n_seen + place for place, i in enumerate(stay)}
+            if isinstance(event, Teach):
+                learner.teach(event.rows[stay], [event.labels[i] for i in stay])
+            elif isinstance(event, Observe):
+                learner.observe(event.rows[stay])
+        return learner
+
+    def rows(self, gone: set[int]) -> Iterator[bytes]:
+        for event, numbers in self.story:
+            if isinstance(event, Observe | Teach):
+                for n, row in zip(numbers, event.rows, strict=True):
+                    if n in gone:
+                        yield row.tobytes()
+                        yield row.astype(np.float64).tobytes()
+
+
+def kept(folder: Path, seed: int, n: int = 120) -> tuple[Keeper, int, Told]:
+    keeper = Keeper(str(folder), every=EVERY)
+    other = keeper.create("other", OnlineLearner(K)).result()
+    number = keeper.create("one", OnlineLearner(K)).result()
+    story = list(islice(events(seed), n))
+    for i, (event, numbers) in enumerate(story):
+        answer = keeper.change(number, event, key=f"{i}" if i % 2 else "")
+        keeper.change(other, Observe(np.full((2, D), float(i))))
+        if numbers:
+            assert answer.result().first == numbers[0]
+        if i == n // 2:
+            answer.result()
+            keeper.back_up()
+    return keeper, number, Told(story)
+
+
+def digest(keeper: Keeper, number: int) -> str:
+    found: str = keeper.look(number, lambda pupil: pupil.learner.digest()).result()
+    return found
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    found = {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert any("backups" in name for name in found)
+    return found
+
+
+def wanted(kind: str, told: Told) -> tuple[dict[str, Any], set[int]]:
+    if kind == "a class":
+        return {"label": UNWANTED}, told.members(UNWANTED)
+    rng = np.random.default_rng(1)
+    numbers = [n for _, some in told.story for n in some]
+    gone = {int(n) for n in rng.choice(numbers, 40, replace=False)}
+    return {"examples": gone}, gone
+
+
+@pytest.mark.parametrize("kind", ["a class", "examples"])
+@pytest.mark.parametrize("seed", range(4))
+def test_as_if_never_seen(seed: int, kind: str, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    keeper, number, told = kept(folder, seed)
+    unwanted, gone = wanted(kind, told)
+    before = keeper.look_at_all(lambda pupils: [one.n_numbered for one in pupils.values()]).result()
+    alone = told.without(gone, unwanted.get("label"))
+    keeper.look(number, lambda pupil: None).result()
+    assert any(row in content for row in told.rows(gone) for content in everything(folder).values())
+
+    erased = keeper.erase(number, **unwanted).result()
+    assert (erased.examples, erased.older) == (len(gone), False)
+    assert digest(keeper, number) == alone.digest()
+    files = everything(folder)
+    for name, content in files.items():
+        assert not any(row in content for row in told.rows(gone)), name
+        if kind == "a class":
+            assert UNWANTED.encode() not in content, name
+
+    after = keeper.look_at_all(lambda pupils: [one.n_numbered for one in pupils.values()]).result()
+    assert after == before  # others keep their numbers, and none is given again
+    i = max(i for i, (_, some) in enumerate(told.story) if i % 2 and gone & set(some))
+    with pytest.raises(KeyReusedError, match="has been erased"):
+        keeper.change(number, told.story[i][0], key=f"{i}").result()
+    more = [event for event, _ in islice(events(seed + 100), 20) if isinstance(event, Observe)]
+    for event in more:
+        label = keeper.change(number, event).result().columns["label"]
+        assert label == alone.observe(event.rows).label.tolist()
+    expected = digest(keeper, number)
+    assert expected == alone.digest()
+    keeper.close()
+
+    again = Keeper(str(folder), every=EVERY)
+    assert digest(again, number) == expected
+    again.close()
+
+
+def test_copies_are_cleansed_and_come_back(tmp_path: Path) -> None:
+    keeper, number, told = kept(tmp_path / "kept", 9)
+    unwanted, gone = wanted("a class", told)
+    keeper.erase(number, **unwanted).result()
+    keeper.close()
+    [copy] = (tmp_path / "kept" / "backups").iterdir()
+    restore(str(copy), str(tmp_path / "again"))
+    again = Keeper(str(tmp_path / "again"))
+    early = Told(told.story[:61])
+    assert digest(again, number) == early.without(gone, unwanted["label"]).digest()
+    again.close()
+
+
+def test_twice_and_after_a_restart(tmp_path: Path) -> None:
+    keeper, number, told = kept(tmp_path / "kept", 5)
+    first, second = {3, 4, 5}, {5, 6, 50}
+    assert keeper.erase(number, examples=first).result().examples == 3
+    keeper.close()
+    keeper = Keeper(str(tmp_path / "kept"), every=EVERY)
+    assert keeper.erase(number, examples=second).result().examples == 2
+    assert digest(keeper, number) == told.without(first | second).digest()
+    with pytest.raises(ValueError, match="was erased"):
+        keeper.change(number, TeachLater(50, "left")).result()
+    keeper.close()
+
+
+def test_what_is_older_than_the_events_is_said(tmp_path: Path) -> None:
+    learner = OnlineLearner(K)
+    learner.teach([[0.0] * D, [6.0] * D], ["left", UNWANTED])
+    keeper = Keeper(str(tmp_path))
+    number = keeper.create("taken in", learner).result()
+    keeper.change(number, Teach(np.array([[1.0] * D, [7.0] * D]), ("left", UNWANTED))).result()
+    assert keeper.erase(number, examples=[0]).result() == (0, True)
+    assert keeper.erase(number, label=UNWANTED).result() == (1, True)
+    assert keeper.classes("taken in") == ("left",)
+    keeper.close()
+    again = Keeper(str(tmp_path))
+    assert again.classes("taken in") == ("left",)
+    again.close()
+
+
+def test_the_journal_says_that_something_was_erased(tmp_path: Path) -> None:
+    keeper, number, _ = kept(tmp_path, 2, n=20)
+    keeper.erase(number, examples=[1, 2]).result()
+    found = [json.loads(one.about) for one in keeper._journal.events() if one.kind == "erase"]
+    assert found[0]["examples"] == 2
+    keeper.close()
+
+
+@pytest.mark.slow
+def test_killed_while_it_erases(tmp_path: Path) -> None:
+    keeper, number, told = kept(tmp_path / "kept", 6)
+    before = digest(keeper, number)
+    keeper.close()
+    gone = told.members(UNWANTED)
+    after = told.without(gone, UNWANTED).digest()
+    rng = np.random.default_rng(0)
+    for i in range(10):
+        folder = tmp_path / f"{i}"
+        shutil.copytree(tmp_path / "kept", folder)
+        said = killed_eraser(folder, number, seconds=0.25 * rng.random())
+        again = Keeper(str(folder), every=EVERY)
+        found = digest(again, number)
+        assert found == after or (found == before and "erased" not in said)
+        if found == before:
+            again.erase(number, label=UNWANTED).result()
+            assert digest(again, number) == after
+        for name, content in everything(folder).items():
+            assert UNWANTED.encode() not in content, name
+            assert not any(row in content for row in told.rows(gone)), name
+        again.close()
+
+
+def killed_eraser(folder: Path, number: int, seconds: float) -> str:
+    command = [sys.executable, "-m", "tests.service.eraser", str(folder), str(number), UNWANTED]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        begun = process.stdout.readline()
+        time.sleep(seconds)
+        process.kill()
+        return begun + process.stdout.read()

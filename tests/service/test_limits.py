@@ -1,0 +1,119 @@
+"""What keeps one client from taking all there is, tried against a real server."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import numpy as np
+import pytest
+from websockets.exceptions import InvalidStatus
+
+from labelwalk.service.wire import RAW
+from tests.service.test_server import Served, frame, hello, served, wait_until
+
+pytestmark = [pytest.mark.shell, pytest.mark.slow]
+
+
+def said(one: Served, request: bytes) -> bytes:
+    """Send some bytes over a socket, and return what comes back until it is closed."""
+    with socket.create_connection(("127.0.0.1", one.port), timeout=60) as wire:
+        wire.sendall(request)
+        pieces = []
+        while piece := wire.recv(65536):
+            pieces.append(piece)
+    return b"".join(pieces)
+
+
+def head(one: Served, method: str, path: str, length: int) -> bytes:
+    lines = [
+        f"{method} {path} HTTP/1.1",
+        f"Host: 127.0.0.1:{one.port}",
+        f"Authorization: Bearer {one.token}",
+        "Content-Type: application/json",
+        f"Content-Length: {length}",
+    ]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def test_a_body_that_does_not_come(tmp_path: Path) -> None:
+    with served(tmp_path / "kept", options=["--patience=0.5"]) as one:
+        for path in ("/api/learners", "/api/learners/a/observe"):
+            answer = said(one, head(one, "POST", path, 1000) + b'{"rows"')
+            assert answer.startswith(b"HTTP/1.1 408"), answer
+            assert b"the body was not there after 0.5 seconds" in answer
+            assert b"nosniff" in answer
+        assert one.http.get("/api/learners").json() == []
+
+
+def test_a_body_that_is_too_large(tmp_path: Path) -> None:
+    """However it is read: as a model, as rows, or as a file."""
+    with served(tmp_path / "kept") as one:
+        for method, path in (
+            ("POST", "/api/learners"),
+            ("POST", "/api/learners/a/observe"),
+            ("PUT", "/api/learners/a"),
+        ):
+            answer = one.http.request(method, path, content=b" " * ((16 << 20) + 1))
+            assert answer.status_code == 413
+            assert "larger than 16,777,216 bytes" in answer.json()["error"]
+
+
+def test_requests_a_second(tmp_path: Path) -> None:
+    with served(tmp_path / "kept", options=["--rate=0.001"]) as one:
+        assert one.http.get("/api/learners").status_code == 200
+        for spelled in (f"Bearer {one.token}", f"bearer   {one.token}"):
+            refused = one.http.get("/api/learners", headers={"authorization": spelled})
+            assert refused.status_code == 429
+            assert 0 < int(refused.headers["retry-after"]) <= 1000
+        cookie = {"authorization": "", "cookie": f"labelwalk={one.token}"}
+        assert one.http.get("/api/learners", headers=cookie).status_code == 429
+        with pytest.raises(InvalidStatus) as refused_socket, one.stream("a"):
+            pass
+        assert refused_socket.value.response.status_code == 429
+        assert one.http.get("/healthz").status_code == 200
+
+
+def test_sockets_at_a_time(tmp_path: Path) -> None:
+    with served(tmp_path / "kept", options=["--sockets=2"]) as one:
+        one.http.post("/api/learners", json={"name": "a"})
+        with one.stream("a"), one.stream("a"):
+            with pytest.raises(InvalidStatus) as refused, one.stream("a"):
+                pass
+            assert refused.value.response.status_code == 429
+            assert b"2 WebSockets are open" in (refused.value.response.body or b"")
+        wait_until(lambda: answers_a_frame(one))
+
+
+def answers_a_frame(one: Served) -> bool:
+    try:
+        with one.stream("a") as stream:
+            stream.send(hello())
+            stream.send(frame(0))
+            return bool(stream.recv(timeout=60))
+    except InvalidStatus:
+        return False
+
+
+def test_an_answer_that_does_not_begin(tmp_path: Path) -> None:
+    """The client hears of it in time; what it sent happens all the same, and once under a key."""
+    rows = np.random.default_rng(0).normal(size=(100_000, 40)).astype("<f4")
+    with served(tmp_path / "kept", options=["--timeout=0.1"]) as one:
+        one.http.post("/api/learners", json={"name": "a"})
+        path = "/api/learners/a/observe?type=f4&features=40"
+        answer = one.http.post(path, content=rows.tobytes(), headers={"content-type": RAW})
+        assert answer.status_code == 503
+        assert "send it again under its key" in answer.json()["error"]
+        assert answer.headers["retry-after"] == "1"
+        told: list[int] = []
+
+        def send_one() -> bool:
+            headers = {"content-type": RAW, "idempotency-key": "k"}
+            answer = one.http.post(path, content=rows[0].tobytes(), headers=headers)
+            assert answer.status_code in (200, 429, 503)
+            told.extend([answer.json()["first"]] if answer.status_code == 200 else [])
+            return len(told) == 2
+
+        wait_until(send_one)
+        assert told == [100_000] * 2
+        assert one.http.get("/api/learners/a").json()["examples"] == 100_001

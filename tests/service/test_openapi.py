@@ -1,0 +1,83 @@
+"""The service is as it is described: nothing undocumented comes out, whatever goes in."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labelwalk import OnlineLearner
+from labelwalk.service.access import RULES
+from labelwalk.service.openapi import ROUTES
+from labelwalk.service.schemas import SETTINGS
+from tests.service.sizes import Sizes
+from tests.service.test_app import TOKENS, Client, client
+from tests.service.test_server import served
+
+pytestmark = pytest.mark.shell
+
+__all__ = ["client"]
+
+UNDESCRIBED = {"/api/openapi.json"}
+# Whether rows fit a learner, or an example was ever seen, is not for a schema to say.
+NOT_FOR_A_SCHEMA = "positive_data_acceptance"
+REAL = """
+[parameters]
+"path.name" = "door"
+"""
+
+
+def described(client: Client) -> dict[str, Any]:
+    found: dict[str, Any] = client("GET", "/api/openapi.json", TOKENS.read).json()
+    return found
+
+
+def test_every_route_is_described(client: Client) -> None:
+    rules = {rule for rule in RULES if rule[0] != "WEBSOCKET" and rule[1] not in UNDESCRIBED}
+    assert set(ROUTES) == rules, "give each route a line in service/openapi.py"
+    paths = described(client)["paths"]
+    found = {(method.upper(), path) for path in paths for method in paths[path]}
+    assert found == rules
+
+
+def test_every_body_has_an_example(client: Client) -> None:
+    whole = described(client)
+    for path, methods in whole["paths"].items():
+        for method, operation in methods.items():
+            content = operation.get("requestBody", {}).get("content", {})
+            for media in [media for kind, media in content.items() if kind == "application/json"]:
+                name = media["schema"]["$ref"].rpartition("/")[2]
+                schema = whole["components"]["schemas"][name]
+                assert "examples" in media or "examples" in schema, (method, path)
+
+
+def test_settings_are_those_of_a_learner() -> None:
+    assert {*SETTINGS, "similarity"} == set(OnlineLearner().settings.parameters())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", ["", REAL], ids=["any name", "a learner that is there"])
+def test_whatever_goes_in(config: str, tmp_path: Path, sizes: Sizes) -> None:
+    settings = tmp_path / "schemathesis.toml"
+    settings.write_text(config)
+    with served(tmp_path / "kept") as one:
+        one.http.post("/api/learners", json={"name": "door"})
+        body = {"rows": [[0.0, 0.0], [9.0, 9.0]], "labels": ["open", "shut"]}
+        one.http.post("/api/learners/door/teach", json=body)
+        command = [sys.executable, "-m", "schemathesis.cli", f"--config-file={settings}", "run"]
+        command += [f"{one.http.base_url}/api/openapi.json", "--seed=1", "--no-shrink"]
+        command += [f"--max-examples={sizes.requests}", f"--exclude-checks={NOT_FOR_A_SCHEMA}"]
+        command += ["-H", f"Authorization: Bearer {one.token}"]
+        if config:
+            command += ["--exclude-method=DELETE"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert one.process.poll() is None
+    assert done.returncode == 0, done.stdout
+    tried = re.search(r"(\d+) generated, (\d+) passed", done.stdout)
+    assert tried is not None
+    assert tried[1] == tried[2]
+    print(f"{tried[1]} requests made up from the description: all answered as described")

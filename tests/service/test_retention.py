@@ -1,0 +1,95 @@
+"""Events that are let go of, and states that thin out: learners stay as they are."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labelwalk import OnlineLearner
+from labelwalk.service.backup import restore
+from labelwalk.service.events import Observe
+from labelwalk.service.journal import Entry, Journal
+from labelwalk.service.keeper import Keeper
+from labelwalk.service.snapshots import Snapshots
+from tests.service.keeper_writer import EVERY, K, events
+
+pytestmark = pytest.mark.shell
+
+
+def digest(keeper: Keeper, number: int) -> str:
+    found: str = keeper.look(number, lambda pupil: pupil.learner.digest()).result()
+    return found
+
+
+def test_learners_outlive_their_events(tmp_path: Path) -> None:
+    keeper = Keeper(str(tmp_path / "kept"), every=EVERY, retain=0.0)
+    number = keeper.create("a", OnlineLearner(K)).result()
+    alone = OnlineLearner(K)
+    for i, event in enumerate(islice(events(3), 150)):
+        keeper.change(number, event, key=f"{i}").result()
+        event.happen(alone)
+    kept = [one.sequence for one in keeper._journal.events()]
+    assert 0 < len(kept) < 150
+    assert digest(keeper, number) == alone.digest()
+    name = keeper.back_up()
+    first, second = keeper.erase(number, examples=[0]).result(), digest(keeper, number)
+    assert (first.examples, first.older, second) == (0, True, alone.digest())
+    early = next(islice(events(3), 0, None))
+    keeper.change(number, early, key="0").result()  # the event is gone, and its key with it
+    assert keeper.look(number, lambda pupil: pupil.learner.n_seen).result() > alone.n_seen
+    expected = digest(keeper, number)
+    keeper.close()
+
+    again = Keeper(str(tmp_path / "kept"))
+    assert digest(again, number) == expected
+    again.close()
+    restore(str(tmp_path / "kept" / "backups" / name), str(tmp_path / "again"))
+    back = Keeper(str(tmp_path / "again"))
+    assert digest(back, number) == alone.digest()
+    back.close()
+
+
+def test_what_is_kept_can_be_erased_when_older_events_are_gone(tmp_path: Path) -> None:
+    keeper = Keeper(str(tmp_path), every=EVERY, retain=0.0)
+    number = keeper.create("a", OnlineLearner(K)).result()
+    for event in islice(events(4), 150):
+        told = keeper.change(number, event).result()
+    seen = keeper.look(number, lambda pupil: pupil.n_numbered).result()
+    more = next(event for event in events(5) if isinstance(event, Observe))
+    before = digest(keeper, number)
+    told = keeper.change(number, more).result()
+    gone = range(told.first, told.first + len(more.rows))
+    assert told.first == seen
+    assert keeper.erase(number, examples=gone).result() == (len(more.rows), False)
+    assert digest(keeper, number) == before
+    keeper.close()
+
+
+@given(gaps=st.lists(st.integers(1, 30), min_size=1, max_size=60))
+def test_the_older_the_fewer_states(
+    tmp_path_factory: pytest.TempPathFactory, gaps: list[int]
+) -> None:
+    journal = Journal(str(tmp_path_factory.mktemp("kept")))
+    snapshots, moments = Snapshots(journal), []
+    for gap in gaps:
+        journal.append([Entry(1, "observe", "{}", [b"row"])] * gap)
+        snapshots.keep(journal.last, {1: str(journal.last.sequence).encode()}, alive=[1])
+        moments.append(journal.last.sequence)
+    now = moments[-1]
+    kept = [
+        one for (one,) in journal.database.read("SELECT sequence FROM rounds ORDER BY sequence")
+    ]
+    states = {state for (state,) in journal.database.read("SELECT content FROM contents")}
+    assert (kept[0], kept[-1]) == (moments[0], now)
+    assert states == {str(one).encode() for one in kept}
+    assert len(kept) <= 3 + 2 * now.bit_length()
+    for event in range(moments[0] + 1, now + 1):
+        nearest = max(one for one in moments if one < event)
+        found = snapshots.before(event)
+        assert found is not None
+        assert now - found.at.sequence <= 2 * (now - nearest)
+    journal.close()
