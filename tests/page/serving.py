@@ -134,7 +134,7 @@ class Watch:
             return
         gone = "404" in message.text and GONE.search(message.location["url"])
         if not gone and not (self.away and "net::ERR_" in message.text):
-            self.wrong.append(f"{message.type}: {message.text}")
+            self.wrong.append(f"{message.type}: {message.text} {message.location}")
 
     def _dialog(self, dialog: Dialog) -> None:
         self.wrong.append(f"dialog: {dialog.message}")
