@@ -33,6 +33,7 @@ FLAGS = (
     "--disable-sync",
 )
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+GONE = re.compile(r"/vertices/-?\d+$")  # it merged just before it was asked for
 PATIENCE = 120.0  # seconds until a wait is in vain
 DESK: ViewportSize = {"width": 1440, "height": 1000}
 PHONE: ViewportSize = {"width": 390, "height": 844}
@@ -128,8 +129,9 @@ class Watch:
     def _console(self, message: ConsoleMessage) -> None:
         if message.type not in ("error", "warning"):
             return
-        if not (self.away and "net::ERR_" in message.text):
-            self.wrong.append(f"{message.type}: {message.text}")
+        gone = "404" in message.text and GONE.search(message.location["url"])
+        if not gone and not (self.away and "net::ERR_" in message.text):
+            self.wrong.append(f"{message.type}: {message.text} {message.location}")
 
     def _dialog(self, dialog: Dialog) -> None:
         self.wrong.append(f"dialog: {dialog.message}")

@@ -1,6 +1,6 @@
 /** The service, asked over HTTP: patient where it is busy, and nothing is done twice. */
 
-import { now, tell } from "./now.js";
+import { now, on, tell } from "./now.js";
 
 const TRIES = 4;
 const WAIT = 400; // milliseconds before the second try; each further one waits twice as long
@@ -13,10 +13,19 @@ export class Refusal extends Error {
   }
 }
 
+/** What nobody waits for any more, since another learner is shown. */
+export class Outdated extends Error {}
+
+let shown = new AbortController();
+on("learner", () => {
+  shown.abort();
+  shown = new AbortController();
+});
+
 export const pathOf = (name) => `/api/learners/${encodeURIComponent(name)}`;
 
 /** Get something of the learner that is shown, as in get("/map"). */
-export const get = (path) => asked("GET", pathOf(now.learner) + path);
+export const get = (path) => asked("GET", pathOf(now.learner) + path, undefined, {}, shown.signal);
 
 /** Do something to the learner that is shown. */
 export const post = (path, body) => asked("POST", pathOf(now.learner) + path, body);
@@ -25,8 +34,8 @@ export const post = (path, body) => asked("POST", pathOf(now.learner) + path, bo
  * Ask, and return what JSON came back; null where there is nothing to say.
  * A change carries a key, so that trying again after a lost answer does it once.
  */
-export async function asked(method, path, body, headers = {}) {
-  const sent = { method, headers: { ...headers } };
+export async function asked(method, path, body, headers = {}, signal = undefined) {
+  const sent = { method, headers: { ...headers }, signal };
   if (method !== "GET") sent.headers["Idempotency-Key"] = someKey();
   if (body instanceof Blob) sent.body = body;
   else if (body !== undefined) {
@@ -35,6 +44,7 @@ export async function asked(method, path, body, headers = {}) {
   }
   for (let attempt = 1; ; attempt++) {
     const answer = await tried(path, sent);
+    if (signal?.aborted) throw new Outdated();
     const busy = answer === null || answer.status === 429 || answer.status === 503;
     if (!busy) return understood(answer);
     if (attempt === TRIES) {
@@ -47,18 +57,16 @@ export async function asked(method, path, body, headers = {}) {
 
 async function tried(path, sent) {
   try {
-    return await fetch(path, sent);
+    const answer = await fetch(path, sent);
+    return { status: answer.status, ok: answer.ok, text: await answer.text() };
   } catch {
     return null;
   }
 }
 
-async function understood(answer) {
-  const text = await answer.text();
-  if (answer.status === 401) tell("unknown");
-  if (!answer.ok) throw new Refusal(
-    answer.status, reasonIn(text) ?? `The service answered ${answer.status}.`,
-  );
+function understood({ status, ok, text }) {
+  if (status === 401) tell("unknown");
+  if (!ok) throw new Refusal(status, reasonIn(text) ?? `The service answered ${status}.`);
   return text ? JSON.parse(text) : null;
 }
 

@@ -30,9 +30,8 @@ export function startAsking() {
 
 async function refresh() {
   if (!now.learner) return;
-  const asked = now.learner;
   const found = await get(`/ask?n=${QUESTIONS}`).catch(() => null); // asked again soon
-  if (!found || asked !== now.learner) return;
+  if (!found) return;
   nothing.hidden = found.length > 0;
   cards.show(found.map((one, i) => ({ ...one, key: one.example ?? `row-${i}-${one.row[0]}` })));
 }

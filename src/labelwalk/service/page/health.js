@@ -37,11 +37,10 @@ export function startHealth() {
 
 async function look() {
   if (!now.learner) return;
-  const asked = now.learner;
   const found = await Promise.all(
     [get("/health"), get("/history")],
   ).catch(() => null); // looked again soon
-  if (!found || asked !== now.learner) return;
+  if (!found) return;
   [signs, history] = [found[0], thinned(found[1])];
   tell("history", history);
   alarms(signs.filter((sign) => !sign.ok));

@@ -15,13 +15,13 @@ export async function loadAll() {
 }
 
 export async function loadFacts() {
-  now.facts = await current("");
+  now.facts = await get("");
   tell("facts");
 }
 
 export async function loadMap() {
   lastMap = Date.now();
-  now.map = await current("/map");
+  now.map = await get("/map");
   tell("map");
 }
 
@@ -35,7 +35,7 @@ export function loadMapSoon() {
 }
 
 export async function loadVerdicts() {
-  now.verdicts = (await current(`/recent?n=${RING}`)).verdicts;
+  now.verdicts = (await get(`/recent?n=${RING}`)).verdicts;
   tell("verdicts");
 }
 
@@ -48,14 +48,6 @@ export function addVerdicts(newer) {
 }
 
 export async function loadTaught() {
-  now.taught = await current("/taught");
+  now.taught = await get("/taught");
   tell("taught");
-}
-
-/** Get something, unless another learner is shown when it comes. */
-async function current(path) {
-  const asked = now.learner;
-  const found = await get(path);
-  if (asked !== now.learner) throw new Error("Another learner is shown by now.");
-  return found;
 }

@@ -3,16 +3,18 @@
 import { get } from "./api.js";
 import { swatch } from "./colours.js";
 import { byId, fill, make, say } from "./dom.js";
+import { loadMap } from "./loading.js";
 import { mayWrite, now, on } from "./now.js";
 import { setCursor, setHovered } from "./overlay.js";
 import { picker } from "./picker.js";
 import { bar, bars } from "./spark.js";
 import { takeBack } from "./teaching.js";
-import { toast, trying } from "./toast.js";
+import { trying } from "./toast.js";
 import { nameOf, targetOf } from "./vertices.js";
 import { count, named, number, numbers, percent, several } from "./words.js";
 
 let shown = null; // id
+let where = [0, 0]; // in the plane
 let origin = null; // what had the focus before
 
 const parts = {};
@@ -48,10 +50,10 @@ export function startPanel() {
 export async function open(id) {
   if (byId("panel").hidden) origin = document.activeElement;
   shown = id;
-  setCursor(id);
   setHovered(null, "");
   if (await trying(async () => { await refresh(); return true; })) {
     byId("panel").hidden = false;
+    if (matchMedia("(max-width: 640px)").matches) byId("map").scrollIntoView(); // above the panel
     byId("panel-title").focus({ preventScroll: true });
   }
 }
@@ -65,21 +67,33 @@ export function close() {
   if (origin?.isConnected) origin.focus({ preventScroll: true });
 }
 
+/** Show it as it is now; where it has merged or gone with its label, the one that is nearest. */
 async function refresh() {
-  if (!now.map.vertices.id.includes(shown)) {
-    close();
-    toast("That vertex is gone: it has merged with another.");
-    return;
-  }
-  const asked = shown;
-  const vertex = await get(`/vertices/${shown}`);
-  if (asked !== shown) return;
+  shown = there(shown);
+  const vertex = await get(`/vertices/${shown}`).catch(async (error) => {
+    if (error.status !== 404 || shown === null) throw error;
+    await loadMap(); // it went since the map was drawn
+    shown = there(shown);
+    return get(`/vertices/${shown}`);
+  });
+  if (vertex.id !== shown) return;
+  setCursor(shown);
   say(byId("panel-title"), nameOf(vertex.id));
   fill(parts.what, ...headline(vertex));
   takingBack(vertex);
   fill(parts.chances, ...chances(vertex.probabilities));
   fill(parts.near, ...once(vertex.examples).map(neighbour));
   say(parts.why, vertex.why);
+}
+
+/** The vertex itself, or the one nearest to where it was. */
+function there(wanted) {
+  const { id, x, y } = now.map.vertices;
+  const far = (i) => Math.hypot(x[i] - where[0], y[i] - where[1]);
+  let at = id.indexOf(wanted);
+  if (at < 0) at = x.reduce((best, _, i) => (far(i) < far(best) ? i : best), 0);
+  else where = [x[at], y[at]];
+  return id[at] ?? wanted;
 }
 
 /** An example that was taught later is remembered twice. */
@@ -105,7 +119,9 @@ function takingBack(vertex) {
   const example = vertex.examples.find(
     (one) => known.has(one.example) && one.distance === 0,
   )?.example ?? now.map.vertices.example[i];
+  const had = document.activeElement === parts.back;
   parts.back.hidden = !vertex.taught || !mayWrite() || example === null;
+  if (had && parts.back.hidden) byId("panel-title").focus({ preventScroll: true });
   parts.back.onclick = () => takeBack(example);
 }
 

@@ -63,7 +63,8 @@ async function withNews(act) {
   const before = labelsOf(now.map);
   try {
     const { said, offer } = await act();
-    await Promise.all([loadMap(), loadTaught()]);
+    await loadMap(); // first: who hears of a label looks for its vertex
+    await loadTaught();
     toast(`${said} ${changesSince(before)}`, offer);
   } catch (error) {
     complain(error);

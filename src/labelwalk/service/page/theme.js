@@ -18,8 +18,7 @@ export function startTheme() {
   const kept = localStorage.getItem(KEPT);
   if (kept) document.documentElement.dataset.theme = kept;
   byId("theme").addEventListener("click", switchTheme);
-  system.addEventListener("change", shown);
-  shown();
+  system.addEventListener("change", () => tell("theme"));
 }
 
 /** Turn light to dark, and back. */
@@ -32,12 +31,5 @@ export function switchTheme() {
     document.documentElement.dataset.theme = wanted;
     localStorage.setItem(KEPT, wanted);
   }
-  shown();
-}
-
-function shown() {
-  const button = byId("theme");
-  button.textContent = isDark() ? "☀" : "☾";
-  button.setAttribute("aria-label", isDark() ? "Use the light theme" : "Use the dark theme");
   tell("theme");
 }

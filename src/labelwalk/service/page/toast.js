@@ -1,5 +1,6 @@
 /** Short news at the edge of the page, read aloud too. */
 
+import { Outdated } from "./api.js";
 import { byId, make } from "./dom.js";
 
 const STAYS = 8000; // milliseconds; errors stay twice as long
@@ -18,6 +19,7 @@ export function toast(text, offer) {
 
 /** Say what went wrong. */
 export function complain(error) {
+  if (error instanceof Outdated) return;
   show(
     byId("errors"), make("div.toast.wrong", {}, make("p", {}, error.message ?? String(error))),
     2 * STAYS,
