@@ -210,10 +210,15 @@ class Flood:
         await asyncio.gather(*tasks)
 
     async def _post(self) -> None:
-        http = self.idle.pop() if self.idle else await Http.open(self.server.address)
         at = self.done % (len(self.rows) - BLOCK)
         body = self.rows[at : at + BLOCK].tobytes()
-        status, says_when, _ = await http.post(f"/api/learners/a/observe{RAW}", body)
+        while True:
+            http = self.idle.pop() if self.idle else await Http.open(self.server.address)
+            try:
+                status, says_when, _ = await http.post(f"/api/learners/a/observe{RAW}", body)
+                break
+            except (asyncio.IncompleteReadError, ConnectionError):
+                http.close()  # it had been idle for too long
         self.idle.append(http)
         if status == 200:
             self.done += BLOCK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -35,6 +36,7 @@ from labelwalk.similarity import Gaussian, SelfTuning, Similarity
 from labelwalk.soundness import check_scale, check_sound
 from labelwalk.sources import Sources, as_sources
 from labelwalk.table import VertexTable, vertex_table
+from labelwalk.turns import in_turn
 
 
 class OnlineLearner:
@@ -42,7 +44,8 @@ class OnlineLearner:
 
     At most `n_centroids` weighted vertices stand for all examples. Their labels are the harmonic
     function on the graph of their similarities: the probability that a random walk meets a label
-    of each class before it ends in the sink, which means "I don't know".
+    of each class before it ends in the sink, which means "I don't know". Threads may share a
+    learner: they take turns, and other threads of the program go on meanwhile.
 
     Parameters
     ----------
@@ -178,6 +181,7 @@ class OnlineLearner:
             tolerance=tolerance,
             abstain_below=abstain_below,
         )
+        self._turn = threading.RLock()
         self._classes: dict[Label, int] = {}
         self._engine = Engine(self.settings, state.empty(0, 0, 0))
         self._scale = Scale(frozen=scale == "none")
@@ -232,6 +236,7 @@ class OnlineLearner:
             tolerance=tolerance,
         )
 
+    @in_turn
     def teach(self, X: ArrayLike, labels: Label | Iterable[Label], *, ids: bool = False) -> Any:
         """Learn labelled examples, at any time; new classes are welcome.
 
@@ -261,6 +266,7 @@ class OnlineLearner:
             warn_of(self._engine.now, self.classes, self._scale.scaled(rows), codes)
         return self._ids(first, single) if ids else None
 
+    @in_turn
     def teach_later(self, example_id: int, label: Label) -> None:
         """Label an example that was seen earlier.
 
@@ -300,6 +306,7 @@ class OnlineLearner:
         if self._engine.now.here.n_conflicts > n_conflicts:
             warn_of(self._engine.now, self.classes, x, codes)
 
+    @in_turn
     def retract(self, example_id: int | None = None, *, label: Label | None = None) -> None:
         """Take back what was taught: one example, or all of a class.
 
@@ -338,6 +345,7 @@ class OnlineLearner:
             self._scale.freeze()
             self._engine.retract(number)
 
+    @in_turn
     def forget(self, label: Label) -> None:
         """Strike out a class: its labelled vertices, the examples they stand for, and its name.
 
@@ -353,6 +361,7 @@ class OnlineLearner:
             names = [name for name in self.classes if self._classes[name] != code]
             self._classes = {name: i for i, name in enumerate(names)}
 
+    @in_turn
     def observe(
         self, X: ArrayLike, *, source: Label | Iterable[Label] | None = None, ids: bool = False
     ) -> Any:
@@ -391,6 +400,7 @@ class OnlineLearner:
         verdicts = self._verdicts(joined(answers), single)
         return (verdicts, self._ids(first, single)) if ids else verdicts
 
+    @in_turn
     def predict(self, X: ArrayLike) -> Any:
         """Answer examples without learning: the harmonic extension of the graph to each.
 
@@ -427,6 +437,7 @@ class OnlineLearner:
         """
         return self._scale.scaled(as_rows(X, self.n_features)[0])
 
+    @in_turn
     def ask(
         self, n: int = 1, *, by: Literal["error", "uncertainty", "variance"] = "error"
     ) -> list[Question]:
@@ -470,6 +481,7 @@ class OnlineLearner:
         asked = questions(engine.now, settled, self.classes, n, rule)
         return [replace(question, example=original(question.example)) for question in asked]
 
+    @in_turn
     def explain(self, x: ArrayLike) -> Explanation:
         """Say why an example gets its answer; nothing is learned.
 
@@ -606,27 +618,32 @@ class OnlineLearner:
         return float(self._engine.now.here.radius)
 
     @property
+    @in_turn
     def bandwidth(self) -> float:
         """σ of the Gaussian as it stands; 0 before it could be measured."""
         return float(self._engine.now.here.sigma)
 
     @property
+    @in_turn
     def distortion(self) -> float:
         """The largest reach: no example is further from the vertex that stands for it."""
         return float(self.vertices.reach.max(initial=0.0))
 
     @property
+    @in_turn
     def certificate(self) -> float:
         """The largest proven error of any vertex's probabilities as they stand."""
         return self._engine.certificate()
 
     @property
+    @in_turn
     def vertices(self) -> VertexTable:
         """A copy of the vertices, oldest first; points and means in the units they came in."""
         table, original = vertex_table(self._engine.now, self.classes), self._scale.original
         return replace(table, points=original(table.points), means=original(table.means))
 
     @property
+    @in_turn
     def remembered(self) -> ExampleTable:
         """A copy of the last examples, oldest first, in the units they came in.
 
@@ -643,11 +660,13 @@ class OnlineLearner:
         return replace(table, row=self._scale.original(table.row))
 
     @property
+    @in_turn
     def newest(self) -> Ints:
         """The id of the newest remembered example of each vertex, -1 where there is none."""
         return newest(self._engine.now)
 
     @property
+    @in_turn
     def quarantined(self) -> Floats:
         """Outliers that wait until more come close to them: the first of each group."""
         return self._scale.original(waiting(self._engine.now))
@@ -657,6 +676,7 @@ class OnlineLearner:
         """Memory taken by the learner's arrays."""
         return self._engine.now.nbytes + self._scale.nbytes
 
+    @in_turn
     def health(self) -> Health:
         """Measure the signs of the learner's health, and say what they mean; nothing changes.
 
@@ -676,6 +696,7 @@ class OnlineLearner:
         """
         return examine(self._engine.now, self.settings)
 
+    @in_turn
     def left_out(self) -> LeftOut:
         """Say what each label taught would be called if it alone had not been; nothing changes.
 
@@ -704,6 +725,7 @@ class OnlineLearner:
         return left_out(now, bias, self.settings, self.classes)
 
     @property
+    @in_turn
     def events(self) -> list[Event]:
         """The last 64 times a sign of health crossed its limit, oldest first.
 
@@ -712,6 +734,7 @@ class OnlineLearner:
         """
         return events(self._engine.now)
 
+    @in_turn
     def adjust(self, **dials: Unpack[Dials]) -> None:
         """Change settings of a learner that has begun; what is not named stays as it is.
 
@@ -743,6 +766,7 @@ class OnlineLearner:
             self._engine = Engine(new, adapt(now, self.settings, new) if begun else now)
             self.settings = new
 
+    @in_turn
     def merge(self, other: OnlineLearner) -> None:
         """Take in what another learner of the same settings has seen.
 
@@ -787,6 +811,7 @@ class OnlineLearner:
                 self._scale.freeze()
             self._classes = classes
 
+    @in_turn
     def save(self, path: str | os.PathLike[str], *, note: dict[str, Any] | None = None) -> None:
         """Write all of the learner to a file, at once or not at all.
 
@@ -799,6 +824,7 @@ class OnlineLearner:
         """
         modelfile.write(path, *self._contents(note))
 
+    @in_turn
     def to_bytes(self, *, note: dict[str, Any] | None = None) -> bytes:
         """Return the file that `save` would write.
 
@@ -811,6 +837,7 @@ class OnlineLearner:
         """
         return modelfile.pack(*self._contents(note))
 
+    @in_turn
     def digest(self) -> str:
         """Return a SHA-256 of all of the learner: equal digests, equal learners."""
         return modelfile.digest(*self._contents())
@@ -821,6 +848,7 @@ class OnlineLearner:
             f"{len(self.classes)} classes>"
         )
 
+    @in_turn
     def __getstate__(self) -> dict[str, Any]:
         header, arrays = self._contents()
         return header | {"settings": self.settings, "arrays": arrays}
@@ -839,6 +867,7 @@ class OnlineLearner:
         scale: Scale,
         sources: Sources,
     ) -> None:
+        self._turn = threading.RLock()
         self.settings = settings
         self._classes = {name: code for code, name in enumerate(classes)}
         self._engine = Engine(settings, now)

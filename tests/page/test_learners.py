@@ -74,7 +74,6 @@ def test_a_class_keeps_its_colour(empty: Serving, browser: Browser) -> None:
         before = _colours(page)
         assert len(set(before.values())) == len(before)
         empty.done("door", "/forget", {"label": "a"})
-        page.reload()
         see_points(page, len(ROWS) - 1)
         assert _colours(page) == {name: before[name] for name in ("b", "c")}
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from websockets.exceptions import InvalidStatus
 
+from labelwalk.service.access import Receive, Scope, Send
+from labelwalk.service.limits import Crowd
+from labelwalk.service.turnstile import Turnstile
 from labelwalk.service.wire import RAW
 from tests.service.test_server import Served, frame, hello, served, wait_until
 
@@ -117,3 +122,55 @@ def test_an_answer_that_does_not_begin(tmp_path: Path) -> None:
         wait_until(send_one)
         assert told == [100_000] * 2
         assert one.http.get("/api/learners/a").json()["examples"] == 100_001
+
+
+def test_a_crowd_is_told_to_come_again() -> None:
+    sent: list[Any] = []
+    inside, leave = asyncio.Event(), asyncio.Event()
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        inside.set()
+        await leave.wait()
+
+    async def receive() -> Any:
+        raise AssertionError
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def come() -> None:
+        crowd = Crowd(slow, 1)
+        first = asyncio.create_task(crowd({"type": "http"}, receive, send))
+        await inside.wait()
+        await crowd({"type": "http"}, receive, send)
+        leave.set()
+        await first
+        await crowd({"type": "http"}, receive, send)
+
+    asyncio.run(come())
+    assert [one.get("status") for one in sent] == [503, None]
+    assert (b"retry-after", b"1") in sent[0]["headers"]
+
+
+def test_a_full_inbox_turns_examples_away_at_the_door() -> None:
+    sent: list[Any] = []
+    passed: list[str] = []
+
+    async def inner(scope: Scope, receive: Receive, send: Send) -> None:
+        passed.append(scope["path"])
+
+    async def receive() -> Any:
+        raise AssertionError("a body is not even read")
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def come() -> None:
+        for door in (Turnstile(inner, lambda: True), Turnstile(inner, lambda: False)):
+            for verb in ("observe", "predict"):
+                scope = {"type": "http", "method": "POST", "path": f"/api/learners/a/{verb}"}
+                await door(scope, receive, send)
+
+    asyncio.run(come())
+    assert [one.get("status") for one in sent] == [429, None]
+    assert [path.rpartition("/")[2] for path in passed] == ["predict", "observe", "predict"]

@@ -31,11 +31,14 @@ _STAMP = _folder_stamp(Path(__file__).parent)
 
 
 def compiled(function: Kernel) -> Kernel:
-    """Compile `function` with Numba, without fast-math, cached under the stamp of this folder."""
+    """Compile `function` with Numba, without fast-math, cached under the stamp of this folder.
+
+    Other threads go on while it runs; a learner sees to it that none touches what it works on.
+    """
     if numba.config.DISABLE_JIT:
         return function
     try:
-        kernel = numba.njit(cache=True, error_model="numpy")(function)
+        kernel = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
         cache = kernel._cache
         cache._cache_file = caching.IndexDataCacheFile(
             cache_path=cache._cache_path,
@@ -43,5 +46,5 @@ def compiled(function: Kernel) -> Kernel:
             source_stamp=_STAMP,
         )
     except (RuntimeError, AttributeError):
-        return numba.njit(error_model="numpy")(function)
+        return numba.njit(nogil=True, error_model="numpy")(function)
     return kernel

@@ -64,6 +64,7 @@ def awaited(future: Future[Any]) -> asyncio.Future[Any]:
     'done'
     """
     loop = asyncio.get_running_loop()
-    if loop not in _posts:
-        _posts[loop] = Post(loop)
-    return _posts[loop].awaited(future)
+    post = _posts.get(loop)
+    if post is None:
+        post = _posts[loop] = Post(loop)
+    return post.awaited(future)

@@ -45,12 +45,15 @@ class Asked:
         What `do` does, where it changes a learner.
     alone : bool
         Whether nothing may be on its way to the disk meanwhile.
+    at_once : bool
+        Whether the answer need not wait until what came before is on the disk.
     """
 
     do: Callable[[dict[int, Pupil]], tuple[Any, Entry | None]]
     answer: Future[Any]
     change: Change | None = None
     alone: bool = False
+    at_once: bool = False
 
 
 def runs(asked: Iterable[Asked]) -> Iterator[list[Asked]]:

@@ -1,9 +1,10 @@
-"""What waits to be done: bounded, in order, taken some at a time."""
+"""What waits to be done: bounded, in order, taken some at a time; what does not wait goes ahead."""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -14,12 +15,14 @@ class BusyError(Exception):
 
 
 class Inbox(Generic[Item]):
-    """A queue that refuses instead of growing.
+    """A queue that refuses instead of growing, and in which some go ahead.
 
     Parameters
     ----------
     most : int
         Examples that may wait.
+    held : function, optional
+        Says whether only those that go ahead are to be taken for now.
 
     Examples
     --------
@@ -28,21 +31,24 @@ class Inbox(Generic[Item]):
     >>> inbox.put("b", 2)
     Traceback (most recent call last):
     labelwalk.service.inbox.BusyError: 2 examples wait already. Send fewer, or try again later.
+    >>> inbox.put("c", 1, ahead=True)
     >>> inbox.take(10)
-    ['a']
+    ['c', 'a']
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, held: Callable[[], bool] = lambda: False) -> None:
         self._most, self._weight, self._closed = most, 0, False
+        self._held = held
+        self._ahead: list[Item] = []
         self._items: deque[tuple[Item, int]] = deque()
         self._changed = threading.Condition()
 
     @property
     def weight(self) -> int:
         """How many examples wait."""
-        return self._weight
+        return self._weight + len(self._ahead)
 
-    def put(self, item: Item, weight: int) -> None:
+    def put(self, item: Item, weight: int, *, ahead: bool = False) -> None:
         """Add something; one that is too large alone is taken if nothing waits.
 
         Raises
@@ -52,30 +58,47 @@ class Inbox(Generic[Item]):
         with self._changed:
             if self._closed:
                 raise BusyError("It is being closed. Try again later.")
-            if self._items and self._weight + weight > self._most:
+            if (self._items or self._ahead) and self.weight + weight > self._most:
                 raise BusyError(
-                    f"{self._weight:,} examples wait already. Send fewer, or try again later."
+                    f"{self.weight:,} examples wait already. Send fewer, or try again later."
                 )
-            self._items.append((item, weight))
-            self._weight += weight
+            if ahead:
+                self._ahead.append(item)
+            else:
+                self._items.append((item, weight))
+                self._weight += weight
             self._changed.notify()
 
     def take(self, most: int) -> list[Item]:
-        """Wait for something, and return what there is, up to so many examples; [] at the end."""
+        """Wait for something, and return what there is, up to so many examples; [] at the end.
+
+        Those that go ahead come first, all of them.
+        """
         with self._changed:
-            while not self._items and not self._closed:
+            while not self._is_over() and not self._ahead and not self._may_be_taken():
                 self._changed.wait()
-            taken: list[Item] = []
+            taken, self._ahead = self._ahead, []
             weight = 0
-            while self._items and (not taken or weight + self._items[0][1] <= most):
+            while self._may_be_taken() and (weight == 0 or weight + self._items[0][1] <= most):
                 item, one = self._items.popleft()
                 taken.append(item)
                 weight += one
             self._weight -= weight
             return taken
 
+    def wake(self) -> None:
+        """Look again whether all may be taken."""
+        with self._changed:
+            self._changed.notify()
+
     def close(self) -> None:
         """Accept nothing more; what waits is still taken."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+
+    def _is_over(self) -> bool:
+        return self._closed and not self._items and not self._ahead
+
+    def _may_be_taken(self) -> bool:
+        return bool(self._items) and not self._held()

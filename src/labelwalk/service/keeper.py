@@ -13,7 +13,7 @@ from labelwalk.service.backup import back_up
 from labelwalk.service.changes import Asked, Change, runs
 from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.erasing import Unwanted
-from labelwalk.service.events import Happening, Observe, about_it, written
+from labelwalk.service.events import Happening, Observe, Rows, about_it, written
 from labelwalk.service.inbox import Inbox
 from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.keys import Keys
@@ -27,7 +27,9 @@ from labelwalk.service.timing import Timing
 from labelwalk.service.witness import Seen
 
 WAITING = 20_000  # examples at most, before more are refused
+FULL = 0.9  # of them: who brings more is turned away
 AT_ONCE = 128  # examples that go to the disk together, at most, unless they came together
+PRESSED = 32  # or this part of all that wait, where they are many
 EVERY = 20_000  # examples between two rounds of snapshots: a second of replay, or less
 
 
@@ -53,7 +55,8 @@ class Keeper:
     """All learners of a folder.
 
     One thread lets things happen to learners, another writes them down. An answer is given when
-    all that came before it is on the disk, so nothing is told that could be lost.
+    all that came before it is on the disk, so nothing is told that could be lost; but predictions,
+    which promise nothing, do not wait.
 
     Parameters
     ----------
@@ -104,8 +107,9 @@ class Keeper:
         self._retain = retain
         self._closing = False
         self._accepted = self._journal.last.sequence  # events, written or on their way
-        self._inbox: Inbox[Asked] = Inbox(WAITING)
         self._scribe = Scribe(self._journal, self._snapshots, self._keys)
+        self._inbox: Inbox[Asked] = Inbox(WAITING, held=self._scribe.is_behind)
+        self._scribe.when_written = self._inbox.wake
         self._thread = threading.Thread(target=self._learn, name="learn", daemon=True)
         self._thread.start()
         self.damage: str | None = None
@@ -200,6 +204,12 @@ class Keeper:
 
         return self._ask(do, 1, alone=True)
 
+    def predict(self, number: int, rows: Rows) -> Future[Told]:
+        """Answer examples without learning, by all that has happened, on the disk or not yet."""
+        return self._ask(
+            lambda pupils: (_known(pupils, number).predict(rows), None), 1, at_once=True
+        )
+
     def look(self, number: int, question: Callable[[Pupil], Any]) -> Future[Any]:
         """Ask something that changes nothing."""
         return self._ask(lambda pupils: (question(_known(pupils, number)), None), 1)
@@ -222,6 +232,10 @@ class Keeper:
         events = self._journal.last.sequence
         return Standing((events, self._inbox.weight, failed, damaged), learners)
 
+    def is_full(self) -> bool:
+        """Return, at once, whether hardly anything more can wait."""
+        return self._inbox.weight > FULL * WAITING
+
     def n_changes(self) -> dict[int, int]:
         """Return how many events have happened to each learner, at once; some may not be written.
 
@@ -240,7 +254,8 @@ class Keeper:
     def _ask(self, do: Callable[..., Any], weight: int, **more: Any) -> Future[Any]:
         answer: Future[Any] = Future()
         answer.set_running_or_notify_cancel()  # who asked may leave, but nothing is taken back
-        self._inbox.put(Asked(do, answer, **more), weight)
+        asked = Asked(do, answer, **more)
+        self._inbox.put(asked, weight, ahead=asked.at_once)
         return answer
 
     def _change(self, pupil: Pupil, change: Change) -> tuple[Told, Entry | None]:
@@ -260,7 +275,7 @@ class Keeper:
         return told, Entry(number, event.kind, about_it(event, told.first), parts, change.key)
 
     def _learn(self) -> None:
-        while asked := self._inbox.take(AT_ONCE):
+        while asked := self._inbox.take(max(AT_ONCE, self._inbox.weight // PRESSED)):
             group = Group()
             for run in runs(asked):
                 if run[0].alone:
@@ -283,7 +298,7 @@ class Keeper:
 
     def _do(self, one: Asked, group: Group) -> None:
         try:
-            if one.alone and self._scribe.failed is not None:
+            if (one.alone or one.at_once) and self._scribe.failed is not None:
                 raise self._scribe.failed
             answer, entry = one.do(self._pupils)
         except Exception as error:
@@ -291,7 +306,10 @@ class Keeper:
                 self._scribe.failed = error
             one.answer.set_exception(error)
             return
-        self._to_be_written(one, answer, entry, group)
+        if one.at_once:
+            one.answer.set_result(answer)
+        else:
+            self._to_be_written(one, answer, entry, group)
 
     def _observe_together(self, run: list[Asked], group: Group) -> bool:
         """Observe all blocks of a run at once; where it cannot be, nothing has happened."""

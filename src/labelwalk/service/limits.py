@@ -12,6 +12,7 @@ from labelwalk.service.bodies import LARGEST, WholeBodies
 from labelwalk.service.rate import Rate
 
 SOON = (b"retry-after", b"1")
+MOST = 1000  # requests at a time
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Limits:
 
 def limited(application: Application, limits: Limits) -> Application:
     """Return an application that keeps within limits."""
-    inner = Sockets(Deadline(application, limits.timeout), limits.sockets)
+    inner = Sockets(Crowd(Deadline(application, limits.timeout), MOST), limits.sockets)
     whole = WholeBodies(inner, limits.body, limits.patience)
     return whole if limits.rate is None else Rate(whole, limits.rate)
 
@@ -71,6 +72,25 @@ class Deadline:
                 "still happen: send it again under its key."
             )
             await refuse(scope, send, Refusal(503, reason, (SOON,)))
+
+
+class Crowd:
+    """Lets in so many requests at a time."""
+
+    def __init__(self, application: Application, most: int) -> None:
+        self._application, self._most, self._inside = application, most, 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] == "http" and self._inside >= self._most:
+            reason = f"{self._most} requests are being answered. Try again later."
+            await refuse(scope, send, Refusal(503, reason, (SOON,)))
+            return
+        self._inside += 1
+        try:
+            await self._application(scope, receive, send)
+        finally:
+            self._inside -= 1
 
 
 class Sockets:

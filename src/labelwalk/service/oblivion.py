@@ -57,15 +57,16 @@ def erase(
     unwanted : Unwanted
     """
     number, label = unwanted.learner, unwanted.label
-    n_numbered = pupils[number].n_numbered
+    before = pupils[number]
     plan = planned(journal, unwanted)
     older = erase_in_copies(journal, replace(unwanted, examples=plan.examples)) or plan.older
     carry_out(plan, journal, snapshots)
     if plan.payloads:
         pupils[number] = remade(journal, snapshots, number, min(plan.payloads))
-        pupils[number].skip_to(n_numbered)
-    about = json.dumps({"examples": plan.n_erased, "first": n_numbered})
+        pupils[number].skip_to(before.n_numbered)
+    about = json.dumps({"examples": plan.n_erased, "first": before.n_numbered})
     entries = [Entry(number, ERASE, about, [])]
+    pupils[number].n_changes = before.n_changes + 1  # who watches must see that it is another
     if label is not None and label in pupils[number].learner.classes:
         older, struck = True, Forget(label)
         first = pupils[number].happen(struck).first

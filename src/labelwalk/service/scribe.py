@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from queue import Queue
@@ -44,18 +45,25 @@ class Scribe:
     ----------
     failed : DiskError, DamagedError or None
         Why nothing is written, and nothing answered, any more.
+    when_written : function
+        Called after each group.
     """
 
     def __init__(self, journal: Journal, snapshots: Snapshots, keys: Keys) -> None:
         self._journal, self._snapshots, self._keys = journal, snapshots, keys
         self.failed: DiskError | DamagedError | None = None
-        self._groups: Queue[Group | None] = Queue(BEHIND)
+        self.when_written: Callable[[], None] = lambda: None
+        self._groups: Queue[Group | None] = Queue()
         self._thread = threading.Thread(target=self._write, name="scribe", daemon=True)
         self._thread.start()
 
     def put(self, group: Group) -> None:
-        """Hand over a group; wait where too many wait already."""
+        """Hand over a group."""
         self._groups.put(group)
+
+    def is_behind(self) -> bool:
+        """Return whether it has enough to do."""
+        return self._groups.unfinished_tasks >= BEHIND
 
     def wait(self) -> None:
         """Wait until all that was handed over is on the disk."""
@@ -79,6 +87,7 @@ class Scribe:
                 else:  # learners know by now what the disk does not
                     answer.set_exception(self.failed)
             self._groups.task_done()
+            self.when_written()
 
     def _put_down(self, group: Group) -> None:
         if group.entries:

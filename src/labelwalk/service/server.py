@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Iterable, Sequence
 from types import FrameType
@@ -18,10 +19,11 @@ from labelwalk.service.limits import Limits, limited
 from labelwalk.service.log import Log, listen_to_all
 from labelwalk.service.request_log import RequestLog
 from labelwalk.service.swift import Swift
+from labelwalk.service.turnstile import Turnstile
 from labelwalk.service.watcher import Watcher
 
 PATIENCE = 5  # seconds for requests that are under way when it is to stop
-MOST = 1000  # connections
+SWITCH = 0.001  # seconds that a thread may keep the interpreter while another waits for it
 GLANCE = 1.0  # seconds between two looks at what may have gone wrong
 
 
@@ -89,7 +91,7 @@ def serve(
     inside = limited(Swift(application(keeper, watcher, shown), keeper), limits)
     guard = Guard(inside, tokens, hosts_of(host, port, allow_hosts))
     config = uvicorn.Config(
-        RequestLog(guard, log),
+        RequestLog(Turnstile(guard, keeper.is_full), log),
         host=host,
         port=port,
         ssl_certfile=certificate,
@@ -99,11 +101,11 @@ def serve(
         server_header=False,
         lifespan="off",
         proxy_headers=False,
-        limit_concurrency=MOST,
         timeout_graceful_shutdown=PATIENCE,
         ws_max_size=limits.body,
         ws_per_message_deflate=False,
     )
+    sys.setswitchinterval(SWITCH)
     for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises it again when it has stopped
         signal.signal(number, _leave)
     server = uvicorn.Server(config)

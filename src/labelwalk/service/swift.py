@@ -67,7 +67,7 @@ class Swift:
         if wanted.verb == "observe":
             told = await awaited(self._keeper.change(number, Observe(rows), wanted.key))
             return bytes(told.to_json())
-        told = await awaited(self._keeper.look(number, lambda pupil: pupil.predict(rows)))
+        told = await awaited(self._keeper.predict(number, rows))
         return json.dumps(told.columns, ensure_ascii=False).encode()
 
 
