@@ -15,6 +15,8 @@ from labelwalk.learner import OnlineLearner
 from labelwalk.service.sealed import SIZE
 
 Rows = NDArray[np.float32] | NDArray[np.float64]
+# made once: this is done for every event
+ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 @dataclass(frozen=True)
@@ -176,4 +178,4 @@ def _rows_read(about: dict[str, Any], parts: Sequence[bytes]) -> tuple[list[Any]
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return ENCODER.encode(value)

@@ -17,6 +17,8 @@ from labelwalk.service.events import Happening, Observe, Retract, Rows, Teach, T
 from labelwalk.service.past import Past, past_described
 from labelwalk.service.projection import Axes, axes_described, drawn
 
+ENCODER = json.JSONEncoder(ensure_ascii=False)  # made once: this is done for every answer
+
 
 class Told(NamedTuple):
     """What is answered: the number of the first example, and a column of each answer."""
@@ -26,7 +28,7 @@ class Told(NamedTuple):
 
     def to_json(self) -> bytes:
         """Return it as it is kept, and sent to people."""
-        return json.dumps({"first": self.first, **self.columns}, ensure_ascii=False).encode()
+        return ENCODER.encode({"first": self.first, **self.columns}).encode()
 
 
 def told_from_json(content: bytes) -> Told:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, MutableMapping
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
@@ -28,7 +29,7 @@ EVENTS = {
 }
 TOLD = {status for _, _, status in EVENTS}
 SECOND = 1.0
-MOST = 1000  # kinds of refusals that are remembered
+MOST = 1000  # kinds of refusals, and paths, that are remembered
 
 
 class Refused(NamedTuple):
@@ -59,6 +60,7 @@ class RequestLog:
     ) -> None:
         self._application, self._log = application, log
         self._patterns = {path: pattern_of(path) for _, path in rules}
+        self._route = lru_cache(MOST)(self._route_of)
         self._methods = {method for method, _ in rules} | {"HEAD"}
         self._refused: dict[Refused, tuple[float, int]] = {}
 
@@ -87,8 +89,7 @@ class RequestLog:
             return
         method = scope.get("method", "WEBSOCKET")
         method = method if method in self._methods else "other"
-        known = (path for path, pattern in self._patterns.items() if pattern.match(scope["path"]))
-        route = next(known, "none")
+        route = self._route(scope["path"])
         about = scope.get(ABOUT, {})
         self._log.tell(
             "debug", "request", method=method, route=route, status=status, milliseconds=spent
@@ -98,6 +99,10 @@ class RequestLog:
         elif status >= 400:
             reason = about.get("reason", HTTPStatus(status).phrase)
             self._tell_refusal(Refused(status, method, route, reason))
+
+    def _route_of(self, asked: str) -> str:
+        known = (path for path, pattern in self._patterns.items() if pattern.match(asked))
+        return next(known, "none")
 
     def _tell_refusal(self, refused: Refused) -> None:
         """Tell of a refusal, and of many that are alike once a second: a flood must not be two."""
