@@ -166,6 +166,7 @@ BAD: dict[str, tuple[str, str, Any]] = {
     "not UTF-8": ("POST", "observe", b'{"rows": [[1, 2]], "\xff": 1}'),
     "nothing": ("POST", "observe", b""),
     "no labels": ("POST", "teach", b'{"rows": [[1, 2]]}'),
+    "too many labels": ("POST", "teach", b'{"rows": [[1, 2]], "labels": ["a", "b"]}'),
     "too few labels": ("POST", "teach", b'{"rows": [[1, 2], [3, 4]], "labels": ["a"]}'),
     "labels of another kind": ("POST", "teach", b'{"rows": [[1, 2]], "labels": [1.5]}'),
     "a label that is a list": ("POST", "teach", b'{"rows": [[1, 2]], "labels": [["a"]]}'),
@@ -224,6 +225,8 @@ def test_bad_input(kind: str, taught: Client) -> None:
         {"name": "a", "settings": {"no": 1}},
         {"name": "a", "settings": {"n_centroids": "many"}},
         {"name": "a", "more": 1},
+        {"name": ".."},
+        {"name": "a", "settings": {"similarity": {"kind": "Gaussian", "bandwidth": 0.5}}},
     ],
 )
 def test_learners_that_cannot_be_made(wanted: dict[str, Any], client: Client) -> None:

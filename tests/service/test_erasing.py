@@ -192,6 +192,16 @@ def test_copies_are_cleansed_and_come_back(tmp_path: Path) -> None:
     again.close()
 
 
+def test_a_copy_from_before_the_learner_has_nothing_of_it(tmp_path: Path) -> None:
+    keeper = Keeper(str(tmp_path))
+    keeper.create("earlier", OnlineLearner(K)).result()
+    keeper.back_up()
+    number = keeper.create("later", OnlineLearner(K)).result()
+    keeper.change(number, Teach(np.zeros((1, D)), (UNWANTED,))).result()
+    assert keeper.erase(number, label=UNWANTED).result() == (1, False)
+    keeper.close()
+
+
 def test_twice_and_after_a_restart(tmp_path: Path) -> None:
     keeper, number, told = kept(tmp_path / "kept", 5)
     first, second = {3, 4, 5}, {5, 6, 50}

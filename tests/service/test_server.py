@@ -160,16 +160,31 @@ def test_frames_that_cannot_be_understood(tmp_path: Path) -> None:
         for headers in ({"authorization": "Bearer x"}, {"origin": "http://evil.example"}):
             with pytest.raises(InvalidStatus):
                 one.stream("a", **headers)
+        with pytest.raises(InvalidStatus, match="404"):
+            one.stream("nobody")
         assert one.http.get("/api/learners/a").json()["examples"] == 0
 
 
 @pytest.mark.slow
 def test_a_second_process_is_turned_away(tmp_path: Path) -> None:
     with served(tmp_path / "kept"):
-        command = [sys.executable, "-m", "labelwalk", "serve", str(tmp_path / "kept"), "--port=1"]
-        second = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
+        second = refused(tmp_path / "kept", free_port())
         assert second.returncode == 1
         assert "is in use by process" in second.stderr
+
+
+@pytest.mark.slow
+def test_a_port_that_is_taken(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        second = refused(tmp_path / "kept", other.getsockname()[1])
+    assert second.returncode == 1
+    assert "Choose another --port" in second.stderr
+    assert not (tmp_path / "kept").exists()
+
+
+def refused(folder: Path, port: int) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "labelwalk", "serve", str(folder), f"--port={port}"]
+    return subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
 
 
 @pytest.mark.slow

@@ -90,31 +90,32 @@ def serve(
         from labelwalk.service.limits import Limits
         from labelwalk.service.log import Log
         from labelwalk.service.owner import OwnedError
-        from labelwalk.service.server import address_of
+        from labelwalk.service.server import address_of, hosts_of, listening
         from labelwalk.service.server import serve as serve_until_stopped
         from labelwalk.service.tokens import tokens_of
 
         warnings.simplefilter("ignore")  # those of learners name labels, and health tells the same
         told_to = Log(sys.stderr, log, log_level)
-        tokens, new = tokens_of(folder)
         try:
+            door = listening(host, port)  # before anything is made
+            tokens, new = tokens_of(folder)
             keeper = Keeper(folder, retain=None if keep_days is None else DAY * keep_days)
-        except (DamagedError, OwnedError) as error:
+        except (DamagedError, OwnedError, OSError) as error:
             if log == "json":
                 told_to.tell("error", "not started", reason=str(error))
                 raise typer.Exit(1) from error
             raise OSError(str(error)) from error
         address = address_of(host, port, allow_host or [], secure=certificate is not None)
         if log == "json":
-            told_to.tell("info", "started", folder=folder, address=address, new_tokens=new)
+            where = os.path.join(folder, TOKENS_FILE)
+            told_to.tell("info", "started", folder=folder, address=address, tokens=where)
         else:
             _greet(folder, address, tokens if new else None)
         serve_until_stopped(
             keeper,
             tokens,
-            host,
-            port,
-            allow_hosts=allow_host or [],
+            door,
+            hosts_of(host, port, allow_host or []),
             certificate=certificate,
             private_key=private_key,
             demo=demo,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Annotated, Any
 
@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import WebSocketRoute
 
+from labelwalk.arrays import Label
 from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.service.access import note
 from labelwalk.service.awaiting import awaited
@@ -159,12 +160,14 @@ def _add_learners(app: FastAPI, keeper: Keeper) -> None:
 
     @app.post("/api/learners", status_code=201)
     async def create(wanted: NewLearner, request: Request) -> dict[str, str]:
+        _check_name(wanted.name)
         note(request.scope, learner=wanted.name)
         await _answer(keeper.create(wanted.name, _made(wanted.settings)))
         return {"name": wanted.name}
 
     @app.put("/api/learners/{name}", status_code=201)
     async def take_in(name: Name, request: Request) -> dict[str, str]:
+        _check_name(name)
         note(request.scope, learner=name)
         await _answer(keeper.create(name, from_bytes(await request.body())))
         return {"name": name}
@@ -190,11 +193,14 @@ def _add_changes(app: FastAPI, keeper: Keeper) -> None:
     @app.post("/api/learners/{name}/observe")
     async def observe(name: str, request: Request, key: Key = "") -> Response:
         body = await _body(request)
+        if body.sources:
+            _check_one_each("sources", body.sources, body)
         return await done(name, Observe(body.rows, body.sources), key)
 
     @app.post("/api/learners/{name}/teach")
     async def teach(name: str, request: Request, key: Key = "") -> Response:
         body = await _body(request)
+        _check_one_each("labels", body.labels, body)
         return await done(name, Teach(body.rows, body.labels), key)
 
     @app.post("/api/learners/{name}/teach_later")
@@ -251,9 +257,13 @@ def _add_demo(app: FastAPI, demo: Demo) -> None:
 
 
 def _made(settings: dict[str, Any]) -> OnlineLearner:
-    known = OnlineLearner().settings.parameters()
+    known = [name for name in OnlineLearner().settings.parameters() if name != "similarity"]
+    if "similarity" in settings:
+        raise ValueError(
+            "similarity cannot be set here. Make the learner in Python, and import its file."
+        )
     for name in settings:
-        if name not in known or name == "similarity":
+        if name not in known:
             raise ValueError(f"{name!r} is no setting here. Choose among {', '.join(known)}.")
     return OnlineLearner(**settings)
 
@@ -284,6 +294,18 @@ def _vertices(pupil: Pupil) -> dict[str, list[Any]]:
         "probabilities": table.probabilities.tolist(),
         "point": table.means.tolist(),
     }
+
+
+def _check_one_each(what: str, names: Sequence[Label], body: Body) -> None:
+    if len(names) != len(body.rows):
+        raise ValueError(
+            f"{what} has {len(names)} entries for {len(body.rows)} rows. Send one for each row."
+        )
+
+
+def _check_name(name: str) -> None:
+    if name in (".", ".."):
+        raise ValueError(f"name={name!r} means a folder in addresses. Choose another name.")
 
 
 async def _answer(future: Future[Any]) -> Any:

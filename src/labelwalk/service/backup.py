@@ -71,6 +71,8 @@ def erase_in_copies(journal: Journal, unwanted: Unwanted) -> bool:
         database = Database(os.path.join(folder, name))
         try:
             ledger = Ledger(database)
+            if ledger.end().sequence < unwanted.learner:
+                continue  # it was made later
             snapshots = Snapshots(ledger)
             plan = planned(ledger, unwanted)
             carry_out(plan, ledger, snapshots)

@@ -227,7 +227,12 @@ class Keeper:
         learners = {}
         for pupil in tuple(self._pupils.values()):
             one = pupil.learner
-            learners[pupil.name] = one.n_seen, one.n_vertices, one.n_outliers, len(one.classes)
+            learners[pupil.name] = (
+                pupil.n_numbered,
+                one.n_vertices,
+                one.n_outliers,
+                len(one.classes),
+            )
         failed, damaged = int(self._scribe.failed is not None), int(self.damage is not None)
         events = self._journal.last.sequence
         return Standing((events, self._inbox.weight, failed, damaged), learners)

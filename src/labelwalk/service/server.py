@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Iterable, Sequence
@@ -22,6 +24,7 @@ from labelwalk.service.swift import Swift
 from labelwalk.service.turnstile import Turnstile
 from labelwalk.service.watcher import Watcher
 
+BACKLOG = 2048  # connections that wait to be let in
 PATIENCE = 5  # seconds for requests that are under way when it is to stop
 SWITCH = 0.001  # seconds that a thread may keep the interpreter while another waits for it
 GLANCE = 1.0  # seconds between two looks at what may have gone wrong
@@ -50,19 +53,38 @@ def address_of(host: str, port: int, more: Sequence[str], *, secure: bool) -> st
     'http://127.0.0.1:8000'
     >>> address_of("0.0.0.0", 8000, ["cam.local"], secure=True)
     'https://cam.local:8000'
+    >>> address_of("127.0.0.1", 8000, ["localhost:9000"], secure=False)
+    'http://localhost:9000'
     """
-    names = [*more, "localhost" if host in ("0.0.0.0", "::") else host]
-    name = f"[{names[0]}]" if ":" in names[0] else names[0]
-    return f"{'https' if secure else 'http'}://{name}:{port}"
+    scheme = "https" if secure else "http"
+    if more and re.search(r":\d+$", more[0]):  # with the port of whatever stands before it
+        return f"{scheme}://{more[0]}"
+    name = more[0] if more else "localhost" if host in ("0.0.0.0", "::") else host
+    return f"{scheme}://[{name}]:{port}" if ":" in name else f"{scheme}://{name}:{port}"
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Raises
+    ------
+    OSError
+        It cannot be had; says what to do.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        reason = error.strerror or error
+        raise OSError(f"{host}:{port} cannot be had ({reason}). Choose another --port.") from error
 
 
 def serve(
     keeper: Keeper,
     tokens: Tokens,
-    host: str,
-    port: int,
+    door: socket.socket,
+    hosts: Iterable[str],
     *,
-    allow_hosts: Iterable[str] = (),
     certificate: str | None = None,
     private_key: str | None = None,
     demo: bool = False,
@@ -76,9 +98,10 @@ def serve(
     keeper : Keeper
         Closed in the end.
     tokens : Tokens
-    host, port : where to listen
-    allow_hosts : iterable of str
-        Other names by which it may be called.
+    door : socket
+        Where it listens.
+    hosts : iterable of str
+        What a request may call it.
     certificate, private_key : paths, optional
         For TLS.
     demo : bool
@@ -89,11 +112,9 @@ def serve(
     limits = limits or Limits()
     watcher, shown = Watcher(keeper), Demo(keeper)
     inside = limited(Swift(application(keeper, watcher, shown), keeper), limits)
-    guard = Guard(inside, tokens, hosts_of(host, port, allow_hosts))
+    guard = Guard(inside, tokens, hosts)
     config = uvicorn.Config(
         RequestLog(Turnstile(guard, keeper.is_full), log),
-        host=host,
-        port=port,
         ssl_certfile=certificate,
         ssl_keyfile=private_key,
         log_config=None,
@@ -119,7 +140,7 @@ def serve(
             watcher.start()
             if demo:
                 shown.start()
-            server.run()
+            server.run(sockets=[door])
     finally:
         shown.close()
         watcher.close()

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from labelwalk.service.access import Receive, Scope, Send
+from labelwalk.service.access import Receive, Refusal, Scope, Send, refuse
 from labelwalk.service.awaiting import awaited
 from labelwalk.service.events import Observe, Rows
 from labelwalk.service.inbox import BusyError
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.keeper import Keeper, NoLearnerError
 from labelwalk.service.pupil import Told
 from labelwalk.service.wire import BodyError, raw_rows
 
@@ -46,6 +46,11 @@ class Streams:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one client."""
         name = scope["path_params"]["name"]
+        try:
+            self._keeper.number(name)
+        except NoLearnerError as error:
+            await refuse(scope, send, Refusal(404, str(error.args[0])))
+            return
         await receive()
         await send({"type": "websocket.accept"})
         waiting: asyncio.Queue[tuple[int, Awaitable[Told]] | None] = asyncio.Queue(WINDOW)
