@@ -174,6 +174,7 @@ BAD: dict[str, tuple[str, str, Any]] = {
     "a negative example": ("POST", "teach_later", b'{"example": -1, "label": "a"}'),
     "a huge example": ("POST", "teach_later", b'{"example": 1e30, "label": "a"}'),
     "an example that is no number": ("POST", "teach_later", b'{"example": false, "label": "a"}'),
+    "half a character": ("POST", "teach", b'{"rows": [[1, 2]], "labels": ["\\ud800"]}'),
     "no label": ("POST", "teach_later", b'{"example": 1}'),
     "nothing to retract": ("POST", "retract", b"{}"),
     "both": ("POST", "retract", b'{"example": 1, "label": "low"}'),

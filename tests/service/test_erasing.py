@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.service.backup import restore
-from labelwalk.service.events import Happening, Observe, Retract, Teach, TeachLater
+from labelwalk.service.backup import CopyError, restore
+from labelwalk.service.events import Adjust, Happening, Observe, Retract, Teach, TeachLater
 from labelwalk.service.keeper import Keeper
 from labelwalk.service.keys import KeyReusedError
 from tests.service.eraser import EVERY
@@ -228,6 +228,46 @@ def test_what_is_older_than_the_events_is_said(tmp_path: Path) -> None:
     again = Keeper(str(tmp_path))
     assert again.classes("taken in") == ("left",)
     again.close()
+
+
+def test_a_prior_that_names_the_class_goes_with_it(tmp_path: Path) -> None:
+    keeper = Keeper(str(tmp_path))
+    number = keeper.create("a", OnlineLearner(K)).result()
+    keeper.change(number, Teach(np.array([[0.0] * D, [9.0] * D]), ("left", UNWANTED))).result()
+    keeper.change(number, Adjust({"prior": [["left", 0.5], [UNWANTED, 0.5]]})).result()
+    assert keeper.erase(number, label=UNWANTED).result() == (1, False)
+    for path in tmp_path.iterdir():
+        assert UNWANTED.encode() not in path.read_bytes(), path
+    keeper.close()
+
+
+def test_no_copy_is_made_of_what_is_being_erased(tmp_path: Path) -> None:
+    keeper, number, told = kept(tmp_path, 7)
+    erasing = keeper.erase(number, label=UNWANTED)
+    while not erasing.done():
+        keeper.back_up()
+    keeper.back_up()
+    assert erasing.result().older is False
+    late = [path for path in (tmp_path / "backups").iterdir() if "-wal" not in path.name]
+    early = [path for path in late if UNWANTED.encode() in path.read_bytes()]
+    assert early == []
+    assert told.members(UNWANTED)
+    keeper.close()
+
+
+def test_other_files_beside_copies_do_no_harm(tmp_path: Path) -> None:
+    keeper, number, _ = kept(tmp_path, 8)
+    backups = tmp_path / "backups"
+    (backups / "README").write_text("mine")
+    (backups / "x.db.part").write_bytes(UNWANTED.encode())
+    assert keeper.erase(number, examples=[1]).result() == (1, False)
+    assert (backups / "README").exists()
+    assert not (backups / "x.db.part").exists()
+    (backups / "spoilt.db").write_bytes(b"no database at all" * 100)
+    with pytest.raises(CopyError, match=r"spoilt\.db is damaged"):
+        keeper.erase(number, examples=[2]).result()
+    assert keeper.change(number, Observe(np.zeros((1, D)))).result().first > 0
+    keeper.close()
 
 
 def test_the_journal_says_that_something_was_erased(tmp_path: Path) -> None:

@@ -17,9 +17,11 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
+from labelwalk.service import keeper as keeping
 from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.events import Observe, Teach, TeachLater
 from labelwalk.service.inbox import BusyError, Inbox
+from labelwalk.service.journal import Journal
 from labelwalk.service.keeper import Keeper, NoLearnerError
 from labelwalk.service.keys import KeyReusedError
 from labelwalk.service.pupil import Pupil
@@ -210,6 +212,33 @@ def try_everything(tmp_path: Path) -> None:
     TestRefused().test_nothing_is_answered_after_the_disk_has_failed(tmp_path / "one")
     TestKeys().test_a_repetition_changes_nothing(tmp_path / "two")
     test_it_is_as_if_they_were_alone(tmp_path / "three")
+
+
+@pytest.mark.parametrize("where", ["learn", "scribe"])
+def test_an_error_that_nobody_expected_ends_in_refusals(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keeper = Keeper(str(tmp_path))
+    number = keeper.create("a", OnlineLearner(K)).result()
+    keeper.change(number, Observe(np.zeros((1, D)))).result()
+
+    def fails(*args: object) -> None:
+        raise RuntimeError("nobody expected it")
+
+    if where == "learn":
+        monkeypatch.setattr(Keeper, "_noted", fails)
+        monkeypatch.setattr(keeping, "runs", fails)
+    else:
+        monkeypatch.setattr(Journal, "append", fails)
+    for _ in range(3):
+        with pytest.raises(DiskError, match="Start it again"):
+            keeper.change(number, Observe(np.ones((1, D)))).result()
+    assert keeper.failure is not None
+    keeper.close()
+    monkeypatch.undo()
+    again = Keeper(str(tmp_path))
+    assert again.look(number, lambda pupil: pupil.learner.n_seen).result() == 1
+    again.close()
 
 
 def waited(hold: threading.Event, pupils: dict[int, Pupil]) -> None:

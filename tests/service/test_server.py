@@ -148,7 +148,7 @@ def test_frames_that_cannot_be_understood(tmp_path: Path) -> None:
     with served(tmp_path / "kept") as one:
         one.http.post("/api/learners", json={"name": "a"})
         wrong: list[list[str | bytes]] = [["{"], ["{}"], ["[1]"]]
-        wrong += [[hello(), b"123"], [hello(), bytes(9)]]
+        wrong += [[hello(), b"123"], [hello(), bytes(9)], [hello("\ud800"), bytes(20)]]
         for sent in wrong:
             with one.stream("a") as stream:
                 for message in sent:

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -136,7 +135,7 @@ class Guard:
         host, origin = headers.get("host", "").lower(), headers.get("origin")
         if host not in self._hosts:
             return Refusal(421, "this server is not called that; see --allow-host")
-        if origin is not None and (urlsplit(origin).netloc.lower() or None) != host:
+        if origin is not None and _netloc(origin) != host:
             return Refusal(403, "requests from other pages are not answered")
         need = self._need(method, scope["path"])
         if need is None:
@@ -209,11 +208,19 @@ def _bearer(headers: Mapping[str, str]) -> str | None:
 
 
 def _cookie(headers: Mapping[str, str]) -> str | None:
+    """Return our cookie, whatever those of others on the same host look like."""
+    for pair in headers.get("cookie", "").split(";"):
+        name, _, value = pair.strip().partition("=")
+        if name == COOKIE:
+            return value.strip('"')
+    return None
+
+
+def _netloc(origin: str) -> str | None:
     try:
-        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    except CookieError:
+        return urlsplit(origin).netloc.lower() or None
+    except ValueError:
         return None
-    return None if found is None else found.value
 
 
 def _with_headers(send: Send) -> Send:

@@ -169,7 +169,9 @@ def _add_learners(app: FastAPI, keeper: Keeper) -> None:
     async def take_in(name: Name, request: Request) -> dict[str, str]:
         _check_name(name)
         note(request.scope, learner=name)
-        await _answer(keeper.create(name, from_bytes(await request.body())))
+        learner = from_bytes(await request.body())
+        "".join(map(str, learner.classes)).encode()
+        await _answer(keeper.create(name, learner))
         return {"name": name}
 
     @app.get("/api/learners/{name}")
@@ -306,6 +308,7 @@ def _check_one_each(what: str, names: Sequence[Label], body: Body) -> None:
 def _check_name(name: str) -> None:
     if name in (".", ".."):
         raise ValueError(f"name={name!r} means a folder in addresses. Choose another name.")
+    name.encode()  # what cannot be written is refused as such
 
 
 async def _answer(future: Future[Any]) -> Any:

@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 
-from labelwalk.service.database import DamagedError, Database
+from labelwalk.service.database import DamagedError, Database, sync_folder
 from labelwalk.service.erasing import Unwanted, carry_out, planned
 from labelwalk.service.journal import FILE, WITNESS, Journal
 from labelwalk.service.ledger import Ledger
@@ -14,6 +14,10 @@ from labelwalk.service.snapshots import Snapshots
 from labelwalk.service.witness import Witness
 
 BACKUPS = "backups"
+
+
+class CopyError(Exception):
+    """A copy cannot be read, so nothing can be erased from it."""
 
 
 def back_up(journal: Journal) -> str:
@@ -28,6 +32,7 @@ def back_up(journal: Journal) -> str:
     part = os.path.join(folder, f"{name}.part")
     journal.database.copy_to(part)
     os.replace(part, os.path.join(folder, name))
+    sync_folder(folder)
     return name
 
 
@@ -68,7 +73,11 @@ def erase_in_copies(journal: Journal, unwanted: Unwanted) -> bool:
     folder = os.path.join(os.path.dirname(journal.database.path), BACKUPS)
     older = False
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
-        database = Database(os.path.join(folder, name))
+        if ".db.part" in name:  # of a copy that was never finished
+            os.remove(os.path.join(folder, name))
+        if not name.endswith(".db"):
+            continue
+        database = _opened(os.path.join(folder, name))
         try:
             ledger = Ledger(database)
             if ledger.end().sequence < unwanted.learner:
@@ -81,6 +90,15 @@ def erase_in_copies(journal: Journal, unwanted: Unwanted) -> bool:
             database.close()
         older |= plan.older
     return older
+
+
+def _opened(path: str) -> Database:
+    try:
+        return Database(path)
+    except DamagedError as error:
+        raise CopyError(
+            f"the learner stays as it is: {path} is damaged. Take it out of there, and ask again."
+        ) from error
 
 
 def _testify(folder: str, path: str) -> None:

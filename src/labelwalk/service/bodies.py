@@ -9,6 +9,7 @@ from typing import Any
 from labelwalk.service.access import Application, Receive, Refusal, Scope, Send, refuse
 
 LARGEST = 16 << 20  # bytes
+SMALL = 64 << 10  # where a body has no business to be
 CLOSE = (b"connection", b"close")  # what is left of the body is not read
 
 
@@ -34,7 +35,8 @@ class WholeBodies:
             return
         try:
             async with asyncio.timeout(self._patience):
-                body = await self._read(receive)
+                brings = scope["method"] in ("POST", "PUT")
+                body = await self._read(receive, self._largest if brings else SMALL)
         except TimeoutError:
             reason = f"the body was not there after {self._patience:g} seconds. Send it faster."
             await refuse(scope, send, Refusal(408, reason, (CLOSE,)))
@@ -45,7 +47,7 @@ class WholeBodies:
             return
         await self._application(scope, _first(body, receive), send)
 
-    async def _read(self, receive: Receive) -> MutableMapping[str, Any] | None:
+    async def _read(self, receive: Receive, largest: int) -> MutableMapping[str, Any] | None:
         """Return a message with all of the body, or that the client has left; None if too large."""
         pieces, size = [], 0
         while True:
@@ -54,7 +56,7 @@ class WholeBodies:
                 return message
             pieces.append(message.get("body", b""))
             size += len(pieces[-1])
-            if size > self._largest:
+            if size > largest:
                 return None
             if not message.get("more_body", False):
                 return {"type": "http.request", "body": b"".join(pieces), "more_body": False}

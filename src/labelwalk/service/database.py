@@ -87,7 +87,7 @@ class Database:
             self._connection.close()
             raise
         os.chmod(path, 0o600)
-        _sync_folder(os.path.dirname(os.path.abspath(path)))
+        sync_folder(os.path.dirname(os.path.abspath(path)))
 
     def read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
@@ -145,7 +145,7 @@ class Database:
         """
         with self._lock:
             try:
-                for statement in ("VACUUM", f"PRAGMA application_id = {CLEAN}", EMPTY_THE_LOG):
+                for statement in ("VACUUM", EMPTY_THE_LOG, f"PRAGMA application_id = {CLEAN}"):
                     self._connection.execute(statement).fetchall()
             except sqlite3.Error as error:
                 self.fail(f"{self.path} cannot be written ({error})")
@@ -179,7 +179,7 @@ class Database:
             raise DamagedError(f"{self.path} cannot be read ({error})") from error
 
 
-def _sync_folder(folder: str) -> None:
+def sync_folder(folder: str) -> None:
     """See that files that are new will be found: SQLite asks for it, and does not hear a no."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:

@@ -134,11 +134,17 @@ def _which(one: Numbered, examples: frozenset[int], label: Label | None) -> set[
         which = {i for i, (n, part) in enumerate(numbers) if n in examples and part is not None}
     else:
         said = _said(stored)
-        named = label is not None and said.get("label") == label
+        named = label is not None and (said.get("label") == label or _has_prior(said, label))
         which = {0} if named or said.get("example") in examples else set()
     if stored.key and (which or _tells(stored, label)):
         which.add(len(parts))
     return which
+
+
+def _has_prior(said: dict[str, Any], label: Label) -> bool:
+    """Return whether settings say how often a class is to be expected."""
+    prior = said.get("dials", {}).get("prior")
+    return isinstance(prior, list) and any(name == label for name, _ in prior)
 
 
 def _said(stored: Stored) -> dict[str, Any]:

@@ -39,14 +39,14 @@ class Inbox(Generic[Item]):
     def __init__(self, most: int, held: Callable[[], bool] = lambda: False) -> None:
         self._most, self._weight, self._closed = most, 0, False
         self._held = held
-        self._ahead: list[Item] = []
+        self._ahead: list[tuple[Item, int]] = []
         self._items: deque[tuple[Item, int]] = deque()
         self._changed = threading.Condition()
 
     @property
     def weight(self) -> int:
         """How many examples wait."""
-        return self._weight + len(self._ahead)
+        return self._weight
 
     def put(self, item: Item, weight: int, *, ahead: bool = False) -> None:
         """Add something; one that is too large alone is taken if nothing waits.
@@ -62,11 +62,8 @@ class Inbox(Generic[Item]):
                 raise BusyError(
                     f"{self.weight:,} examples wait already. Send fewer, or try again later."
                 )
-            if ahead:
-                self._ahead.append(item)
-            else:
-                self._items.append((item, weight))
-                self._weight += weight
+            (self._ahead if ahead else self._items).append((item, weight))
+            self._weight += weight
             self._changed.notify()
 
     def take(self, most: int) -> list[Item]:
@@ -80,11 +77,10 @@ class Inbox(Generic[Item]):
             taken, self._ahead = self._ahead, []
             weight = 0
             while self._may_be_taken() and (weight == 0 or weight + self._items[0][1] <= most):
-                item, one = self._items.popleft()
-                taken.append(item)
-                weight += one
-            self._weight -= weight
-            return taken
+                taken.append(self._items.popleft())
+                weight += taken[-1][1]
+            self._weight -= sum(one for _, one in taken)
+            return [item for item, _ in taken]
 
     def wake(self) -> None:
         """Look again whether all may be taken."""

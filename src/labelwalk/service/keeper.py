@@ -105,7 +105,7 @@ class Keeper:
             raise
         self._every, self._since, self._changed = every, 0, set[int]()
         self._retain = retain
-        self._closing = False
+        self._closing, self._copying = False, threading.Lock()
         self._accepted = self._journal.last.sequence  # events, written or on their way
         self._scribe = Scribe(self._journal, self._snapshots, self._keys)
         self._inbox: Inbox[Asked] = Inbox(WAITING, held=self._scribe.is_behind)
@@ -197,7 +197,8 @@ class Keeper:
 
         def do(pupils: dict[int, Pupil]) -> tuple[Erased, None]:
             check_known(_known(pupils, number), unwanted)
-            answer = erase(self._journal, self._snapshots, pupils, unwanted)
+            with self._copying:  # else a copy could be made of what is being erased
+                answer = erase(self._journal, self._snapshots, pupils, unwanted)
             self._accepted = self._journal.last.sequence
             self._changed.clear()
             return answer, None
@@ -207,7 +208,7 @@ class Keeper:
     def predict(self, number: int, rows: Rows) -> Future[Told]:
         """Answer examples without learning, by all that has happened, on the disk or not yet."""
         return self._ask(
-            lambda pupils: (_known(pupils, number).predict(rows), None), 1, at_once=True
+            lambda pupils: (_known(pupils, number).predict(rows), None), len(rows), at_once=True
         )
 
     def look(self, number: int, question: Callable[[Pupil], Any]) -> Future[Any]:
@@ -220,7 +221,8 @@ class Keeper:
 
     def back_up(self) -> str:
         """Write a copy of all that is on the disk, and return its name; others go on meanwhile."""
-        return back_up(self._journal)
+        with self._copying:
+            return back_up(self._journal)
 
     def standing(self) -> Standing:
         """Return how it stands, at once and without waiting for anything."""
@@ -281,34 +283,44 @@ class Keeper:
 
     def _learn(self) -> None:
         while asked := self._inbox.take(max(AT_ONCE, self._inbox.weight // PRESSED)):
-            group = Group()
-            for run in runs(asked):
-                if run[0].alone:
-                    self._scribe.put(group)
-                    self._scribe.wait()
-                    group = Group()
-                if len(run) == 1 or not self._observe_together(run, group):
-                    for one in run:
-                        self._do(one, group)
-            round_is_due = self._since >= self._every
-            if round_is_due:
-                group.states.update((i, self._pupils[i].to_bytes()) for i in self._changed)
-                group.alive.update(self._pupils)
-                self._since = 0
-                self._changed.clear()
-            self._scribe.put(group)
-            if round_is_due and self._retain is not None:
+            try:
+                self._do_all(asked)
+            except Exception as error:  # nobody expected it: what is in memory may not be right
                 self._scribe.wait()
-                self._drop(self._retain)
+                self._scribe.fail(error)
+                for one in asked:
+                    if not one.answer.done():
+                        one.answer.set_exception(self._scribe.refusal())
+
+    def _do_all(self, asked: list[Asked]) -> None:
+        group = Group()
+        for run in runs(asked):
+            if run[0].alone:
+                self._scribe.put(group)
+                self._scribe.wait()
+                group = Group()
+            if len(run) == 1 or not self._observe_together(run, group):
+                for one in run:
+                    self._do(one, group)
+        round_is_due = self._since >= self._every
+        if round_is_due:
+            group.states.update((i, self._pupils[i].to_bytes()) for i in self._changed)
+            group.alive.update(self._pupils)
+            self._since = 0
+            self._changed.clear()
+        self._scribe.put(group)
+        if round_is_due and self._retain is not None:
+            self._scribe.wait()
+            self._drop(self._retain)
 
     def _do(self, one: Asked, group: Group) -> None:
         try:
-            if (one.alone or one.at_once) and self._scribe.failed is not None:
-                raise self._scribe.failed
+            if refusal := self._scribe.refusal():
+                raise refusal
             answer, entry = one.do(self._pupils)
         except Exception as error:
             if one.alone and isinstance(error, DiskError | DamagedError):
-                self._scribe.failed = error
+                self._scribe.fail(error)
             one.answer.set_exception(error)
             return
         if one.at_once:
@@ -320,7 +332,7 @@ class Keeper:
         """Observe all blocks of a run at once; where it cannot be, nothing has happened."""
         changes = [one.change for one in run if one.change is not None]
         pupil = self._pupils.get(changes[0].learner)
-        if pupil is None or any(map(self._keys.know, changes)):
+        if self._scribe.failed or pupil is None or any(map(self._keys.know, changes)):
             return False
         blocks = [change.event for change in changes if isinstance(change.event, Observe)]
         all_told = pupil.observe_together(blocks)
@@ -339,7 +351,7 @@ class Keeper:
             try:
                 let_go_of_the_old(self._journal, self._snapshots, seconds)
             except (DiskError, DamagedError) as error:
-                self._scribe.failed = error
+                self._scribe.fail(error)
 
     def _look_through(self, anchor: Seen, end: Seen) -> None:
         """Prove what a start does not need: all events before the last round."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,7 +33,7 @@ class Keys:
     """
 
     def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+        self._journal, self._lock = journal, threading.Lock()
         self._known: dict[tuple[int, str], int | _Underway] = dict(journal.keys(MOST))
 
     def know(self, change: Change) -> bool:
@@ -70,12 +71,14 @@ class Keys:
 
     def keep(self, change: Change, told: Told) -> None:
         """Remember an answer that is on its way to the disk."""
-        self._known[change.learner, change.key] = _Underway(change, told)
+        with self._lock:
+            self._known[change.learner, change.key] = _Underway(change, told)
 
     def written(self, entries: Sequence[Entry], first: int) -> None:
         """Take note that entries are on the disk, numbered from `first` on."""
-        for sequence, entry in enumerate(entries, first):
-            if entry.key:
-                self._known[entry.learner, entry.key] = sequence
-        while len(self._known) > MOST:
-            del self._known[next(iter(self._known))]
+        with self._lock:
+            for sequence, entry in enumerate(entries, first):
+                if entry.key:
+                    self._known[entry.learner, entry.key] = sequence
+            while len(self._known) > MOST:
+                del self._known[next(iter(self._known))]

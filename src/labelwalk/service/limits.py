@@ -42,8 +42,8 @@ class Limits:
 
 def limited(application: Application, limits: Limits) -> Application:
     """Return an application that keeps within limits."""
-    inner = Sockets(Crowd(Deadline(application, limits.timeout), MOST), limits.sockets)
-    whole = WholeBodies(inner, limits.body, limits.patience)
+    inner = Sockets(Deadline(application, limits.timeout), limits.sockets)
+    whole = Crowd(WholeBodies(inner, limits.body, limits.patience), MOST)
     return whole if limits.rate is None else Rate(whole, limits.rate)
 
 

@@ -71,6 +71,8 @@ def erase(
         older, struck = True, Forget(label)
         first = pupils[number].happen(struck).first
         entries.append(Entry(number, Forget.kind, about_it(struck, first), written(struck)))
+    prior = pupils[number].learner.settings.prior
+    older |= isinstance(prior, dict) and label in prior  # since the learner was made
     journal.append(entries)
     states = {i: pupil.to_bytes() for i, pupil in pupils.items()}
     snapshots.keep(journal.last, states, pupils)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from labelwalk.modelfile import ModelFileError
+from labelwalk.service.backup import CopyError
 from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.inbox import BusyError
 from labelwalk.service.keeper import NameTakenError, NoLearnerError
@@ -19,6 +20,7 @@ STATUSES: dict[type[Exception], int] = {
     NoVertexError: 404,
     NameTakenError: 409,
     KeyReusedError: 409,
+    CopyError: 409,
     TooManyRowsError: 413,
     ModelFileError: 422,
     ValueError: 422,
@@ -40,5 +42,9 @@ def refused(error: Exception) -> tuple[int, dict[str, str], bytes]:
     """
     status = next(code for kind, code in STATUSES.items() if isinstance(error, kind))
     headers = {"Retry-After": SECONDS} if status in (429, 503) else {}
-    said = json.dumps({"error": str(error.args[0]) if error.args else str(error)})
+    if isinstance(error, UnicodeError):
+        reason = "a text holds half a character. Send what UTF-8 can hold."
+    else:
+        reason = str(error.args[0]) if error.args else str(error)
+    said = json.dumps({"error": reason})
     return status, headers, said.encode()

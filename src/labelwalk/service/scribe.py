@@ -74,18 +74,29 @@ class Scribe:
         self._groups.put(None)
         self._thread.join()
 
+    def fail(self, error: Exception) -> None:
+        """Write and answer nothing any more, because of an error."""
+        if isinstance(error, DiskError | DamagedError):
+            self.failed = error
+        else:
+            self.failed = DiskError(f"it could not go on ({type(error).__name__}). Start it again")
+
+    def refusal(self) -> Exception | None:
+        """Return why nothing is answered, to be raised; None where all is well."""
+        return None if self.failed is None else type(self.failed)(*self.failed.args)
+
     def _write(self) -> None:
         while (group := self._groups.get()) is not None:
             if self.failed is None:
                 try:
                     self._put_down(group)
-                except (DiskError, DamagedError) as error:
-                    self.failed = error
+                except Exception as error:
+                    self.fail(error)
             for answer, said in group.answers:
                 if self.failed is None:
                     answer.set_result(said)
                 else:  # learners know by now what the disk does not
-                    answer.set_exception(self.failed)
+                    answer.set_exception(self.refusal())
             self._groups.task_done()
             self.when_written()
 

@@ -104,11 +104,6 @@ class Snapshots:
         )
         return None if not rows else self._read(*rows[0])
 
-    def first(self) -> Round | None:
-        """Return the round where the events that are kept begin; None where none was dropped."""
-        anchor = self._ledger.anchor().sequence
-        return self.before(anchor + 1) if anchor else None
-
     def older_than(self, milliseconds: int) -> int | None:
         """Return the event of the last round before a moment; None where there is none."""
         rows = self._database.read(

@@ -30,6 +30,7 @@ NUMBER = struct.Struct("<Q")
 WINDOW = 64  # frames under way: the next is read when the first is answered
 PAUSE = 0.01  # seconds, where too much waits in the keeper
 WRONG, GONE = 1008, 1011
+REASON = 123  # bytes that a closing frame can hold
 
 
 class Streams:
@@ -64,11 +65,13 @@ class Streams:
         except _LeftError:
             pass
         except (ValueError, LookupError) as error:
-            await send(_closing(WRONG, str(error.args[0])[:120]))
+            await send(_closing(WRONG, str(error.args[0])))
         except Exception as error:
             await send(_closing(GONE, type(error).__name__))
         finally:
             reader.cancel()
+            while not waiting.empty():  # it may wait for room, to say that it ends
+                waiting.get_nowait()
 
     async def _read(self, name: str, receive: Receive, waiting: asyncio.Queue[Any]) -> None:
         try:
@@ -109,7 +112,8 @@ async def _received(receive: Receive, kind: str) -> Any:
 
 
 def _closing(code: int, reason: str) -> dict[str, Any]:
-    return {"type": "websocket.close", "code": code, "reason": reason}
+    short = reason.encode(errors="replace")[:REASON].decode(errors="ignore")
+    return {"type": "websocket.close", "code": code, "reason": short}
 
 
 def _hello(text: str) -> dict[str, Any]:
@@ -120,7 +124,7 @@ def _hello(text: str) -> dict[str, Any]:
             raise KeyError
     except (ValueError, KeyError, TypeError):
         raise BodyError("begin with a JSON object of type, features and session.") from None
-    if not 0 < len(session) <= 100:
+    if not 0 < len(session) <= 100 or not session.isprintable():
         raise BodyError("session is no name of at most 100 characters. Choose one at random.")
     return dict(hello)
 
