@@ -38,7 +38,7 @@ def warn_of(now: State, classes: Sequence[Label], rows: Floats, codes: Ints) -> 
             f"{classes[label[older]]!r}. Both count. Take the wrong one back, as in "
             f"{calls or 'retract(label=...)'}.",
             LabelConflictWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

@@ -61,9 +61,25 @@ def use_all_routes(one: Served) -> set[tuple[str, str]]:
         assert ask("GET", path).status_code == 200
     for path in (f"{learner}/vertices", "/metrics", "/healthz", "/readyz", "/api/openapi.json"):
         assert ask("GET", path).status_code == 200
+    for path in ("map", "recent", "taught", "history"):
+        assert ask("GET", f"{learner}/{path}").status_code == 200
+    some = ask("GET", f"{learner}/map").json()["vertices"]["id"][0]
+    assert ask("GET", f"{learner}/vertices/{some}").status_code == 200
+    done.add(("GET", "/api/learners/{name}/vertices/{id}"))
+    for path in ("dials/try", "dials"):
+        assert ask("POST", f"{learner}/{path}", json={"sink": 0.01}).status_code == 200
+    watch(one)
+    done.add(("GET", "/api/learners/{name}/live"))
+    for path in ("/", "/page/index.html"):
+        assert ask("GET", path).status_code == 200
+    done.add(("GET", "/page/{file}"))
+    for method, status in (("POST", 204), ("GET", 200), ("DELETE", 204)):
+        assert ask(method, "/api/session").status_code == status
+    assert ask("POST", "/api/demo").status_code == 201
     assert ask("POST", "/api/backups").status_code == 201
     use_them_wrongly(ask, learner)
     assert ask("POST", f"{learner}/retract", json={"example": 2}).status_code == 200
+    assert ask("POST", f"{learner}/forget", json={"label": OTHER}).status_code == 200
     assert ask("DELETE", learner).status_code == 204
     assert ask("PUT", learner, content=content).status_code == 201
     with one.stream("secretive") as stream:
@@ -73,6 +89,12 @@ def use_all_routes(one: Served) -> set[tuple[str, str]]:
             stream.recv(timeout=60)
     done.add(("WEBSOCKET", "/api/learners/{name}/stream"))
     return done
+
+
+def watch(one: Served) -> None:
+    """Take the first of what a page is told, and leave."""
+    with one.http.stream("GET", "/api/learners/secretive/live") as live:
+        assert next(live.iter_text())
 
 
 def use_them_wrongly(ask: Any, learner: str) -> None:
@@ -135,7 +157,7 @@ def test_nothing_secret_is_told(form: str, tmp_path: Path) -> None:
 
 
 KNOWN = {"at", "level", "event", "status", "method", "route", "reason", "milliseconds"}
-KNOWN |= {"folder", "address", "new_tokens", "learner", "backup", "said"}
+KNOWN |= {"folder", "address", "tokens", "more", "learner", "backup", "said"}
 
 
 def test_less_is_told_where_less_is_wanted(tmp_path: Path) -> None:
