@@ -6,12 +6,12 @@ import json
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
 from shutil import which
 
+import httpx
 import pytest
 
 from labelwalk.service.metrics import MEASURES, OF_A_LEARNER
@@ -60,13 +60,15 @@ def test_the_command_of_the_unit(tmp_path: Path) -> None:
     command = here(shlex.split(line.partition("=")[2]))
     port = free_port()
     process = started([*command, f"--port={port}"], tmp_path / "kept")
-    wait_until(lambda: is_open(port))
+    wait_until(lambda: is_ready(port))
     assert stopped_in_order(process)
 
 
-def is_open(port: int) -> bool:
-    with socket.socket() as one:
-        return one.connect_ex(("127.0.0.1", port)) == 0
+def is_ready(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def stopped_in_order(process: subprocess.Popen[str]) -> bool:
