@@ -90,14 +90,14 @@ def serve(
         from labelwalk.service.limits import Limits
         from labelwalk.service.log import Log
         from labelwalk.service.owner import OwnedError
-        from labelwalk.service.server import address_of, hosts_of, listening
+        from labelwalk.service.server import address_of, bound, hosts_of
         from labelwalk.service.server import serve as serve_until_stopped
         from labelwalk.service.tokens import tokens_of
 
         warnings.simplefilter("ignore")  # those of learners name labels, and health tells the same
         told_to = Log(sys.stderr, log, log_level)
         try:
-            door = listening(host, port)  # before anything is made
+            door = bound(host, port)  # before anything is made
             tokens, new = tokens_of(folder)
             keeper = Keeper(folder, retain=None if keep_days is None else DAY * keep_days)
         except (DamagedError, OwnedError, OSError) as error:

@@ -24,7 +24,6 @@ from labelwalk.service.swift import Swift
 from labelwalk.service.turnstile import Turnstile
 from labelwalk.service.watcher import Watcher
 
-BACKLOG = 2048  # connections that wait to be let in
 PATIENCE = 5  # seconds for requests that are under way when it is to stop
 SWITCH = 0.001  # seconds that a thread may keep the interpreter while another waits for it
 GLANCE = 1.0  # seconds between two looks at what may have gone wrong
@@ -63,8 +62,8 @@ def address_of(host: str, port: int, more: Sequence[str], *, secure: bool) -> st
     return f"{scheme}://[{name}]:{port}" if ":" in name else f"{scheme}://{name}:{port}"
 
 
-def listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens.
+def bound(host: str, port: int) -> socket.socket:
+    """Return a socket that has its port, and does not listen before there is something to tell.
 
     Raises
     ------
@@ -72,9 +71,13 @@ def listening(host: str, port: int) -> socket.socket:
         It cannot be had; says what to do.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    door = socket.socket(family)
+    door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+        door.bind((host, port))
+        return door
     except OSError as error:
+        door.close()
         reason = error.strerror or error
         raise OSError(f"{host}:{port} cannot be had ({reason}). Choose another --port.") from error
 
