@@ -42,9 +42,27 @@ def near(serving: Serving, learner: str, x: float, y: float) -> tuple[float, flo
 
 
 def click(page: Page, place: tuple[float, float]) -> None:
-    """Click a vertex; its panel opens."""
+    """Click a vertex; its panel opens, and one that was open is put away before.
+
+    A panel that stays open may still follow its own vertex to another number, which looks like
+    the answer to the click. A click is lost where the map is drawn anew under the pointer, so
+    people click again.
+    """
+    panel = page.locator("#panel")
+    if panel.is_visible():
+        page.locator("#panel-close").click()
+    expect(panel).to_be_hidden()
     page.locator("#map").scroll_into_view_if_needed()
-    page.mouse.click(*page.evaluate(WHERE, list(place)))
+
+    def is_open() -> bool:
+        page.mouse.click(*page.evaluate(WHERE, list(place)))
+        try:
+            expect(panel).to_be_visible(timeout=5000)
+        except AssertionError:
+            return False
+        return True
+
+    see(is_open)
     expect(page.locator("#panel-title")).to_be_focused()
 
 

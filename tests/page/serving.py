@@ -20,7 +20,15 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, ViewportSize, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Dialog,
+    Page,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = (
@@ -166,6 +174,7 @@ def looking(
     context = browser.new_context(**({"viewport": DESK} | how))
     page = context.new_page()
     page.set_default_timeout(1000 * PATIENCE)
+    expect.set_options(timeout=1000 * PATIENCE)
     watch = Watch(page, serving.address)
     token = token or serving.tokens["write"]
     page.goto(f"{serving.address}/#token={token}")

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import httpx
@@ -17,17 +18,18 @@ from labelwalk import OnlineLearner
 from labelwalk.learner import from_bytes
 from labelwalk.service import app as service
 from labelwalk.service.access import RULES, Application, Guard, Tokens
-from labelwalk.service.bodies import LARGEST
 from labelwalk.service.keeper import Keeper
 from labelwalk.service.limits import Limits, limited
 from labelwalk.service.log import Log
 from labelwalk.service.request_log import RequestLog
 from labelwalk.service.swift import Swift
 from labelwalk.service.wire import ARROW, RAW
+from tests.service.bad_input import BAD
 
 pytestmark = pytest.mark.shell
 
 TOKENS = Tokens(read="r" * 40, write="w" * 40)
+VARIATIONS = 25  # of each kind of bad input
 ROWS = [[0.0, 0.0], [9.0, 9.0], [0.5, 0.0], [8.0, 9.0]]
 
 
@@ -146,72 +148,24 @@ def test_a_key_makes_a_repetition_harmless(taught: Client) -> None:
     assert taught("GET", "/api/learners/a b").json()["examples"] == 4
 
 
-BAD: dict[str, tuple[str, str, Any]] = {
-    "no JSON": ("POST", "observe", b"{"),
-    "deep JSON": ("POST", "observe", b"[" * 100_000),
-    "no object": ("POST", "observe", b"[]"),
-    "no rows": ("POST", "observe", b"{}"),
-    "no list": ("POST", "observe", b'{"rows": 3}'),
-    "empty": ("POST", "observe", b'{"rows": []}'),
-    "ragged": ("POST", "observe", b'{"rows": [[1, 2], [1]]}'),
-    "text": ("POST", "observe", b'{"rows": [["1", 2]]}'),
-    "null": ("POST", "observe", b'{"rows": [[null, 2]]}'),
-    "truth": ("POST", "observe", b'{"rows": [[true, 2]]}'),
-    "NaN": ("POST", "observe", b'{"rows": [[NaN, 2]]}'),
-    "infinite": ("POST", "observe", b'{"rows": [[1e999, 2]]}'),
-    "large": ("POST", "observe", b'{"rows": [[1' + b"0" * 400 + b", 2]]}"),
-    "other width": ("POST", "observe", b'{"rows": [[1, 2, 3]]}'),
-    "unknown field": ("POST", "observe", b'{"rows": [[1, 2]], "more": 1}'),
-    "sources not wanted": ("POST", "observe", b'{"rows": [[1, 2]], "sources": ["a"]}'),
-    "not UTF-8": ("POST", "observe", b'{"rows": [[1, 2]], "\xff": 1}'),
-    "nothing": ("POST", "observe", b""),
-    "no labels": ("POST", "teach", b'{"rows": [[1, 2]]}'),
-    "too many labels": ("POST", "teach", b'{"rows": [[1, 2]], "labels": ["a", "b"]}'),
-    "too few labels": ("POST", "teach", b'{"rows": [[1, 2], [3, 4]], "labels": ["a"]}'),
-    "labels of another kind": ("POST", "teach", b'{"rows": [[1, 2]], "labels": [1.5]}'),
-    "a label that is a list": ("POST", "teach", b'{"rows": [[1, 2]], "labels": [["a"]]}'),
-    "an example that never was": ("POST", "teach_later", b'{"example": 99, "label": "a"}'),
-    "a negative example": ("POST", "teach_later", b'{"example": -1, "label": "a"}'),
-    "a huge example": ("POST", "teach_later", b'{"example": 1e30, "label": "a"}'),
-    "an example that is no number": ("POST", "teach_later", b'{"example": false, "label": "a"}'),
-    "half a character": ("POST", "teach", b'{"rows": [[1, 2]], "labels": ["\\ud800"]}'),
-    "no label": ("POST", "teach_later", b'{"example": 1}'),
-    "nothing to retract": ("POST", "retract", b"{}"),
-    "both": ("POST", "retract", b'{"example": 1, "label": "low"}'),
-    "nothing to forget": ("POST", "forget", b"{}"),
-    "a class and examples to forget": ("POST", "forget", b'{"label": "low", "examples": [1]}'),
-    "a class to forget that never was": ("POST", "forget", b'{"label": "other"}'),
-    "an example to forget that never was": ("POST", "forget", b'{"examples": [0, 99]}'),
-    "an unknown class": ("POST", "retract", b'{"label": "other"}'),
-    "raw without a type": ("POST", "observe?raw", b"12345678"),
-    "raw of another type": ("POST", "observe?raw&type=i4&features=2", b"12345678"),
-    "raw without features": ("POST", "observe?raw&type=f4", b"12345678"),
-    "raw of no features": ("POST", "observe?raw&type=f4&features=0", b"12345678"),
-    "raw in pieces": ("POST", "observe?raw&type=f4&features=2", b"1234567"),
-    "raw without rows": ("POST", "observe?raw&type=f4&features=2", b""),
-    "nothing to explain": ("POST", "explain?raw&type=f4&features=2", b""),
-    "rows of another type than asked": ("POST", "observe?type=i4", b'{"rows": [[1, 2]]}'),
-    "raw NaN": ("POST", "observe?raw&type=f4&features=2", b"\xff" * 8),
-    "no Arrow": ("POST", "observe?arrow", b"ARROW"),
-    "too many questions": ("GET", "ask?n=1000", b""),
-    "no number": ("GET", "ask?n=x", b""),
-    "too many rows": ("POST", "observe?raw&type=f4&features=1", bytes(4 * 100_001)),
-    "too many features": ("POST", "observe?raw&type=f4&features=70000", bytes(4 * 70_000)),
-    "too large": ("POST", "observe", b" " * (LARGEST + 1)),
-}
-
-
 @pytest.mark.parametrize("kind", BAD)
 def test_bad_input(kind: str, taught: Client) -> None:
-    method, path, content = BAD[kind]
     before = taught("GET", "/api/learners/a b/export").content
-    headers = {"content-type": "application/json"}
-    if "?raw" in path or "?arrow" in path:
-        headers = {"content-type": RAW if "?raw" in path else ARROW}
-    said = taught(method, f"/api/learners/a b/{path}", content=content, headers=headers)
-    assert 400 <= said.status_code < 500, said.text
-    assert said.json()
+    for i in range(VARIATIONS):
+        bad = BAD[kind](Random(f"{kind} {i}"))
+        said = taught(
+            bad.method,
+            f"/api/learners/a b/{bad.path}",
+            content=bad.content,
+            headers={"content-type": bad.kind},
+        )
+        assert 400 <= said.status_code < 500, (bad, said.text)
+        assert len(said.json()["error"]) > 10
     assert taught("GET", "/api/learners/a b/export").content == before
+
+
+def test_there_are_many_kinds() -> None:
+    assert len(BAD) >= 40
 
 
 @pytest.mark.parametrize(

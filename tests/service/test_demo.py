@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +21,9 @@ from labelwalk.service.keeper import Keeper
 from labelwalk.service.pupil import Pupil
 from labelwalk.service.views import the_map
 from tests.service.asking import TOKENS, Asking
-from tests.service.test_server import ENVIRONMENT, free_port, wait_until
+from tests.service.test_server import ENVIRONMENT, free_port, is_ready, wait_until
 
 pytestmark = pytest.mark.shell
-
-
-@pytest.fixture
-def keeper(tmp_path: Path) -> Iterator[Keeper]:
-    keeper = Keeper(str(tmp_path / "kept"))
-    yield keeper
-    keeper.close()
 
 
 def n_examples(keeper: Keeper) -> int:
@@ -71,12 +63,14 @@ def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
         keeper.close()
 
 
-def test_it_ends_with_its_learner_and_can_be_started_again(keeper: Keeper) -> None:
+@pytest.mark.parametrize("noticed", [False, True])
+def test_it_ends_with_its_learner_and_can_be_started_again(keeper: Keeper, noticed: bool) -> None:
     demo = Demo(keeper)
     demo.start()
     keeper.delete(keeper.number(NAME)).result()
     assert demo._thread is not None
-    demo._thread.join()
+    if noticed:
+        demo._thread.join()
     demo.start()
     wait_until(lambda: n_examples(keeper) > 0)
     demo.close()
@@ -108,10 +102,7 @@ def started(folder: Path, *options: str) -> tuple[subprocess.Popen[str], int]:
 
 def _is_ready(process: subprocess.Popen[str], port: int) -> bool:
     assert process.poll() is None, process.communicate()[1]
-    try:
-        return httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 200
-    except httpx.TransportError:
-        return False
+    return is_ready(port)
 
 
 def ended(process: subprocess.Popen[str]) -> str:

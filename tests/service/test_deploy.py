@@ -11,11 +11,10 @@ import sys
 from pathlib import Path
 from shutil import which
 
-import httpx
 import pytest
 
 from labelwalk.service.metrics import MEASURES, OF_A_LEARNER
-from tests.service.test_server import ENVIRONMENT, free_port, wait_until
+from tests.service.test_server import ENVIRONMENT, free_port, is_ready, wait_until
 
 pytestmark = [pytest.mark.shell, pytest.mark.slow]
 
@@ -62,13 +61,6 @@ def test_the_command_of_the_unit(tmp_path: Path) -> None:
     process = started([*command, f"--port={port}"], tmp_path / "kept")
     wait_until(lambda: is_ready(port))
     assert stopped_in_order(process)
-
-
-def is_ready(port: int) -> bool:
-    try:
-        return httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 200
-    except httpx.TransportError:
-        return False
 
 
 def stopped_in_order(process: subprocess.Popen[str]) -> bool:

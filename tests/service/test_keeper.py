@@ -17,13 +17,14 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.service import keeper as keeping
+from labelwalk.service import learning
 from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.events import Observe, Teach, TeachLater
 from labelwalk.service.inbox import BusyError, Inbox
 from labelwalk.service.journal import Journal
-from labelwalk.service.keeper import Keeper, NoLearnerError
+from labelwalk.service.keeper import Keeper
 from labelwalk.service.keys import KeyReusedError
+from labelwalk.service.learning import NoLearnerError
 from labelwalk.service.pupil import Pupil
 from tests.service import test_journal
 from tests.service.keeper_writer import EVERY, D, K, events
@@ -226,8 +227,8 @@ def test_an_error_that_nobody_expected_ends_in_refusals(
         raise RuntimeError("nobody expected it")
 
     if where == "learn":
-        monkeypatch.setattr(Keeper, "_noted", fails)
-        monkeypatch.setattr(keeping, "runs", fails)
+        monkeypatch.setattr(learning.Learning, "_noted", fails)
+        monkeypatch.setattr(learning, "runs", fails)
     else:
         monkeypatch.setattr(Journal, "append", fails)
     for _ in range(3):

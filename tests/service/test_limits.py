@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from labelwalk.service.access import Receive, Scope, Send
-from labelwalk.service.limits import Crowd
+from labelwalk.service.access import SOON, Receive, Refusal, Scope, Send
+from labelwalk.service.bodies import WholeBodies
+from labelwalk.service.limits import AtOnce
 from labelwalk.service.turnstile import Turnstile
 from labelwalk.service.wire import RAW
 from tests.service.test_server import Served, frame, hello, served, wait_until
@@ -124,6 +125,23 @@ def test_an_answer_that_does_not_begin(tmp_path: Path) -> None:
         assert one.http.get("/api/learners/a").json()["examples"] == 100_001
 
 
+def test_who_leaves_during_a_body_has_done_nothing() -> None:
+    sent: list[Any] = []
+
+    async def inner(scope: Scope, receive: Receive, send: Send) -> None:
+        raise AssertionError
+
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    whole = WholeBodies(inner, largest=100, patience=1.0)
+    asyncio.run(whole({"type": "http", "method": "POST"}, receive, send))
+    assert sent[0]["status"] == 400
+
+
 def test_a_crowd_is_told_to_come_again() -> None:
     sent: list[Any] = []
     inside, leave = asyncio.Event(), asyncio.Event()
@@ -139,7 +157,7 @@ def test_a_crowd_is_told_to_come_again() -> None:
         sent.append(message)
 
     async def come() -> None:
-        crowd = Crowd(slow, 1)
+        crowd = AtOnce(slow, "http", 1, Refusal(503, "there are others", (SOON,)))
         first = asyncio.create_task(crowd({"type": "http"}, receive, send))
         await inside.wait()
         await crowd({"type": "http"}, receive, send)

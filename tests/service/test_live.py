@@ -32,13 +32,6 @@ def rows(seed: int, n: int = 7) -> Any:
     return np.random.default_rng(seed).normal(size=(n, 3))
 
 
-@pytest.fixture
-def keeper(tmp_path: Path) -> Iterator[Keeper]:
-    keeper = Keeper(str(tmp_path / "kept"))
-    yield keeper
-    keeper.close()
-
-
 @contextmanager
 def events(one: Served) -> Iterator[Iterator[tuple[str, Any]]]:
     """Yield what a page is told, event by event."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +30,6 @@ def rows(seed: int, n: int, d: int = D) -> Any:
 
 def observe(ask: Asking, name: str, given: Any) -> Any:
     return ask("POST", f"/api/learners/{name}/observe", json={"rows": given.tolist()}).json()
-
-
-@pytest.fixture
-def keeper(tmp_path: Path) -> Iterator[Keeper]:
-    keeper = Keeper(str(tmp_path / "kept"))
-    yield keeper
-    keeper.close()
 
 
 @pytest.fixture

@@ -57,10 +57,7 @@ class Served:
 
     def _is_ready(self) -> bool:
         assert self.process.poll() is None, self._said.read_text()
-        try:
-            return self.http.get("/readyz").status_code == 200
-        except httpx.TransportError:
-            return False
+        return is_ready(self.port)
 
     def stream(self, name: str, **headers: str) -> ClientConnection:
         given = {"authorization": f"Bearer {self.token}"} | headers
@@ -72,6 +69,13 @@ class Served:
         self.process.wait(timeout=60)
         self.http.close()
         return self._said.read_text()
+
+
+def is_ready(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def free_port() -> int:
@@ -150,19 +154,23 @@ def test_frames_that_cannot_be_understood(tmp_path: Path) -> None:
         wrong: list[list[str | bytes]] = [["{"], ["{}"], ["[1]"]]
         wrong += [[hello(), b"123"], [hello(), bytes(9)], [hello("\ud800"), bytes(20)]]
         for sent in wrong:
-            with one.stream("a") as stream:
-                for message in sent:
-                    stream.send(message)
-                with pytest.raises(ConnectionClosed) as closed:
-                    stream.recv(timeout=30)
-                assert closed.value.rcvd is not None
-                assert closed.value.rcvd.code == 1008
+            with one.stream("a") as stream, pytest.raises(ConnectionClosed) as closed:
+                answered(stream, sent)
+            assert closed.value.rcvd is not None
+            assert closed.value.rcvd.code == 1008
         for headers in ({"authorization": "Bearer x"}, {"origin": "http://evil.example"}):
             with pytest.raises(InvalidStatus):
                 one.stream("a", **headers)
         with pytest.raises(InvalidStatus, match="404"):
             one.stream("nobody")
         assert one.http.get("/api/learners/a").json()["examples"] == 0
+
+
+def answered(stream: ClientConnection, sent: Sequence[str | bytes]) -> str | bytes:
+    """Send messages, the later ones perhaps to a stream that was closed, and return an answer."""
+    for message in sent:
+        stream.send(message)
+    return stream.recv(timeout=30)
 
 
 @pytest.mark.slow

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,13 +28,6 @@ def rows(seed: int, n: int) -> list[list[float]]:
         5.0 * rng.integers(3, size=(n, 1)) + rng.normal(size=(n, D))
     ).tolist()
     return found
-
-
-@pytest.fixture
-def keeper(tmp_path: Path) -> Iterator[Keeper]:
-    keeper = Keeper(str(tmp_path / "kept"))
-    yield keeper
-    keeper.close()
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.service import keeper as keeping
+from labelwalk.service import learning
 from labelwalk.service.keeper import Keeper
 from labelwalk.service.pupil import Pupil
 from labelwalk.service.streaming import WINDOW, Streams
@@ -58,11 +58,11 @@ def held(hold: threading.Event, pupils: dict[int, Pupil]) -> None:
     hold.wait()
 
 
-@pytest.mark.parametrize("room", [keeping.WAITING, 5])
+@pytest.mark.parametrize("room", [learning.WAITING, 5])
 def test_what_cannot_be_learned_is_not_read(
     room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeping, "WAITING", room)
+    monkeypatch.setattr(learning, "WAITING", room)
     keeper = Keeper(str(tmp_path))
     number = keeper.create("a", OnlineLearner(20)).result()
     hold = threading.Event()

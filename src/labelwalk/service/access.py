@@ -17,9 +17,10 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 COOKIE = "labelwalk"
-MAY, TOKEN = "labelwalk.may", "labelwalk.token"  # in a scope: what was shown, and what it allows
+TOKEN, MAY = "labelwalk.token", "labelwalk.may"  # in a scope: what was shown, and what it allows
 ABOUT = "labelwalk.about"  # where a scope holds what a log may tell
 BEARER = (b"www-authenticate", b"Bearer")
+SOON = (b"retry-after", b"1")  # seconds
 SAFE = ("GET", "HEAD")
 LEARNER = "/api/learners/{name}"
 RULES: dict[tuple[str, str], Need] = {

@@ -10,12 +10,13 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.routing import WebSocketRoute
 
 from labelwalk.arrays import Label
 from labelwalk.learner import OnlineLearner, from_bytes
+from labelwalk.service import views
 from labelwalk.service.access import note
 from labelwalk.service.awaiting import awaited
 from labelwalk.service.demo import Demo
@@ -26,6 +27,7 @@ from labelwalk.service.key_header import Key
 from labelwalk.service.look_routes import add_looks
 from labelwalk.service.metrics import KIND, exposed
 from labelwalk.service.openapi import completed
+from labelwalk.service.orders import Forgotten, LateLabel, Name, NewLearner, TakenBack
 from labelwalk.service.page_routes import add_page, add_session
 from labelwalk.service.pupil import Pupil
 from labelwalk.service.refusals import STATUSES, refused
@@ -37,51 +39,6 @@ OLDER = {
     False: "They are gone from learner, journal, snapshots and backups, as if they had never come.",
     True: "Some came before the events that are kept: what these left in the learner remains.",
 }
-Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^/\x00-\x1f\x7f]+$")]
-
-
-class NewLearner(BaseModel):
-    """A learner to be made."""
-
-    model_config = ConfigDict(
-        strict=True,
-        extra="forbid",
-        json_schema_extra={"examples": [{"name": "doorbell", "settings": {"n_centroids": 500}}]},
-    )
-    name: Name
-    settings: dict[str, Any] = Field(default_factory=dict)
-
-
-class LateLabel(BaseModel):
-    """The label of an example that was observed."""
-
-    model_config = ConfigDict(
-        strict=True,
-        extra="forbid",
-        json_schema_extra={"examples": [{"example": 17, "label": "cat"}]},
-    )
-    example: int = Field(ge=0, lt=2**62)
-    label: str | int
-
-
-class TakenBack(BaseModel):
-    """What was taught and is wrong: an example, or a class."""
-
-    model_config = ConfigDict(
-        strict=True, extra="forbid", json_schema_extra={"examples": [{"example": 17}]}
-    )
-    example: int | None = Field(None, ge=0, lt=2**62)
-    label: str | int | None = None
-
-
-class Forgotten(BaseModel):
-    """What is to be erased: a class with all examples taught as it, or examples."""
-
-    model_config = ConfigDict(
-        strict=True, extra="forbid", json_schema_extra={"examples": [{"label": "cat"}]}
-    )
-    label: str | int | None = None
-    examples: list[Annotated[int, Field(ge=0, lt=2**62)]] = Field([], max_length=10_000)
 
 
 def application(
@@ -154,7 +111,7 @@ def _add_learners(app: FastAPI, keeper: Keeper) -> None:
     @app.get("/api/learners")
     async def names() -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = await _answer(
-            keeper.look_at_all(lambda pupils: [_facts(pupil) for pupil in pupils.values()])
+            keeper.look_at_all(lambda pupils: [views.facts(one) for one in pupils.values()])
         )
         return found
 
@@ -176,7 +133,7 @@ def _add_learners(app: FastAPI, keeper: Keeper) -> None:
 
     @app.get("/api/learners/{name}")
     async def facts(name: str) -> dict[str, Any]:
-        found: dict[str, Any] = await _answer(keeper.look(keeper.number(name), _facts))
+        found: dict[str, Any] = await _answer(keeper.look(keeper.number(name), views.facts))
         return found
 
     @app.delete("/api/learners/{name}", status_code=204)
@@ -231,8 +188,10 @@ def _add_questions(app: FastAPI, keeper: Keeper) -> None:
 
     @app.post("/api/learners/{name}/explain")
     async def explain(name: str, request: Request) -> Any:
-        row = (await _body(request)).rows[0]
-        return await asked(name, lambda pupil: str(pupil.learner.explain(row)))
+        rows = (await _body(request)).rows
+        if len(rows) > 1:
+            raise ValueError(f"rows has {len(rows)} entries, and one is explained. Send it alone.")
+        return await asked(name, lambda pupil: str(pupil.learner.explain(rows[0])))
 
     @app.get("/api/learners/{name}/ask")
     async def ask(name: str, n: Annotated[int, Field(ge=1, le=100)] = 5) -> Any:
@@ -240,11 +199,11 @@ def _add_questions(app: FastAPI, keeper: Keeper) -> None:
 
     @app.get("/api/learners/{name}/health")
     async def health(name: str) -> Any:
-        return await asked(name, _health)
+        return await asked(name, views.health)
 
     @app.get("/api/learners/{name}/vertices")
     async def vertices(name: str) -> Any:
-        return await asked(name, _vertices)
+        return await asked(name, views.vertices)
 
     @app.get("/api/learners/{name}/export")
     async def export(name: str) -> Response:
@@ -268,34 +227,6 @@ def _made(settings: dict[str, Any]) -> OnlineLearner:
         if name not in known:
             raise ValueError(f"{name!r} is no setting here. Choose among {', '.join(known)}.")
     return OnlineLearner(**settings)
-
-
-def _facts(pupil: Pupil) -> dict[str, Any]:
-    learner = pupil.learner
-    return {
-        "name": pupil.name,
-        "examples": pupil.n_numbered,
-        "features": learner.n_features,
-        "classes": list(learner.classes),
-        "vertices": learner.n_vertices,
-        "radius": learner.radius,
-        "settings": learner.settings.describe(),
-    }
-
-
-def _health(pupil: Pupil) -> list[dict[str, Any]]:
-    fields = ("name", "value", "limit", "ok", "meaning")
-    return [{field: getattr(sign, field) for field in fields} for sign in pupil.learner.health()]
-
-
-def _vertices(pupil: Pupil) -> dict[str, list[Any]]:
-    table = pupil.learner.vertices
-    return {
-        "label": table.label.tolist(),
-        "count": table.count.tolist(),
-        "probabilities": table.probabilities.tolist(),
-        "point": table.means.tolist(),
-    }
 
 
 def _check_one_each(what: str, names: Sequence[Label], body: Body) -> None:

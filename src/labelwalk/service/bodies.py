@@ -45,6 +45,9 @@ class WholeBodies:
             reason = f"the body is larger than {self._largest:,} bytes. Send fewer rows at once."
             await refuse(scope, send, Refusal(413, reason, (CLOSE,)))
             return
+        if body["type"] != "http.request":
+            await refuse(scope, send, Refusal(400, "the client left before its body was whole"))
+            return
         await self._application(scope, _first(body, receive), send)
 
     async def _read(self, receive: Receive, largest: int) -> MutableMapping[str, Any] | None:

@@ -8,10 +8,11 @@ import numpy as np
 
 from labelwalk.arrays import Floats
 from labelwalk.learner import OnlineLearner
-from labelwalk.service.database import DiskError
+from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.events import Observe
 from labelwalk.service.inbox import BusyError
-from labelwalk.service.keeper import Keeper, NameTakenError, NoLearnerError
+from labelwalk.service.keeper import Keeper, NameTakenError
+from labelwalk.service.learning import NoLearnerError
 
 NAME = "demo"
 AT_ONCE, PAUSE = 2, 0.1  # examples, and seconds between
@@ -56,6 +57,7 @@ class Demo:
         self._end = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._fed = 0  # the number of the learner
 
     def start(self) -> str:
         """Make the learner if it is not there, feed it from now on, and return its name.
@@ -67,7 +69,8 @@ class Demo:
         """
         with self._lock:
             number = self._learner()
-            if self._thread is None or not self._thread.is_alive():
+            if self._thread is None or not self._thread.is_alive() or number != self._fed:
+                self._fed = number
                 self._thread = threading.Thread(
                     target=self._feed, args=(number,), name="demo", daemon=True
                 )
@@ -102,5 +105,5 @@ class Demo:
                 except BusyError:
                     continue
                 at = told.first + AT_ONCE
-        except (NoLearnerError, DiskError, BusyError):
-            return  # it was deleted, or there is no disk any more
+        except (NoLearnerError, ValueError, DiskError, DamagedError, BusyError):
+            return  # it was deleted, taught rows of another width, or has no disk any more

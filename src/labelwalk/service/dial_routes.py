@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any, Literal
+from typing import Any
 
 from fastapi import FastAPI
-from pydantic import BaseModel, ConfigDict, Strict
 
 from labelwalk.service.awaiting import awaited
 from labelwalk.service.dials import copied, dials_of, tried
 from labelwalk.service.events import Adjust
 from labelwalk.service.keeper import Keeper
 from labelwalk.service.key_header import Key
-
-Pair = Annotated[tuple[str | int, float], Strict(False)]  # JSON has no tuples, but lists
-
-
-class Dials(BaseModel):
-    """Settings to be changed; what is not named stays."""
-
-    model_config = ConfigDict(
-        strict=True,
-        extra="forbid",
-        json_schema_extra={"examples": [{"sink": 0.001, "prior": "uniform"}]},
-    )
-    sink: float = 0.0
-    prior: Literal["uniform"] | dict[str, float] | list[Pair] | None = None
-    half_life: float | None = None
-    abstain_below: float = 0.0
+from labelwalk.service.orders import Dials
 
 
 def add_dials(app: FastAPI, keeper: Keeper) -> None:

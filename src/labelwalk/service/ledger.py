@@ -41,8 +41,14 @@ class Ledger:
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    def events(self, after: int | None = None) -> Iterator[Stored]:
+    def events(self, after: int | None = None, at_once: int = AT_ONCE) -> Iterator[Stored]:
         """Yield what was written after an event, or all that is kept, each proved by its chain.
+
+        Parameters
+        ----------
+        after : int, optional
+        at_once : int
+            How many are read at a time.
 
         Raises
         ------
@@ -53,7 +59,7 @@ class Ledger:
         while last.sequence < end:
             rows = self.database.read(
                 "SELECT * FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?",
-                (last.sequence, AT_ONCE),
+                (last.sequence, at_once),
             )
             if not rows:
                 raise DamagedError(self.missing(last.sequence + 1))
@@ -70,7 +76,7 @@ class Ledger:
         DamagedError
             It was changed or is missing.
         """
-        return next(self.events(after=sequence - 1))
+        return next(self.events(after=sequence - 1, at_once=1))
 
     def at(self, sequence: int) -> Seen:
         """Return an event that is kept, or the one before the first, and the chain there.

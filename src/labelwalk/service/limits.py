@@ -7,11 +7,10 @@ from collections.abc import MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-from labelwalk.service.access import Application, Receive, Refusal, Scope, Send, refuse
+from labelwalk.service.access import SOON, Application, Receive, Refusal, Scope, Send, refuse
 from labelwalk.service.bodies import LARGEST, WholeBodies
 from labelwalk.service.rate import Rate
 
-SOON = (b"retry-after", b"1")
 MOST = 1000  # requests at a time
 
 
@@ -42,8 +41,20 @@ class Limits:
 
 def limited(application: Application, limits: Limits) -> Application:
     """Return an application that keeps within limits."""
-    inner = Sockets(Deadline(application, limits.timeout), limits.sockets)
-    whole = Crowd(WholeBodies(inner, limits.body, limits.patience), MOST)
+    open_ = f"{limits.sockets} WebSockets are open. Close one, or try again later."
+    answered = f"{MOST} requests are being answered. Try again later."
+    inner = AtOnce(
+        Deadline(application, limits.timeout),
+        "websocket",
+        limits.sockets,
+        Refusal(429, open_, (SOON,)),
+    )
+    whole = AtOnce(
+        WholeBodies(inner, limits.body, limits.patience),
+        "http",
+        MOST,
+        Refusal(503, answered, (SOON,)),
+    )
     return whole if limits.rate is None else Rate(whole, limits.rate)
 
 
@@ -74,42 +85,33 @@ class Deadline:
             await refuse(scope, send, Refusal(503, reason, (SOON,)))
 
 
-class Crowd:
-    """Lets in so many requests at a time."""
+class AtOnce:
+    """Lets in so many of a kind at a time.
 
-    def __init__(self, application: Application, most: int) -> None:
-        self._application, self._most, self._inside = application, most, 0
+    Parameters
+    ----------
+    application : ASGI application
+    kind : str
+        That of a scope: http or websocket.
+    most : int
+    refusal : Refusal
+        For those beyond.
+    """
+
+    def __init__(self, application: Application, kind: str, most: int, refusal: Refusal) -> None:
+        self._application, self._kind, self._most = application, kind, most
+        self._refusal, self._inside = refusal, 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
-        if scope["type"] == "http" and self._inside >= self._most:
-            reason = f"{self._most} requests are being answered. Try again later."
-            await refuse(scope, send, Refusal(503, reason, (SOON,)))
+        if scope["type"] != self._kind:
+            await self._application(scope, receive, send)
+            return
+        if self._inside >= self._most:
+            await refuse(scope, send, self._refusal)
             return
         self._inside += 1
         try:
             await self._application(scope, receive, send)
         finally:
             self._inside -= 1
-
-
-class Sockets:
-    """Lets in so many WebSockets at a time."""
-
-    def __init__(self, application: Application, most: int) -> None:
-        self._application, self._most, self._open = application, most, 0
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
-        if scope["type"] != "websocket":
-            await self._application(scope, receive, send)
-            return
-        if self._open >= self._most:
-            reason = f"{self._most} WebSockets are open. Close one, or try again later."
-            await refuse(scope, send, Refusal(429, reason, (SOON,)))
-            return
-        self._open += 1
-        try:
-            await self._application(scope, receive, send)
-        finally:
-            self._open -= 1

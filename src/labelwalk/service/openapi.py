@@ -83,7 +83,7 @@ def _describe(operation: Schema, route: Route, method: str, path: str) -> None:
         operation["security"] = [{"token": []}, {"cookie": []}]
     if route.body is not None:
         operation["requestBody"] = {"required": True, "content": _bodies(route.body)}
-    if route.body in ("Rows", "LabelledRows"):
+    if route.body not in (None, "Learner"):
         operation["parameters"] = [*operation.get("parameters", []), *QUERY]
     if route.kept:
         operation["parameters"] = [*operation.get("parameters", []), IF_NONE_MATCH]

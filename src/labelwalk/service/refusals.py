@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 
 from labelwalk.modelfile import ModelFileError
+from labelwalk.service.access import SOON
 from labelwalk.service.backup import CopyError
 from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.inbox import BusyError
-from labelwalk.service.keeper import NameTakenError, NoLearnerError
+from labelwalk.service.keeper import NameTakenError
 from labelwalk.service.keys import KeyReusedError
+from labelwalk.service.learning import NoLearnerError
 from labelwalk.service.live import TooManyPagesError
 from labelwalk.service.views import NoVertexError
 from labelwalk.service.wire import TooManyRowsError
 
-SECONDS = "1"  # before a client should try again
 STATUSES: dict[type[Exception], int] = {
     NoLearnerError: 404,
     NoVertexError: 404,
@@ -41,7 +42,7 @@ def refused(error: Exception) -> tuple[int, dict[str, str], bytes]:
     (422, {}, b'{"error": "k is no number"}')
     """
     status = next(code for kind, code in STATUSES.items() if isinstance(error, kind))
-    headers = {"Retry-After": SECONDS} if status in (429, 503) else {}
+    headers = {"Retry-After": SOON[1].decode()} if status in (429, 503) else {}
     if isinstance(error, UnicodeError):
         reason = "a text holds half a character. Send what UTF-8 can hold."
     else:

@@ -26,7 +26,7 @@ class Route:
     media : str or tuple of str
         What it is written in, or may be.
     body : str or None
-        The schema of what is sent: "Rows" or "LabelledRows" also as numbers and as Arrow, "Learner"
+        The schema of what is sent: rows of any kind also as numbers and as Arrow, "Learner"
         as bytes; None where the signature says it, or nothing is sent.
     errors : tuple of int
         Besides those that its rule, its path and its body bring with them.
@@ -98,9 +98,7 @@ ROUTES: dict[tuple[str, str], Route] = {
     ("POST", LEARNER + "/predict"): Route(
         "Answer rows, and learn nothing.", ref("Guesses"), body="Rows"
     ),
-    ("POST", LEARNER + "/explain"): Route(
-        "Say why the first row gets its answer.", TEXT, body="Rows"
-    ),
+    ("POST", LEARNER + "/explain"): Route("Say why a row gets its answer.", TEXT, body="OneRow"),
     ("GET", LEARNER + "/ask"): Route("What to label next.", many(ref("Question"))),
     ("GET", LEARNER + "/health"): Route("The signs of health.", many(ref("Sign"))),
     ("GET", LEARNER + "/vertices"): Route("The vertices, column by column.", ref("Vertices")),

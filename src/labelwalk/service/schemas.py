@@ -36,6 +36,7 @@ _OWN: dict[str, Schema] = {
     "Session": record({"may": choice("read", "write")}),
     "Named": record({"name": TEXT}),
     "Rows": record({"rows": ROWS}, {"sources": many(LABEL)}),
+    "OneRow": record({"rows": ROWS | {"maxItems": 1}}),
     "LabelledRows": record({"rows": ROWS, "labels": many(LABEL) | {"minItems": 1}}),
     "First": record({"first": COUNT}),
     "Guesses": record(_GUESSES),
@@ -82,5 +83,6 @@ _OWN: dict[str, Schema] = {
 SCHEMAS: dict[str, Schema] = _OWN | setting_schemas.SCHEMAS | page_schemas.SCHEMAS
 EXAMPLES: dict[str, Schema] = {
     "Rows": {"rows": [[1.0, 0.0], [8.0, 9.0]]},
+    "OneRow": {"rows": [[1.0, 0.0]]},
     "LabelledRows": {"rows": [[0.0, 0.0], [9.0, 9.0]], "labels": ["open", "shut"]},
 }

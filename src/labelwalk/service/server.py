@@ -26,19 +26,24 @@ from labelwalk.service.watcher import Watcher
 
 PATIENCE = 5  # seconds for requests that are under way when it is to stop
 SWITCH = 0.001  # seconds that a thread may keep the interpreter while another waits for it
+DEFAULT_PORTS = (80, 443)  # which browsers leave out
 GLANCE = 1.0  # seconds between two looks at what may have gone wrong
 
 
 def hosts_of(host: str, port: int, more: Iterable[str]) -> list[str]:
-    """Return what a request may call a server, with and without the port as browsers do it.
+    """Return what a request may call a server, as browsers do it.
 
     Examples
     --------
     >>> hosts_of("127.0.0.1", 8000, ["cam.local"])
     ['127.0.0.1:8000', 'localhost:8000', '[::1]:8000', 'cam.local:8000', 'cam.local']
+    >>> hosts_of("::1", 80, [])
+    ['[::1]:80', 'localhost:80', '[::1]', 'localhost']
     """
-    names = [f"{name}:{port}" for name in dict.fromkeys([host, "localhost", "[::1]"])]
-    for name in more:
+    own = list(dict.fromkeys([_in_address(host), "localhost", "[::1]"]))
+    others = [_in_address(name) for name in more]
+    names = [f"{name}:{port}" for name in own] + (own if port in DEFAULT_PORTS else [])
+    for name in others:
         names += [f"{name}:{port}", name]
     return names
 
@@ -54,12 +59,20 @@ def address_of(host: str, port: int, more: Sequence[str], *, secure: bool) -> st
     'https://cam.local:8000'
     >>> address_of("127.0.0.1", 8000, ["localhost:9000"], secure=False)
     'http://localhost:9000'
+    >>> address_of("::", 8000, ["2001:db8::5"], secure=False)
+    'http://[2001:db8::5]:8000'
     """
     scheme = "https" if secure else "http"
-    if more and re.search(r":\d+$", more[0]):  # with the port of whatever stands before it
-        return f"{scheme}://{more[0]}"
     name = more[0] if more else "localhost" if host in ("0.0.0.0", "::") else host
-    return f"{scheme}://[{name}]:{port}" if ":" in name else f"{scheme}://{name}:{port}"
+    named = _in_address(name)
+    if more and re.search(r":\d+$", named):  # with the port of whatever stands before it
+        return f"{scheme}://{named}"
+    return f"{scheme}://{named}:{port}"
+
+
+def _in_address(host: str) -> str:
+    """Return a host as addresses name it: those of IPv6 in brackets."""
+    return f"[{host}]" if host.count(":") > 1 and not host.startswith("[") else host
 
 
 def bound(host: str, port: int) -> socket.socket:

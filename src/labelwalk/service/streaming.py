@@ -22,7 +22,8 @@ from labelwalk.service.access import Receive, Refusal, Scope, Send, refuse
 from labelwalk.service.awaiting import awaited
 from labelwalk.service.events import Observe, Rows
 from labelwalk.service.inbox import BusyError
-from labelwalk.service.keeper import Keeper, NoLearnerError
+from labelwalk.service.keeper import Keeper
+from labelwalk.service.learning import NoLearnerError
 from labelwalk.service.pupil import Told
 from labelwalk.service.wire import BodyError, raw_rows
 

@@ -8,8 +8,12 @@ import secrets
 
 from labelwalk.service.access import Tokens
 
-NAME = "tokens.json"
 SHORTEST = 20  # characters
+
+
+def path_of(folder: str) -> str:
+    """Return where the tokens of a folder are kept."""
+    return os.path.join(folder, "tokens.json")
 
 
 def tokens_of(folder: str) -> tuple[Tokens, bool]:
@@ -30,7 +34,7 @@ def tokens_of(folder: str) -> tuple[Tokens, bool]:
     (True, True, False, 43)
     """
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    path = os.path.join(folder, NAME)
+    path = path_of(folder)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from labelwalk.service.access import Application, Receive, Refusal, Scope, Send, refuse
+from labelwalk.service.access import SOON, Application, Receive, Refusal, Scope, Send, refuse
 
 WITH_EXAMPLES = ("/observe", "/teach")
-SOON = (b"retry-after", b"1")
 REFUSAL = Refusal(429, "too many examples wait already. Send fewer, or try again later.", (SOON,))
 
 

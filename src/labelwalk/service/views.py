@@ -1,4 +1,4 @@
-"""A learner as a page shows it: its vertices on a map, one of them closely, and what came last."""
+"""A learner as others see it: its facts, its vertices, one of them closely, and what came last."""
 
 from __future__ import annotations
 
@@ -18,6 +18,37 @@ DIGEST = 6  # bytes: a number that JavaScript holds exactly
 
 class NoVertexError(LookupError):
     """There is no such vertex."""
+
+
+def facts(pupil: Pupil) -> dict[str, Any]:
+    """Return what a learner is, in a few numbers."""
+    learner = pupil.learner
+    return {
+        "name": pupil.name,
+        "examples": pupil.n_numbered,
+        "features": learner.n_features,
+        "classes": list(learner.classes),
+        "vertices": learner.n_vertices,
+        "radius": learner.radius,
+        "settings": learner.settings.describe(),
+    }
+
+
+def health(pupil: Pupil) -> list[dict[str, Any]]:
+    """Return the signs by which a learner says how it is."""
+    fields = ("name", "value", "limit", "ok", "meaning")
+    return [{field: getattr(sign, field) for field in fields} for sign in pupil.learner.health()]
+
+
+def vertices(pupil: Pupil) -> dict[str, list[Any]]:
+    """Return all vertices as they are, in columns."""
+    table = pupil.learner.vertices
+    return {
+        "label": table.label.tolist(),
+        "count": table.count.tolist(),
+        "probabilities": table.probabilities.tolist(),
+        "point": table.means.tolist(),
+    }
 
 
 def the_map(pupil: Pupil) -> dict[str, Any]:

@@ -8,21 +8,35 @@ const PACE = 1000; // milliseconds between two maps at least
 
 let lastMap = 0;
 let dueMap = 0;
+let asked = 0;
+const newest = {}; // of each part, the question whose answer is shown
 
 /** Fetch all there is to show of a learner. */
 export async function loadAll() {
   await Promise.all([loadFacts(), loadMap(), loadVerdicts(), loadTaught()]);
 }
 
-export async function loadFacts() {
-  now.facts = await get("");
-  tell("facts");
+/**
+ * Fetch a part for the learner that is shown. What comes when another learner is shown, or after
+ * the answer to a later question, came too late.
+ */
+async function load(part, path, of = (found) => found) {
+  const { learner } = now;
+  if (learner === null) return;
+  asked += 1;
+  const question = asked;
+  const found = await get(path);
+  if (learner !== now.learner || question < (newest[part] ?? 0)) return;
+  newest[part] = question;
+  now[part] = of(found);
+  tell(part);
 }
+
+export const loadFacts = () => load("facts", "");
 
 export async function loadMap() {
   lastMap = Date.now();
-  now.map = await get("/map");
-  tell("map");
+  await load("map", "/map");
 }
 
 /** Fetch the map soon: at most once a second, however often it changes. */
@@ -34,10 +48,9 @@ export function loadMapSoon() {
   }, Math.max(0, lastMap + PACE - Date.now()));
 }
 
-export async function loadVerdicts() {
-  now.verdicts = (await get(`/recent?n=${RING}`)).verdicts;
-  tell("verdicts");
-}
+export const loadVerdicts = () => (
+  load("verdicts", `/recent?n=${RING}`, (found) => found.verdicts)
+);
 
 /** Put newer verdicts before those that are there. */
 export function addVerdicts(newer) {
@@ -47,7 +60,4 @@ export function addVerdicts(newer) {
   tell("verdicts", fresh);
 }
 
-export async function loadTaught() {
-  now.taught = await get("/taught");
-  tell("taught");
-}
+export const loadTaught = () => load("taught", "/taught");
