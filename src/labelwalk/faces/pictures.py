@@ -1,0 +1,132 @@
+"""Pictures out of files and bytes, no larger than they should be."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from PIL import Image as Pillow
+from PIL import ImageOps, UnidentifiedImageError
+
+from labelwalk.faces.frames import Frame, Source
+from labelwalk.faces.image import MOST_PIXELS, Image, SourceError, check_size
+from labelwalk.faces.shrinking import fitted
+
+SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
+FORMATS = ("BMP", "JPEG", "PNG", "TIFF", "WEBP")
+SENT = ("JPEG", "PNG", "WEBP")  # kinds that come over a network: the best tested decoders alone
+A_SECOND = 25.0  # pictures of a folder: they do not say
+
+
+class PictureFolder(Source):
+    """All pictures of a folder in the order of their names, 2.png before 10.png.
+
+    Parameters
+    ----------
+    folder : str or path
+        Subfolders and names that begin with a dot are left out.
+
+    Raises
+    ------
+    SourceError
+        It has no pictures.
+    """
+
+    frames_per_second = A_SECOND
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.name = str(folder)
+        try:
+            found = [path for path in Path(folder).iterdir() if not path.name.startswith(".")]
+        except OSError as error:
+            raise SourceError(f"{folder} cannot be read ({error.strerror}).") from error
+        pictures = (path for path in found if path.suffix.lower() in SUFFIXES and path.is_file())
+        self._paths = sorted(pictures, key=lambda path: natural(path.name))
+        if not self._paths:
+            raise SourceError(f"{folder} has no pictures ({', '.join(SUFFIXES)}).")
+        self.n_frames = len(self._paths)
+
+    def __iter__(self) -> Iterator[Frame]:
+        """Give picture after picture, 25 a second."""
+        for number, path in enumerate(self._paths, start=1):
+            try:
+                image, scale = _read(path, str(path), FORMATS)
+            except SourceError as error:
+                raise SourceError(f"{error} It comes after frame {number - 1}.") from error
+            yield Frame(number, (number - 1) / A_SECOND, image, scale)
+
+    def close(self) -> None:
+        """Do nothing: no file is open between two pictures."""
+
+
+def decoded(data: bytes, name: str = "the picture") -> Frame:
+    """Return the picture that the bytes of a file hold.
+
+    Its size is read before room is made for it, and it is shrunk where it is very large.
+
+    Parameters
+    ----------
+    data : bytes
+        A JPEG, PNG or WebP.
+    name : str
+        What it is called in messages.
+
+    Raises
+    ------
+    SourceError
+        It is no picture, damaged, or too large.
+
+    Examples
+    --------
+    >>> file = io.BytesIO()
+    >>> Pillow.new("RGB", (4, 2), "red").save(file, "PNG")
+    >>> decoded(file.getvalue()).image[0, 0]
+    array([  0,   0, 255], dtype=uint8)
+    """
+    image, scale = _read(io.BytesIO(data), name, SENT)
+    return Frame(1, 0.0, image, scale)
+
+
+def natural(name: str) -> tuple[list[tuple[bool, int, str]], str]:
+    """Return what to sort a name by, so that numbers in it count as numbers.
+
+    Examples
+    --------
+    >>> sorted(["10.png", "9.png", "a.png"], key=natural)
+    ['9.png', '10.png', 'a.png']
+    """
+    parts = re.findall(r"[0-9]+|[^0-9]+", name)
+    digits = [part[0] in "0123456789" for part in parts]
+    keys = [
+        (not is_digits, int(part) if is_digits else 0, "" if is_digits else part)
+        for part, is_digits in zip(parts, digits, strict=True)
+    ]
+    return keys, name
+
+
+def _read(file: Path | io.BytesIO, name: str, formats: tuple[str, ...]) -> tuple[Image, float]:
+    try:
+        with Pillow.open(file, formats=formats) as picture:
+            check_size(*picture.size, name)
+            return fitted(_pixels(picture))
+    except SourceError:
+        raise
+    except (Pillow.DecompressionBombError, Pillow.DecompressionBombWarning) as error:
+        raise SourceError(
+            f"{name} has more than the {MOST_PIXELS} pixels that are read. Make it smaller first."
+        ) from error
+    except UnidentifiedImageError as error:
+        raise SourceError(f"{name} is not a picture ({', '.join(formats)}).") from error
+    except Exception as error:  # whatever damage makes a decoder raise
+        raise SourceError(f"{name} is not a picture that can be read ({error}).") from error
+
+
+def _pixels(picture: Pillow.Image) -> Image:
+    upright = ImageOps.exif_transpose(picture)
+    if upright.mode.startswith("I"):  # 16 bits of grey, of which the upper 8 are kept
+        upright = Pillow.fromarray((np.asarray(upright).clip(0, 65535) >> 8).astype(np.uint8))
+    return np.ascontiguousarray(np.asarray(upright.convert("RGB"))[:, :, ::-1])

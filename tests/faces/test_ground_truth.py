@@ -1,0 +1,113 @@
+"""True boxes from files, and names counted against them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labelwalk.faces.boxes import Box
+from labelwalk.faces.ground_truth import NamedBox, Tally, read_boxes, read_table
+from tests.faces.real_videos import real
+
+pytestmark = pytest.mark.shell
+
+A, B, C = Box(0, 0, 10, 10), Box(30, 0, 10, 10), Box(60, 0, 10, 10)
+
+
+def counted(found: list[NamedBox], true: list[NamedBox]) -> tuple[int, int, int]:
+    tally = Tally()
+    tally.add(found, true)
+    return tally.right, tally.named, tally.true
+
+
+def test_names_are_counted_where_boxes_meet() -> None:
+    true = [NamedBox(A, "Ada"), NamedBox(B, "Ben"), NamedBox(C, None)]
+    assert counted(true, true) == (2, 2, 2)
+    assert counted([NamedBox(A, "Ben"), NamedBox(B, "Ada")], true) == (0, 2, 2)
+    assert counted([NamedBox(A, None)], true) == (0, 0, 2)
+    assert counted([NamedBox(C, "Ada")], true) == (0, 1, 2)  # a stranger got a name
+    assert counted([], []) == (0, 0, 0)
+
+
+def test_a_true_box_is_met_once_and_by_the_nearest() -> None:
+    near, nearer = NamedBox(Box(3, 0, 10, 10), "Ada"), NamedBox(Box(1, 0, 10, 10), "Ben")
+    assert counted([near, nearer], [NamedBox(A, "Ada")]) == (0, 2, 1)
+    assert counted([near], [NamedBox(A, "Ada")]) == (1, 1, 1)
+    too_far = NamedBox(Box(6, 0, 10, 10), "Ada")  # shares a quarter
+    assert counted([too_far], [NamedBox(A, "Ada")]) == (0, 1, 1)
+
+
+def test_shares_of_nothing_are_one() -> None:
+    assert (Tally().precision, Tally().recall) == (1.0, 1.0)
+    assert (Tally(right=1, named=2, true=4).precision, Tally(1, 2, 4).recall) == (0.5, 0.25)
+
+
+faces = st.lists(
+    st.builds(
+        NamedBox,
+        st.builds(Box, st.integers(0, 9), st.integers(0, 9), st.integers(0, 9), st.integers(0, 9)),
+        st.sampled_from(["Ada", "Ben", None]),
+    ),
+    max_size=6,
+)
+
+
+@given(faces, faces)
+def test_no_more_is_right_than_was_said_or_is_true(
+    found: list[NamedBox], true: list[NamedBox]
+) -> None:
+    right, named, names = counted(found, true)
+    assert right <= min(named, names)
+
+
+@pytest.mark.parametrize("between", [",", "\t", " ", ", ", ";"])
+def test_a_file_of_one_person(between: str, tmp_path: Path) -> None:
+    path = tmp_path / "gt.txt"
+    lines = [["1", "2", "3", "4"], ["5.4", "6", "7", "8"]]
+    path.write_text("\n".join(between.join(line) for line in lines) + "\n\n")
+    assert read_boxes(path, "David", first=300) == {
+        300: (NamedBox(Box(1, 2, 3, 4), "David"),),
+        301: (NamedBox(Box(5, 6, 7, 8), "David"),),
+    }
+
+
+@pytest.mark.parametrize("line", ["1,2,3", "1,2,3,4,5", "a,b,c,d", "nan,0,1,1", "0,0,-1,1"])
+def test_a_line_that_is_no_box_is_told(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "gt.txt"
+    path.write_text(f"1,2,3,4\n{line}\n")
+    with pytest.raises(ValueError, match=r"gt.txt, line 2: .* is not a box"):
+        read_boxes(path, "David")
+
+
+def test_a_table_of_many(tmp_path: Path) -> None:
+    path = tmp_path / "truth.csv"
+    path.write_text(
+        "\ufeffname,frame,x,y,w,h\nZoë,7,0,0,10,10\n,7,30,0,10,10\n,8,,,,\n", encoding="utf-8"
+    )
+    assert read_table(path) == {7: (NamedBox(A, "Zoë"), NamedBox(B, None)), 8: ()}
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("", "has no column frame, x, y, w, h, name"),
+        ("frame,x,y,w,name\n", "has no column h"),
+        ("frame,x,y,w,h,name\nfirst,0,0,1,1,Ada\n", "line 2: 'first' is not the number of a frame"),
+        ("frame,x,y,w,h,name\n0,0,0,1,1,Ada\n", "line 2: '0' is not the number of a frame from 1"),
+        ("frame,x,y,w,h,name\n1,0,,1,1,Ada\n", "line 2: '0,,1,1' is not a box"),
+        ("frame,x,y,w,h,name\n1,0\n\n2\n3,x\n", "line 2: '0,,,' is not a box"),
+    ],
+)
+def test_a_table_that_cannot_be_understood(content: str, why: str, tmp_path: Path) -> None:
+    path = tmp_path / "truth.csv"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=why):
+        read_table(path)
+
+
+def test_real_boxes() -> None:
+    truth = read_boxes(real("face_videos/david_gt.txt"), "David", first=300)
+    assert (min(truth), max(truth)) == (300, 770)

@@ -1,0 +1,179 @@
+"""Live sources: the newest frame and no backlog, and what is said when they end."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image as Pillow
+
+from labelwalk.faces.image import SourceError
+from labelwalk.faces.opening import opened
+
+pytestmark = pytest.mark.shell
+
+
+def jpeg(shade: int) -> bytes:
+    file = io.BytesIO()
+    Pillow.fromarray(np.full((48, 64, 3), shade, np.uint8)).save(file, "JPEG")
+    return file.getvalue()
+
+
+class CameraOnTheNet:
+    """Sends the pictures it is told to, as cameras on a network do, and can be unplugged.
+
+    What is told as frame n is n shades of grey bright.
+    """
+
+    def __init__(self) -> None:
+        self.told = threading.Condition()
+        self.n_told, self.n_sent, self.unplugged = 0, 0, False
+
+    def tell(self, n_frames: int) -> None:
+        """Send so many more, and return when they have left."""
+        with self.told:
+            self.n_told += n_frames
+            self.told.notify_all()
+            assert self.told.wait_for(lambda: self.n_sent == self.n_told, timeout=30)
+
+    def unplug(self) -> None:
+        with self.told:
+            self.unplugged = True
+            self.told.notify_all()
+
+    def send(self, file: Any) -> None:
+        while True:
+            with self.told:
+                self.told.wait_for(lambda: self.unplugged or self.n_sent < self.n_told)
+                if self.n_sent == self.n_told:
+                    return
+                picture = jpeg(self.n_sent + 1)
+                head = f"--frame\r\nContent-Type: image/jpeg\r\nContent-Length: {len(picture)}"
+                file.write(head.encode() + b"\r\n\r\n" + picture + b"\r\n")
+                file.flush()
+                self.n_sent += 1
+                self.told.notify_all()
+
+
+@contextmanager
+def served(camera: CameraOnTheNet) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "multipart/x-mixed-replace; boundary=frame")
+            self.end_headers()
+            camera.send(self.wfile)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/camera.mjpg"
+        finally:
+            camera.unplug()
+            server.shutdown()
+            thread.join()
+
+
+def test_a_slow_reader_gets_the_newest_frame_and_hears_of_the_end() -> None:
+    camera = CameraOnTheNet()
+    starter = threading.Thread(target=camera.tell, args=(20,))  # opening waits for the first
+    with served(camera) as address:
+        starter.start()
+        with opened(address) as source:
+            assert source.live
+            assert source.n_frames is None
+            frames = iter(source)
+            first = next(frames)
+            starter.join()
+            camera.tell(100)
+            while (frame := next(frames)).number < 110:
+                assert frame.number > first.number
+            seen = [frame]
+            camera.unplug()
+            with pytest.raises(SourceError, match=r"gives no more frames after frame 1[12]"):
+                seen.extend(frames)
+    assert seen[-1].number <= 120
+    for frame in seen:
+        assert abs(float(frame.image.mean()) - frame.number) < 3
+        assert frame.image.shape == (48, 64, 3)
+    assert all(a.seconds <= b.seconds for a, b in pairwise(seen))
+
+
+def test_nothing_is_kept_for_a_reader_who_does_not_come() -> None:
+    camera = CameraOnTheNet()
+    starter = threading.Thread(target=camera.tell, args=(200,))
+    with served(camera) as address:
+        starter.start()
+        with opened(address) as source:
+            starter.join()
+            camera.unplug()
+            [reader] = [one for one in threading.enumerate() if one.name == "newest frame"]
+            reader.join(30)  # it has taken all there was, and nobody has asked
+            numbers: list[int] = []
+            with pytest.raises(SourceError):
+                numbers.extend(frame.number for frame in source)
+    [number] = numbers
+    assert number > 190
+
+
+def test_closing_ends_whoever_waits() -> None:
+    camera = CameraOnTheNet()
+    starter = threading.Thread(target=camera.tell, args=(20,))
+    with served(camera) as address:
+        starter.start()
+        source = opened(address)
+        numbers: list[int] = []
+        waiting = threading.Thread(target=lambda: numbers.extend(frame.number for frame in source))
+        waiting.start()
+        starter.join()
+        camera.unplug()  # else the frame that is being read never comes
+        source.close()
+        waiting.join(30)
+        assert not waiting.is_alive()
+
+
+def test_an_address_that_knows_its_end_is_a_video(people: Callable[[str], Path]) -> None:
+    content = people(".avi").read_bytes()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            with opened(f"http://127.0.0.1:{server.server_port}/people.avi") as source:
+                assert not source.live
+                assert len(list(source)) == source.n_frames == 50
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize("scheme", ["rtsp", "http"])
+def test_nobody_answers_and_no_password_is_told(scheme: str) -> None:
+    with pytest.raises(SourceError) as refused:
+        opened(f"{scheme}://me:secret@127.0.0.1:9/stream?token=secret")
+    said = str(refused.value)
+    assert said.startswith(f"{scheme}://127.0.0.1:9/stream does not answer with a video")
+    assert "secret" not in said
