@@ -100,7 +100,7 @@ def everything(folder: Path, side: int) -> Iterator[Line]:
             at = perf_counter()
             faces = onlooker.look(frame.image)
             if faces and not onlooker.recognizer.people:
-                onlooker.name(faces[0], "David")
+                onlooker.name(faces[0].example, "David")
             drawn(frame.image, [Caption(one.box, one.name, one.confidence) for one in faces])
             n_faces += len(faces)
             took.append(1000.0 * (perf_counter() - at))

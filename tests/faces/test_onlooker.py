@@ -51,7 +51,7 @@ def test_one_click_names_a_track_and_the_name_stays() -> None:
     for _ in range(10):
         faces = onlooker.look(image)
     assert [face.name for face in faces] == [None, None]
-    onlooker.name(faces[0], "ada")
+    onlooker.name(faces[0].example, "ada")
     assert (onlooker.recognizer.learner.vertices.label == "ada").sum() == 4
     for _ in range(60):
         faces = onlooker.look(image)
@@ -66,7 +66,7 @@ def test_no_two_faces_in_a_frame_have_one_name() -> None:
     stage.standing = [1]
     for _ in range(5):
         (face,) = onlooker.look(image)
-    onlooker.name(face, "ada")
+    onlooker.name(face.example, "ada")
     stage.standing = [1, 1]
     for _ in range(20):
         names = [face.name for face in onlooker.look(image)]
@@ -77,10 +77,10 @@ def test_who_was_named_otherwise_is_not_named_again() -> None:
     stage, onlooker, image = staged()
     stage.standing = [1]
     (face,) = onlooker.look(image)
-    onlooker.name(face, "ada")
-    onlooker.name(face, "ada")
+    onlooker.name(face.example, "ada")
+    onlooker.name(face.example, "ada")
     with pytest.raises(ValueError, match="Take the old label back first"):
-        onlooker.name(face, "ben")
+        onlooker.name(face.example, "ben")
 
 
 def test_who_steps_into_the_place_of_another_is_not_taken_for_them() -> None:
@@ -88,11 +88,11 @@ def test_who_steps_into_the_place_of_another_is_not_taken_for_them() -> None:
     stage.standing = [1]
     for _ in range(10):
         (face,) = onlooker.look(image)
-    onlooker.name(face, "ada")
+    onlooker.name(face.example, "ada")
     stage.standing = [2]
     (face,) = onlooker.look(image)
     assert (face.track, face.name) == (1, None)
-    onlooker.name(face, "ben")
+    onlooker.name(face.example, "ben")
     labels = onlooker.recognizer.learner.vertices.label.tolist()
     assert (labels.count("ada"), labels.count("ben")) == (4, 1)
 
@@ -121,7 +121,7 @@ def test_made_up_people_in_a_video() -> None:
         for face in faces:
             for box, name in truth:
                 if name is not None and name not in named and overlap(face.box, box) > 0.3:
-                    onlooker.name(face, name)
+                    onlooker.name(face.example, name)
                     named.add(name)
         if frame.number > 20:
             tally.add([NamedBox(face.box, face.name) for face in faces if face.name], truth)

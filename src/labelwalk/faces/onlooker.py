@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -33,6 +35,8 @@ class Face(NamedTuple):
         The same while the face is followed.
     name : str or None
         None for a stranger.
+    stranger : int or None
+        The number of a stranger, where there is one (`FaceRecognizer.strangers`).
     confidence : float
         How often walks from the last views end at that name, or at the likeliest one.
     example : int
@@ -42,6 +46,7 @@ class Face(NamedTuple):
     box: Box
     track: int
     name: str | None
+    stranger: int | None
     confidence: float
     example: int
 
@@ -51,16 +56,22 @@ class _Views:
     """The last views on a track, as long as each is like the one before."""
 
     last: Floats
-    votes: Floats = field(default_factory=lambda: np.zeros(0))
+    votes: dict[str, float] = field(default_factory=dict)
     weight: float = 0.0
     examples: deque[int] = field(default_factory=lambda: deque(maxlen=LAST))
 
-    def add(self, probabilities: Floats, example: int) -> None:
-        known = np.zeros(len(probabilities))
-        known[: len(self.votes)] = self.votes  # people may have been named since
-        self.votes = FADE * known + probabilities
+    def add(self, shares: Mapping[str, float], example: int) -> None:
+        """Take in what a view says; who is known no more has no votes either."""
+        self.votes = {
+            name: FADE * self.votes.get(name, 0.0) + share for name, share in shares.items()
+        }
         self.weight = FADE * self.weight + 1.0
         self.examples.append(example)
+
+    def winner(self) -> tuple[str | None, float]:
+        """Return the likeliest name, None where nobody is known, and how likely it is."""
+        name = max(self.votes, key=lambda one: self.votes[one], default=None)
+        return name, 0.0 if name is None else self.votes[name] / self.weight
 
 
 class Onlooker:
@@ -87,7 +98,7 @@ class Onlooker:
     >>> for frame in DemoVideo(people=1, n_frames=20):
     ...     faces = onlooker.look(frame.image)
     ...     if frame.number == 5:
-    ...         onlooker.name(faces[0], "Ada")
+    ...         taught = onlooker.name(faces[0].example, "Ada")
     >>> faces[0].name
     'Ada'
     """
@@ -115,40 +126,64 @@ class Onlooker:
             return []
         rows = np.array([vector_of(image, box, self.representation) for box in boxes])
         seen = self.recognizer.observe(rows)
-        shares, examples = seen.verdicts.probabilities, seen.ids.tolist()
-        for i, track in enumerate(tracks):
+        people = self.recognizer.people
+        for i, (track, example) in enumerate(zip(tracks, seen.ids.tolist(), strict=True)):
             views = self._views.get(track)
             if views is None or not self.recognizer.profile.are_kin(views.last, rows[i]):
                 views = self._views[track] = _Views(rows[i])
             views.last = rows[i]
-            views.add(shares[i], examples[i])
-        return self._named(boxes, tracks)
+            shares = seen.verdicts.probabilities[i].tolist()
+            views.add(dict(zip(people, shares, strict=True)), example)
+        best = [self._named(box, track) for box, track in zip(boxes, tracks, strict=True)]
+        faces = [face._replace(name=None) if _is_outdone(face, best) else face for face in best]
+        return [self._numbered(face) for face in faces]
 
-    def name(self, face: Face, name: str) -> None:
+    def name(self, example: int, name: str) -> list[int]:
         """Say who a face is: its view, and a few of the last on its track, are taught.
+
+        Parameters
+        ----------
+        example : int
+            Of a face.
+        name : str
+
+        Returns
+        -------
+        examples : list of int
+            What was taught; `FaceRecognizer.retract` takes them back.
 
         Raises
         ------
         ValueError
             It was called something else before; take that back first.
         """
-        views = self._views.get(face.track)
-        others = [] if views is None else [one for one in views.examples if one != face.example]
-        spread = np.linspace(0, len(others) - 1, min(VIEWS - 1, len(others))).round().astype(int)
-        for example in [face.example, *(others[i] for i in spread)]:
-            self.recognizer.name(example, name)
+        self.recognizer.name(example, name)
+        taught = [example]
+        for other in self._on_its_track(example):
+            with suppress(ValueError):  # that view was called something else
+                self.recognizer.name(other, name)
+                taught.append(other)
+        return taught
 
-    def _named(self, boxes: list[Box], tracks: list[int]) -> list[Face]:
-        people = self.recognizer.people
-        best = []
-        for box, track in zip(boxes, tracks, strict=True):
-            views = self._views[track]
-            shares = views.votes / views.weight
-            winner = int(shares.argmax()) if len(shares) else -1
-            confidence = float(shares[winner]) if len(shares) else 0.0
-            name = people[winner] if confidence > MAJORITY else None
-            best.append(Face(box, track, name, confidence, views.examples[-1]))
-        return [face._replace(name=None) if _is_outdone(face, best) else face for face in best]
+    def _on_its_track(self, example: int) -> list[int]:
+        """Return a few of the other views on the track of an example, if it is still followed."""
+        for views in self._views.values():
+            if example in views.examples:
+                others = [one for one in views.examples if one != example]
+                n = min(VIEWS - 1, len(others))
+                return [others[i] for i in np.linspace(0, len(others) - 1, n).round().astype(int)]
+        return []
+
+    def _named(self, box: Box, track: int) -> Face:
+        views = self._views[track]
+        name, confidence = views.winner()
+        said = name if confidence > MAJORITY else None
+        return Face(box, track, said, None, confidence, views.examples[-1])
+
+    def _numbered(self, face: Face) -> Face:
+        if face.name is not None:
+            return face
+        return face._replace(stranger=self.recognizer.stranger(self._views[face.track].last))
 
 
 def _is_outdone(face: Face, faces: list[Face]) -> bool:

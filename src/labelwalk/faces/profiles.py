@@ -43,9 +43,14 @@ class Profile:
     label_weight: float
     kin: float
 
+    def similarity(self, a: Floats, b: Floats) -> Floats:
+        """Return how similar vectors are, from 0 to 1."""
+        alike: Floats = np.exp(-((a - b) ** 2).sum(axis=-1) / (2.0 * self.bandwidth**2))
+        return alike
+
     def are_kin(self, a: Floats, b: Floats) -> bool:
         """Return whether two vectors are so similar that they show one person."""
-        return bool(np.exp(-((a - b) ** 2).sum() / (2.0 * self.bandwidth**2)) >= self.kin)
+        return bool(self.similarity(a, b) >= self.kin)
 
     def learner(self, n_centroids: int = 500) -> OnlineLearner:
         """Return a learner for such vectors that has seen nothing."""

@@ -5,40 +5,34 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import fields
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from labelwalk.arrays import Ints
+from labelwalk.arrays import Floats
 from labelwalk.decision import Verdicts
 from labelwalk.faces.cliff import Survey, surveyed
+from labelwalk.faces.minds import AtHand, Mind, Seen
 from labelwalk.faces.profiles import Profile
-from labelwalk.faces.strangers import Numbers, Stranger, strangers
+from labelwalk.faces.strangers import (
+    Group,
+    Numbers,
+    Stranger,
+    Unnamed,
+    stranger_of,
+    unnamed,
+)
 from labelwalk.learner import OnlineLearner
 from labelwalk.rows import as_rows
 
+AUTOMATIC, STRANGERS = "automatic", "strangers"  # what is noted with the learner
 FIRST = 64  # vectors before it looks over its vertices, and the fewest in between
 SHARE = 8  # and an eighth of all that came so far
 
 
 class CliffWarning(UserWarning):
     """The sink is so low that strangers would be given names."""
-
-
-class Seen(NamedTuple):
-    """What was said of some vectors.
-
-    Attributes
-    ----------
-    verdicts : Verdicts
-        The label is a name, or None for a stranger.
-    ids : array of integers
-        By which each can be named later.
-    """
-
-    verdicts: Verdicts
-    ids: Ints
 
 
 class FaceRecognizer:
@@ -58,6 +52,9 @@ class FaceRecognizer:
         The most vertices that are kept.
     sink : "auto" or float
         A number stays as it is.
+    mind : Mind, optional
+        One that was made for this profile and may know people already, with a sink of its own; a
+        new one that is at hand where none is given.
 
     Examples
     --------
@@ -76,13 +73,29 @@ class FaceRecognizer:
     """
 
     def __init__(
-        self, profile: Profile, *, n_centroids: int = 500, sink: Literal["auto"] | float = "auto"
+        self,
+        profile: Profile,
+        *,
+        n_centroids: int = 500,
+        sink: Literal["auto"] | float = "auto",
+        mind: Mind | None = None,
     ) -> None:
         self.profile = profile
-        self.learner: OnlineLearner = profile.learner(n_centroids)
-        self._numbers, self._due, self._by_itself = Numbers(), FIRST, sink == "auto"
-        if sink != "auto":
-            self.learner.adjust(sink=sink)
+        self.mind: Mind = AtHand(profile.learner(n_centroids)) if mind is None else mind
+        self._numbers = Numbers(self.mind.notes.get(STRANGERS))
+        self._groups: dict[int, Group] = {}
+        if mind is None and sink != "auto":
+            self._keep_at(sink)
+
+    @property
+    def learner(self) -> OnlineLearner:
+        """The learner, to glance at; it is changed through the recogniser alone."""
+        return self.mind.learner
+
+    @property
+    def automatic(self) -> bool:
+        """Whether it finds its sink by itself."""
+        return bool(self.mind.notes.get(AUTOMATIC, True))
 
     @property
     def people(self) -> tuple[str, ...]:
@@ -100,12 +113,11 @@ class FaceRecognizer:
     @sink.setter
     def sink(self, value: Literal["auto"] | float) -> None:
         if value == "auto":
-            self._by_itself = True
-            self.learner.adjust(sink=self.profile.sink)
+            self.mind.note({AUTOMATIC: True})
+            self.mind.adjust(self.profile.sink)
             self._find_its_side()
             return
-        self.learner.adjust(sink=value)
-        self._by_itself = False
+        self._keep_at(value)
         found = self.survey()
         if found is not None and found.cliff is not None and value <= found.cliff:
             warnings.warn(
@@ -117,46 +129,93 @@ class FaceRecognizer:
 
     def teach(self, vectors: ArrayLike, names: Iterable[str]) -> None:
         """Learn who is who."""
-        self.learner.teach(vectors, list(names))
+        self.mind.teach(as_rows(vectors, self.learner.n_features)[0], list(names))
 
     def observe(self, vectors: ArrayLike) -> Seen:
         """Learn from vectors in order, and say who each is as of its own step."""
         rows, _ = as_rows(vectors, self.learner.n_features)
-        found: list[tuple[Verdicts, Ints]] = []
+        found: list[Seen] = []
         while len(rows):
-            n = max(1, self._due - self.learner.n_seen)
-            found.append(self.learner.observe(rows[:n], ids=True))
+            due = due_after(self.learner.n_seen)
+            n = due - self.learner.n_seen
+            found.append(self.mind.observe(rows[:n]))
             rows = rows[n:]
-            if self.learner.n_seen >= self._due:
-                self._due = self.learner.n_seen + max(FIRST, self.learner.n_seen // SHARE)
-                if self._by_itself:
-                    self._find_its_side()
-        return Seen(_joined([one for one, _ in found]), np.concatenate([ids for _, ids in found]))
+            if self.learner.n_seen == due and self.automatic:
+                self._find_its_side()
+        return _joined(found)
 
     def name(self, example: int, name: str) -> None:
         """Say who was seen, by the id that `observe` gave."""
-        self.learner.teach_later(example, name)
+        self.mind.teach_later(example, name)
 
     def retract(self, example: int) -> None:
         """Take a name back."""
-        self.learner.retract(example)
+        self.mind.retract(example)
 
     def strangers(self) -> list[Stranger]:
         """Return who has no name yet, those seen most often first."""
-        return strangers(self.learner, self.profile, self._numbers)
+        groups, alive = self.mind.ask(self._unnamed)
+        founders = [group.founders.tolist() for group in groups]
+        numbers = self._numbers.of(founders, alive.tolist())
+        if not set(numbers) <= set(self._groups):
+            self.mind.note({STRANGERS: self._numbers.described()})
+        self._groups = dict(zip(numbers, groups, strict=True))
+        found = [stranger_of(*one) for one in self._groups.items()]
+        return sorted(found, key=lambda one: (-one.examples, one.number))
+
+    def stranger(self, vector: Floats) -> int | None:
+        """Return the number of a stranger, among those that `strangers` returned last."""
+        near = {
+            number: self.profile.similarity(group.means, vector).max()
+            for number, group in self._groups.items()
+        }
+        number = max(near, key=lambda one: near[one], default=None)
+        return number if number is not None and near[number] >= self.profile.kin else None
 
     def survey(self) -> Survey | None:
         """Return what names would claim under other sinks, and where the cliff is."""
-        return surveyed(self.learner, self.profile)
+        return self.mind.ask(lambda learner: surveyed(learner, self.profile))
+
+    def _unnamed(self, learner: OnlineLearner) -> Unnamed:
+        """Return who has no name, called by numbers that stay."""
+        groups, alive = unnamed(learner, self.profile)
+        numbered = self.mind.numbered
+        groups = [
+            group._replace(
+                founders=numbered(group.founders),
+                newest=np.where(group.newest < 0, -1, numbered(group.newest)),
+            )
+            for group in groups
+        ]
+        return Unnamed(groups, numbered(alive))
+
+    def _keep_at(self, sink: float) -> None:
+        self.mind.adjust(sink)
+        self.mind.note({AUTOMATIC: False})
 
     def _find_its_side(self) -> None:
         found = self.survey()
         if found is not None and found.chosen != self.sink:
-            self.learner.adjust(sink=found.chosen)
+            self.mind.adjust(found.chosen)
 
 
-def _joined(parts: list[Verdicts]) -> Verdicts:
+def due_after(n: int) -> int:
+    """Return after how many vectors the vertices are looked over next, when n have come.
+
+    Examples
+    --------
+    >>> due_after(0), due_after(64), due_after(1000)
+    (64, 128, 1037)
+    """
+    due = FIRST
+    while due <= n:
+        due += max(FIRST, due // SHARE)
+    return due
+
+
+def _joined(parts: list[Seen]) -> Seen:
     if len(parts) == 1:
         return parts[0]
     names = [field.name for field in fields(Verdicts)]
-    return Verdicts(*(np.concatenate([getattr(one, name) for one in parts]) for name in names))
+    said = (np.concatenate([getattr(one.verdicts, name) for one in parts]) for name in names)
+    return Seen(Verdicts(*said), np.concatenate([one.ids for one in parts]))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
@@ -28,25 +29,59 @@ class Stranger:
         How many times seen, about.
     newest : int
         The id of an example that can be taught a name, the newest; -1 where none is remembered.
+    views : tuple of int
+        Ids of examples that are remembered, those that stand for most views first.
     """
 
     number: int
     examples: int
     newest: int
+    views: tuple[int, ...]
+
+
+class Group(NamedTuple):
+    """Unnamed vertices that hang together, oldest first.
+
+    Attributes
+    ----------
+    means : array (n, d)
+    founders, counts, newest : arrays of n integers
+        The first example of each vertex, how many it stands for, and the newest remembered or -1.
+    """
+
+    means: Floats
+    founders: Ints
+    counts: Ints
+    newest: Ints
+
+
+class Unnamed(NamedTuple):
+    """All groups, oldest first, and the founders of all vertices there are."""
+
+    groups: list[Group]
+    alive: Ints
 
 
 class Numbers:
-    """Keeps the numbers of strangers while their vertices come, merge and go."""
+    """Keeps the numbers of strangers while their vertices come, merge and go.
 
-    def __init__(self) -> None:
-        self._known, self._given = dict[int, int](), 0
+    Parameters
+    ----------
+    said : mapping, optional
+        What `described` told.
+    """
 
-    def of(self, groups: list[list[int]], alive: Iterable[int]) -> list[int]:
+    def __init__(self, said: Mapping[str, Any] | None = None) -> None:
+        said = said or {"given": 0, "known": []}
+        self._given = int(said["given"])
+        self._known = {int(founder): int(number) for founder, number in said["known"]}
+
+    def of(self, groups: Sequence[Sequence[int]], alive: Iterable[int]) -> list[int]:
         """Return the number of each group of founders: its oldest, or the next that is free.
 
         Parameters
         ----------
-        groups : list of lists of founders
+        groups : sequence of sequences of founders
         alive : iterable of founders
             Of all vertices; the numbers of others are forgotten.
 
@@ -76,31 +111,44 @@ class Numbers:
         self._known = known
         return found
 
+    def described(self) -> dict[str, Any]:
+        """Return all of it as JSON can hold it."""
+        return {"given": self._given, "known": [list(pair) for pair in self._known.items()]}
 
-def strangers(learner: OnlineLearner, profile: Profile, numbers: Numbers) -> list[Stranger]:
-    """Return all groups of vertices that have no name, those seen most often first."""
+
+def unnamed(learner: OnlineLearner, profile: Profile) -> Unnamed:
+    """Return all groups of vertices that have no name, and stand for enough examples."""
     table = learner.vertices
     free = np.array([label is None for label in table.label], dtype=bool)
     if not free.any():
-        return []
+        return Unnamed([], table.founder)
     said = learner.predict(table.means).label
-    unnamed = np.flatnonzero(free & np.array([name is None for name in said]))
-    groups = [unnamed[group] for group in _hang_together(table.means[unnamed], profile)]
-    groups = [group for group in groups if table.count[group].sum() >= LEAST]
-    groups.sort(key=lambda group: int(group[0]))  # vertices are in the order of their age
-    founders = [table.founder[group].tolist() for group in groups]
-    given = numbers.of(founders, table.founder.tolist())
+    nameless = np.flatnonzero(free & np.array([name is None for name in said]))
     newest = learner.newest
-    found = [
-        Stranger(number, int(table.count[group].sum()), int(newest[group].max()))
-        for number, group in zip(given, groups, strict=True)
+    groups = [
+        Group(table.means[group], table.founder[group], table.count[group], newest[group])
+        for group in (nameless[one] for one in _hang_together(table.means[nameless], profile))
+        if table.count[group].sum() >= LEAST
     ]
-    return sorted(found, key=lambda one: (-one.examples, one.number))
+    return Unnamed(groups, table.founder)
+
+
+def stranger_of(number: int, group: Group) -> Stranger:
+    """Return a group under its number."""
+    views = group.newest[np.argsort(-group.counts, kind="stable")]
+    return Stranger(
+        number,
+        int(group.counts.sum()),
+        int(group.newest.max()),
+        tuple(views[views >= 0].tolist()),
+    )
 
 
 def _hang_together(means: Floats, profile: Profile) -> list[Ints]:
+    """Return the places of vectors that are kin, or kin of kin; each group by its oldest."""
     if not len(means):
         return []
     w = similarities(means, profile.bandwidth, profile.kin)
     n, group = connected_components(w, directed=False)
-    return [np.flatnonzero(group == one) for one in range(n)]
+    groups = [np.flatnonzero(group == one) for one in range(n)]
+    return sorted(groups, key=lambda places: int(places[0]))

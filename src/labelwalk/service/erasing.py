@@ -8,12 +8,12 @@ taken out so; whoever asks is told.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from labelwalk.arrays import Label
-from labelwalk.service.events import Observe, Retract, Teach, TeachLater, word_of
+from labelwalk.arrays import Bools, Label
+from labelwalk.service.events import Observe, Retract, Rows, Teach, TeachLater, read_back, word_of
 from labelwalk.service.ledger import Ledger, Stored
 from labelwalk.service.pupil import Pupil, pupil_from_bytes
 from labelwalk.service.replay import CREATE, answer_of, first_of, parts_of, redo
@@ -74,6 +74,26 @@ def planned(ledger: Ledger, unwanted: Unwanted) -> Plan:
             n_erased += len(which & set(range(len(one.numbers))))
     older = any(begun is None or number < begun for number in examples)
     return Plan(payloads, examples, n_erased, older)
+
+
+def belonging(ledger: Ledger, learner: int, belongs: Callable[[Rows], Bools]) -> frozenset[int]:
+    """Return the examples that were observed, and of whose rows something is true.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    learner : int
+    belongs : function of rows
+        Returns whether it is, for each.
+    """
+    found = set[int]()
+    for one in _numbered(ledger, learner):
+        parts = parts_of(one.stored)
+        numbers = [n for n, part in zip(one.numbers, parts, strict=False) if part is not None]
+        event = read_back(one.stored.kind, one.stored.about, parts) if numbers else None
+        if isinstance(event, Observe):
+            found |= {n for n, is_so in zip(numbers, belongs(event.rows), strict=True) if is_so}
+    return frozenset(found)
 
 
 def carry_out(plan: Plan, ledger: Ledger, snapshots: Snapshots) -> None:

@@ -98,9 +98,20 @@ class Adjust:
         learner.adjust(**given)
 
 
-Happening = Observe | Teach | TeachLater | Retract | Forget | Adjust
-SMALL: dict[str, type[TeachLater] | type[Retract] | type[Forget] | type[Adjust]] = {
-    one.kind: one for one in (TeachLater, Retract, Forget, Adjust)
+@dataclass(frozen=True)
+class Note:
+    """What whoever uses a learner wants to find again with it; what is not named stays."""
+
+    kind: ClassVar[str] = "note"
+    notes: dict[str, Any]
+
+    def happen(self, learner: OnlineLearner) -> None:
+        """Leave the learner as it is: notes are kept beside it."""
+
+
+Happening = Observe | Teach | TeachLater | Retract | Forget | Adjust | Note
+SMALL: dict[str, type[TeachLater | Retract | Forget | Adjust | Note]] = {
+    one.kind: one for one in (TeachLater, Retract, Forget, Adjust, Note)
 }
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from labelwalk.arrays import Label
+from labelwalk.arrays import Bools, Label
 from labelwalk.learner import OnlineLearner
 from labelwalk.service.backup import back_up
 from labelwalk.service.changes import Change
 from labelwalk.service.database import DamagedError
-from labelwalk.service.erasing import Unwanted
-from labelwalk.service.events import Happening, Rows, written
+from labelwalk.service.erasing import Unwanted, belonging
+from labelwalk.service.events import Happening, Note, Rows, written
 from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.learning import Learning, NoLearnerError, known
 from labelwalk.service.oblivion import Erased, check_known, erase
@@ -152,8 +153,17 @@ class Keeper:
         self.timing.begin(answer)
         return answer
 
+    def note(self, number: int, notes: dict[str, Any]) -> Future[Any]:
+        """Keep with a learner what JSON can hold."""
+        return self.change(number, Note(notes))
+
     def erase(
-        self, number: int, *, label: Label | None = None, examples: Collection[int] = ()
+        self,
+        number: int,
+        *,
+        label: Label | None = None,
+        examples: Collection[int] = (),
+        belongs: Callable[[Pupil, Rows], Bools] | None = None,
     ) -> Future[Erased]:
         """Make a class or some examples as if they had never been; all others wait meanwhile.
 
@@ -164,11 +174,17 @@ class Keeper:
             A class, with all examples that were taught as it.
         examples : collection of int, optional
             Examples by their numbers.
+        belongs : function, optional
+            Says of rows that were observed which are to go too.
         """
-        unwanted = Unwanted(number, label, frozenset(examples))
+        asked = Unwanted(number, label, frozenset(examples))
 
         def do(pupils: dict[int, Pupil]) -> tuple[Erased, None]:
-            check_known(known(pupils, number), unwanted)
+            pupil, unwanted = known(pupils, number), asked
+            check_known(pupil, unwanted)
+            if belongs is not None:
+                more = belonging(self._journal, number, lambda rows: belongs(pupil, rows))
+                unwanted = replace(asked, examples=asked.examples | more)
             with self._copying:  # else a copy could be made of what is being erased
                 answer = erase(self._journal, self._learning.snapshots, pupils, unwanted)
             self._learning.all_is_kept()

@@ -13,7 +13,7 @@ import numpy as np
 from labelwalk.arrays import Ints
 from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.modelfile import unpack
-from labelwalk.service.events import Happening, Observe, Retract, Rows, Teach, TeachLater
+from labelwalk.service.events import Happening, Note, Observe, Retract, Rows, Teach, TeachLater
 from labelwalk.service.past import Past, past_described
 from labelwalk.service.projection import Axes, axes_described, drawn
 
@@ -55,6 +55,8 @@ class Pupil:
         By which it is drawn; None before there is anything to draw.
     n_changes : int
         How many events have happened to it.
+    notes : dict
+        What whoever uses it keeps with it.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Pupil:
     past: Past = field(default_factory=Past)
     axes: Axes | None = None
     n_changes: int = 0
+    notes: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.axes is None:
@@ -123,6 +126,8 @@ class Pupil:
             event = replace(event, example=self._of_learner(event.example))
         if isinstance(event, Retract) and event.example is not None:
             event = replace(event, example=self._of_learner(event.example))
+        if isinstance(event, Note):
+            self.notes = {**self.notes, **event.notes}
         event.happen(self.learner)
         self.past.changed(start, event)
 
@@ -161,6 +166,7 @@ class Pupil:
                 "past": self.past.described(),
                 "axes": None if self.axes is None else self.axes.described(),
                 "changes": self.n_changes,
+                "notes": self.notes,
             }
         )
 
@@ -196,6 +202,7 @@ def pupil_from_bytes(content: bytes) -> Pupil:
         past_described(note["past"]),
         axes_described(note["axes"]) if note["axes"] else None,
         note["changes"],
+        note.get("notes", {}),
     )
 
 
