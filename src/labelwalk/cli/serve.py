@@ -14,6 +14,8 @@ from labelwalk.cli.files import say
 
 if TYPE_CHECKING:
     from labelwalk.service.access import Tokens
+    from labelwalk.service.faces import Faces
+    from labelwalk.service.keeper import Keeper
 
 DAY = 86_400.0  # seconds
 DEMO_FOLDER = "labelwalk-demo"
@@ -49,6 +51,23 @@ def serve(
     demo: Annotated[
         bool, typer.Option("--demo", help="Feed a learner with a stream that comes along.")
     ] = False,
+    faces: Annotated[
+        Literal["pixels", "dlib"] | None,
+        typer.Option(help="Recognise faces, by their pixels or by dlib's vectors; see /faces."),
+    ] = None,
+    watch: Annotated[
+        str | None,
+        typer.Option(
+            help="With --faces: a camera, video or address that is watched by the service itself."
+        ),
+    ] = None,
+    keep_crops: Annotated[
+        bool,
+        typer.Option(
+            "--keep-crops",
+            help="With --faces: keep pictures of faces too, not their vectors alone.",
+        ),
+    ] = False,
     rate: Annotated[
         float | None,
         typer.Option(
@@ -78,9 +97,12 @@ def serve(
     Examples:
       labelwalk serve --demo
       labelwalk serve kept --port 9000 --host 0.0.0.0 --allow-host cam.local
+      labelwalk serve people --faces pixels
     """  # noqa: D301
     if folder is None and not demo:
         raise typer.BadParameter("FOLDER is missing. Say where to keep learners, or give --demo.")
+    if faces is None and (watch is not None or keep_crops):
+        raise typer.BadParameter("--watch and --keep-crops concern faces. Give --faces too.")
     folder = folder or DEMO_FOLDER
     with told():
         from labelwalk.service.database import DamagedError
@@ -103,6 +125,7 @@ def serve(
                 told_to.tell("error", "not started", reason=str(error))
                 raise typer.Exit(1) from error
             raise OSError(str(error)) from error
+        looking = None if faces is None else _looking(folder, keeper, faces, watch, keep_crops)
         address = address_of(host, port, allow_host or [], secure=certificate is not None)
         if log == "json":
             told_to.tell("info", "started", folder=folder, address=address, tokens=path_of(folder))
@@ -116,9 +139,20 @@ def serve(
             certificate=certificate,
             private_key=private_key,
             demo=demo,
+            faces=looking,
             limits=Limits(patience=patience, timeout=timeout, sockets=sockets, rate=rate),
             log=told_to,
         )
+
+
+def _looking(folder: str, keeper: Keeper, kind: str, watch: str | None, keep_crops: bool) -> Faces:
+    try:
+        from labelwalk.service.faces import faces_in
+
+        return faces_in(folder, keeper, kind, watch=watch, keep_crops=keep_crops)
+    except BaseException:
+        keeper.close()
+        raise
 
 
 def _greet(folder: str, address: str, where: str, new: Tokens | None) -> None:

@@ -133,7 +133,7 @@ class Onlooker:
                 views = self._views[track] = _Views(rows[i])
             views.last = rows[i]
             shares = seen.verdicts.probabilities[i].tolist()
-            views.add(dict(zip(people, shares, strict=True)), example)
+            views.add(dict(zip(people, shares, strict=False)), example)  # one may just have come
         best = [self._named(box, track) for box, track in zip(boxes, tracks, strict=True)]
         faces = [face._replace(name=None) if _is_outdone(face, best) else face for face in best]
         return [self._numbered(face) for face in faces]
@@ -159,20 +159,21 @@ class Onlooker:
         """
         self.recognizer.name(example, name)
         taught = [example]
-        for other in self._on_its_track(example):
+        others = [one for one in self.followed(example) if one != example]
+        spread = np.linspace(0, len(others) - 1, min(VIEWS - 1, len(others))).round().astype(int)
+        for i in spread:
             with suppress(ValueError):  # that view was called something else
-                self.recognizer.name(other, name)
-                taught.append(other)
+                self.recognizer.name(others[i], name)
+                taught.append(others[i])
         return taught
 
-    def _on_its_track(self, example: int) -> list[int]:
-        """Return a few of the other views on the track of an example, if it is still followed."""
-        for views in self._views.values():
-            if example in views.examples:
-                others = [one for one in views.examples if one != example]
-                n = min(VIEWS - 1, len(others))
-                return [others[i] for i in np.linspace(0, len(others) - 1, n).round().astype(int)]
-        return []
+    def followed(self, example: int) -> list[int]:
+        """Return the last views on the track of an example, itself among them, oldest first.
+
+        There are none where the track has ended, or went on for long.
+        """
+        found = (views.examples for views in self._views.values() if example in views.examples)
+        return list(next(found, ()))
 
     def _named(self, box: Box, track: int) -> Face:
         views = self._views[track]

@@ -91,6 +91,19 @@ def decoded(data: bytes, name: str = "the picture") -> Frame:
     return Frame(1, 0.0, image, scale)
 
 
+def encoded(image: Image, quality: int = 85) -> bytes:
+    """Return a picture as the bytes of a JPEG.
+
+    Examples
+    --------
+    >>> decoded(encoded(np.full((8, 8, 3), 100, dtype=np.uint8))).image[0, 0]
+    array([100, 100, 100], dtype=uint8)
+    """
+    file = io.BytesIO()
+    Pillow.fromarray(np.ascontiguousarray(image[:, :, ::-1])).save(file, "JPEG", quality=quality)
+    return file.getvalue()
+
+
 def natural(name: str) -> tuple[list[tuple[bool, int, str]], str]:
     """Return what to sort a name by, so that numbers in it count as numbers.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cv2
 import numpy as np
-from scipy.fft import dctn
+from scipy.fft import dctn, idctn
 
 from labelwalk.arrays import Floats
 from labelwalk.faces.image import Image, check_image
@@ -14,6 +14,8 @@ from labelwalk.parameters import check_whole
 FINE = 64  # pixels: faces are smoothed at least this large, and averaged after
 SMOOTH = 1 / 32  # of a side
 CENTRE = 0.5  # of half a side: how fast weights fall away from the centre
+FAINT = 0.3  # of the largest: pixels that weigh less are shown darker than they were
+SPREAD = 4.0  # of the shades that are shown of a standardised face
 WAVES = 24  # each way; what is finer, smoothing has taken out
 
 
@@ -94,6 +96,23 @@ class Pixels:
             small = _standardised(small, self._weights)
         waves = dctn(small * self._roots, norm="ortho")
         return np.asarray(waves[:WAVES, :WAVES], np.float64).ravel()
+
+    def picture(self, vector: Floats) -> Image:
+        """Return what a vector looks like: the face, a little blurred, in greys.
+
+        Parameters
+        ----------
+        vector : array
+            One that this representation made, or a mean of such.
+        """
+        waves = np.zeros((self.side, self.side))
+        kept = min(WAVES, self.side)
+        waves[:kept, :kept] = vector.reshape(kept, kept)
+        shades = idctn(waves, norm="ortho") / np.maximum(self._roots, FAINT * self._roots.max())
+        if self.invariant:
+            shades = 0.5 + shades / SPREAD
+        grey = (255.0 * shades).round().clip(0.0, 255.0).astype(np.uint8)
+        return np.repeat(grey[:, :, None], 3, axis=2)
 
 
 def _weights(side: int, centre: float | None) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from labelwalk.arrays import Floats
 from labelwalk.decision import Verdicts
 from labelwalk.faces.cliff import Survey, surveyed
+from labelwalk.faces.known import Person, known
 from labelwalk.faces.minds import AtHand, Mind, Seen
 from labelwalk.faces.profiles import Profile
 from labelwalk.faces.strangers import (
@@ -112,20 +113,24 @@ class FaceRecognizer:
 
     @sink.setter
     def sink(self, value: Literal["auto"] | float) -> None:
+        if warning := self.set_sink(value):
+            warnings.warn(warning, CliffWarning, stacklevel=2)
+
+    def set_sink(self, value: Literal["auto"] | float) -> str | None:
+        """Set the sink, and return a warning, if there is one, in place of giving it."""
         if value == "auto":
             self.mind.note({AUTOMATIC: True})
             self.mind.adjust(self.profile.sink)
             self._find_its_side()
-            return
+            return None
         self._keep_at(value)
         found = self.survey()
-        if found is not None and found.cliff is not None and value <= found.cliff:
-            warnings.warn(
-                f"sink={value:g} is at the cliff or beyond: from {found.cliff:.2g} on down, "
-                f"strangers would be given names. {found.chosen:.2g} is on the near side.",
-                CliffWarning,
-                stacklevel=2,
-            )
+        if found is None or found.cliff is None or value > found.cliff:
+            return None
+        return (
+            f"sink={value:g} is at the cliff or beyond: from {found.cliff:.2g} on down, "
+            f"strangers would be given names. {found.chosen:.2g} is on the near side."
+        )
 
     def teach(self, vectors: ArrayLike, names: Iterable[str]) -> None:
         """Learn who is who."""
@@ -152,6 +157,10 @@ class FaceRecognizer:
         """Take a name back."""
         self.mind.retract(example)
 
+    def known(self) -> list[Person]:
+        """Return who has a name, how often each was seen, and in which views."""
+        return self.mind.ask(lambda learner: [self._called(one) for one in known(learner)])
+
     def strangers(self) -> list[Stranger]:
         """Return who has no name yet, those seen most often first."""
         groups, alive = self.mind.ask(self._unnamed)
@@ -175,6 +184,10 @@ class FaceRecognizer:
     def survey(self) -> Survey | None:
         """Return what names would claim under other sinks, and where the cliff is."""
         return self.mind.ask(lambda learner: surveyed(learner, self.profile))
+
+    def _called(self, person: Person) -> Person:
+        views = self.mind.numbered(np.array(person.views, dtype=np.int64))
+        return replace(person, views=tuple(views.tolist()))
 
     def _unnamed(self, learner: OnlineLearner) -> Unnamed:
         """Return who has no name, called by numbers that stay."""

@@ -60,6 +60,15 @@ RULES: dict[tuple[str, str], Need] = {
     ("GET", LEARNER + "/export"): "read",
     ("PUT", LEARNER): "write",
     ("WEBSOCKET", LEARNER + "/stream"): "write",
+    ("GET", "/api/faces"): "read",
+    ("POST", "/api/faces/frames"): "write",
+    ("GET", "/api/faces/view"): "read",
+    ("GET", "/api/faces/pictures/{example}"): "read",
+    ("POST", "/api/faces/name"): "write",
+    ("POST", "/api/faces/undo"): "write",
+    ("POST", "/api/faces/forget"): "write",
+    ("GET", "/api/faces/sink"): "read",
+    ("POST", "/api/faces/sink"): "write",
 }
 HEADERS = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),

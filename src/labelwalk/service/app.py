@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -22,10 +22,12 @@ from labelwalk.service.awaiting import awaited
 from labelwalk.service.demo import Demo
 from labelwalk.service.dial_routes import add_dials
 from labelwalk.service.events import Happening, Observe, Retract, Teach, TeachLater
+from labelwalk.service.face_routes import add_faces
 from labelwalk.service.keeper import Keeper
 from labelwalk.service.key_header import Key
 from labelwalk.service.look_routes import add_looks
 from labelwalk.service.metrics import KIND, exposed
+from labelwalk.service.oblivion import Erased
 from labelwalk.service.openapi import completed
 from labelwalk.service.orders import Forgotten, LateLabel, Name, NewLearner, TakenBack
 from labelwalk.service.page_routes import add_page, add_session
@@ -35,6 +37,9 @@ from labelwalk.service.streaming import Streams
 from labelwalk.service.watcher import Watcher
 from labelwalk.service.wire import JSON, RAW, Body, understood
 
+if TYPE_CHECKING:  # OpenCV is there where faces are
+    from labelwalk.service.faces import Faces
+
 OLDER = {
     False: "They are gone from learner, journal, snapshots and backups, as if they had never come.",
     True: "Some came before the events that are kept: what these left in the learner remains.",
@@ -42,11 +47,14 @@ OLDER = {
 
 
 def application(
-    keeper: Keeper, watcher: Watcher | None = None, demo: Demo | None = None
+    keeper: Keeper,
+    watcher: Watcher | None = None,
+    demo: Demo | None = None,
+    faces: Faces | None = None,
 ) -> FastAPI:
     """Return the service as an ASGI application, without a guard before it.
 
-    Whoever gives a watcher or a demo starts and closes it.
+    Whoever gives a watcher, a demo or faces starts and closes them.
     """
     app = FastAPI(
         title="labelwalk",
@@ -67,6 +75,7 @@ def application(
     add_looks(app, keeper, watcher or Watcher(keeper))
     add_dials(app, keeper)
     _add_demo(app, demo or Demo(keeper))
+    add_faces(app, faces, _erased)
     app.openapi_schema = completed(app.openapi())
     return app
 
@@ -173,8 +182,9 @@ def _add_changes(app: FastAPI, keeper: Keeper) -> None:
     @app.post("/api/learners/{name}/forget")
     async def forget(name: str, gone: Forgotten) -> dict[str, int | bool | str]:
         number = keeper.number(name)
-        told = await _answer(keeper.erase(number, label=gone.label, examples=gone.examples))
-        return {"erased": told.examples, "older": told.older, "meaning": OLDER[told.older]}
+        return _erased(
+            await _answer(keeper.erase(number, label=gone.label, examples=gone.examples))
+        )
 
 
 def _add_questions(app: FastAPI, keeper: Keeper) -> None:
@@ -215,6 +225,10 @@ def _add_demo(app: FastAPI, demo: Demo) -> None:
     @app.post("/api/demo", status_code=201)
     async def show() -> dict[str, str]:
         return {"name": await asyncio.to_thread(demo.start)}
+
+
+def _erased(told: Erased) -> dict[str, int | bool | str]:
+    return {"erased": told.examples, "older": told.older, "meaning": OLDER[told.older]}
 
 
 def _made(settings: dict[str, Any]) -> OnlineLearner:

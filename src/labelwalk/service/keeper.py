@@ -181,7 +181,8 @@ class Keeper:
 
         def do(pupils: dict[int, Pupil]) -> tuple[Erased, None]:
             pupil, unwanted = known(pupils, number), asked
-            check_known(pupil, unwanted)
+            if belongs is None or label is not None:
+                check_known(pupil, unwanted)
             if belongs is not None:
                 more = belonging(self._journal, number, lambda rows: belongs(pupil, rows))
                 unwanted = replace(asked, examples=asked.examples | more)
@@ -198,9 +199,30 @@ class Keeper:
             lambda pupils: (known(pupils, number).predict(rows), None), len(rows), at_once=True
         )
 
-    def look(self, number: int, question: Callable[[Pupil], Any]) -> Future[Any]:
-        """Ask something that changes nothing."""
-        return self._learning.ask(lambda pupils: (question(known(pupils, number)), None), 1)
+    def pupil(self, number: int) -> Pupil:
+        """Return a learner to glance at: things go on happening to it meanwhile.
+
+        Raises
+        ------
+        NoLearnerError
+        """
+        return known(self._learning.pupils, number)
+
+    def look(
+        self, number: int, question: Callable[[Pupil], Any], *, at_once: bool = False
+    ) -> Future[Any]:
+        """Ask something that changes nothing.
+
+        Parameters
+        ----------
+        number : int
+        question : function of the learner
+        at_once : bool
+            Whether to answer by all that has happened, on the disk or not yet.
+        """
+        return self._learning.ask(
+            lambda pupils: (question(known(pupils, number)), None), 1, at_once=at_once
+        )
 
     def look_at_all(self, question: Callable[[dict[int, Pupil]], Any]) -> Future[Any]:
         """Ask something of all learners that changes nothing."""

@@ -54,3 +54,33 @@ class Dials(BaseModel):
     prior: Literal["uniform"] | dict[str, float] | list[Pair] | None = None
     half_life: float | None = None
     abstain_below: float = 0.0
+
+
+class NamedFace(BaseModel):
+    """Who a face is."""
+
+    model_config = _shaped({"example": 1203, "name": "Ada"})
+    example: int = Field(ge=0, lt=2**62)
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class Undone(BaseModel):
+    """Faces whose names are taken back."""
+
+    model_config = _shaped({"examples": [1203, 1190]})
+    examples: list[Annotated[int, Field(ge=0, lt=2**62)]] = Field(min_length=1, max_length=100)
+
+
+class ForgottenPerson(BaseModel):
+    """Who is to be erased: somebody with a name, or a stranger by number."""
+
+    model_config = _shaped({"name": "Ada"})
+    name: str | None = None
+    stranger: int | None = Field(None, ge=1, lt=2**62)
+
+
+class Sink(BaseModel):
+    """How readily a walk gives up: a number, or found by itself."""
+
+    model_config = _shaped({"sink": "auto"})
+    sink: Literal["auto"] | float

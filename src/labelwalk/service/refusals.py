@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
+from labelwalk.faces.image import SourceError
 from labelwalk.modelfile import ModelFileError
+from labelwalk.service.absent import FacesOffError, NobodyError, NoFrameError, NoSourceError
 from labelwalk.service.access import SOON
 from labelwalk.service.backup import CopyError
 from labelwalk.service.database import DamagedError, DiskError
@@ -19,16 +21,21 @@ from labelwalk.service.wire import TooManyRowsError
 STATUSES: dict[type[Exception], int] = {
     NoLearnerError: 404,
     NoVertexError: 404,
+    NobodyError: 404,
+    FacesOffError: 404,
+    NoSourceError: 404,
     NameTakenError: 409,
     KeyReusedError: 409,
     CopyError: 409,
     TooManyRowsError: 413,
     ModelFileError: 422,
     ValueError: 422,
+    SourceError: 422,
     BusyError: 429,
     DiskError: 503,
     DamagedError: 503,
     TooManyPagesError: 503,
+    NoFrameError: 503,
 }
 KNOWN = tuple(STATUSES)
 

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterable, Sequence
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import uvicorn
 from threadpoolctl import threadpool_limits
@@ -23,6 +24,9 @@ from labelwalk.service.request_log import RequestLog
 from labelwalk.service.swift import Swift
 from labelwalk.service.turnstile import Turnstile
 from labelwalk.service.watcher import Watcher
+
+if TYPE_CHECKING:  # OpenCV is there where faces are
+    from labelwalk.service.faces import Faces
 
 PATIENCE = 5  # seconds for requests that are under way when it is to stop
 SWITCH = 0.001  # seconds that a thread may keep the interpreter while another waits for it
@@ -104,6 +108,7 @@ def serve(
     certificate: str | None = None,
     private_key: str | None = None,
     demo: bool = False,
+    faces: Faces | None = None,
     limits: Limits | None = None,
     log: Log,
 ) -> None:
@@ -122,12 +127,14 @@ def serve(
         For TLS.
     demo : bool
         Whether to feed a learner with the stream that comes with the package.
+    faces : Faces, optional
+        Closed in the end.
     limits : Limits, optional
     log : Log
     """
     limits = limits or Limits()
     watcher, shown = Watcher(keeper), Demo(keeper)
-    inside = limited(Swift(application(keeper, watcher, shown), keeper), limits)
+    inside = limited(Swift(application(keeper, watcher, shown, faces), keeper), limits)
     guard = Guard(inside, tokens, hosts)
     config = uvicorn.Config(
         RequestLog(Turnstile(guard, keeper.is_full), log),
@@ -158,6 +165,8 @@ def serve(
                 shown.start()
             server.run(sockets=[door])
     finally:
+        if faces is not None:
+            faces.close()
         shown.close()
         watcher.close()
         keeper.close()

@@ -1,0 +1,70 @@
+"""Pictures of faces: the last in memory, and on the disk only where that was asked for."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Collection
+from pathlib import Path
+
+MOST = 1000  # pictures in memory
+SUFFIX = ".jpg"
+
+
+class Crops:
+    """The pictures of examples, by their numbers.
+
+    Parameters
+    ----------
+    folder : str, optional
+        Where to keep them; they are forgotten with the process where none is given.
+    """
+
+    def __init__(self, folder: str | None = None) -> None:
+        self._folder = None if folder is None else Path(folder)
+        self._held: OrderedDict[int, bytes] = OrderedDict()
+        if self._folder is not None:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    @property
+    def are_kept(self) -> bool:
+        """Whether any are written to the disk."""
+        return self._folder is not None
+
+    def hold(self, example: int, picture: bytes) -> None:
+        """Hold a picture in memory, and let go of the oldest where there are too many."""
+        self._held[example] = picture
+        if len(self._held) > MOST:
+            self._held.popitem(last=False)
+
+    def keep(self, example: int) -> None:
+        """Write a picture that is held to the disk, if that was asked for."""
+        if self._folder is not None and example in self._held:
+            partly = self._folder / f"{example}.part"
+            with open(os.open(partly, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(self._held[example])
+            partly.rename(self._path(example))
+
+    def of(self, example: int) -> bytes | None:
+        """Return the picture of an example; None where there is none."""
+        if example in self._held:
+            return self._held[example]
+        if self._folder is None:
+            return None
+        try:
+            return self._path(example).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def sweep(self, erased: Collection[int], n_numbered: int) -> None:
+        """Destroy all pictures of examples that were erased, or never came; none stay in memory."""
+        self._held.clear()
+        gone = frozenset(erased)
+        for path in [] if self._folder is None else list(self._folder.iterdir()):
+            number = int(path.stem) if path.suffix == SUFFIX and path.stem.isdecimal() else None
+            if number is None or number in gone or number >= n_numbered:
+                path.unlink()
+
+    def _path(self, example: int) -> Path:
+        assert self._folder is not None
+        return self._folder / f"{example}{SUFFIX}"

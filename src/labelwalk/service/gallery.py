@@ -1,0 +1,223 @@
+"""Everybody a recogniser has met, kept in a folder; and nobody who is to be forgotten."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from labelwalk.arrays import Bools
+from labelwalk.faces.pictures import encoded
+from labelwalk.faces.pixels import Pixels
+from labelwalk.faces.profiles import profile_of
+from labelwalk.faces.recognizer import FaceRecognizer
+from labelwalk.faces.representations import Representation, name_of
+from labelwalk.service.absent import NobodyError
+from labelwalk.service.crops import Crops
+from labelwalk.service.events import Rows
+from labelwalk.service.keeper import Keeper
+from labelwalk.service.kept_mind import KeptMind
+from labelwalk.service.learning import NoLearnerError
+from labelwalk.service.oblivion import Erased
+from labelwalk.service.pupil import Pupil
+
+NAME = "faces"  # of the learner
+REPRESENTATION = "representation"  # noted with it
+CROPS = "crops"  # a folder
+
+
+class Gallery:
+    """The people of a folder, and the strangers.
+
+    Parameters
+    ----------
+    keeper : Keeper
+        Of the folder. The learner is called "faces", and made where it is not there.
+    representation : Representation
+    crops : Crops, optional
+        Where pictures go; into memory alone where none is given.
+
+    Raises
+    ------
+    ValueError
+        The folder's vectors are of another representation.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     keeper = Keeper(folder)
+    ...     gallery = Gallery(keeper, Pixels(32))
+    ...     face = np.arange(1024, dtype=np.uint8).reshape(32, 32, 1).repeat(3, axis=2)
+    ...     gallery.recognizer.teach([Pixels(32)(face)], ["Ada"])
+    ...     print(gallery.recognizer.people, gallery.forget("Ada").examples)
+    ...     print(gallery.recognizer.people)
+    ...     keeper.close()
+    ('Ada',) 1
+    ()
+    """
+
+    def __init__(
+        self, keeper: Keeper, representation: Representation, *, crops: Crops | None = None
+    ) -> None:
+        self.representation, self.crops = representation, crops or Crops()
+        self._keeper = keeper
+        profile = profile_of(representation)
+        try:
+            self._number = keeper.number(NAME)
+        except NoLearnerError:
+            self._number = keeper.create(NAME, profile.learner()).result()
+            keeper.note(self._number, {REPRESENTATION: name_of(representation)}).result()
+        _check_same(self.pupil, representation)
+        self._mind = KeptMind(keeper, self._number)
+        self.recognizer = FaceRecognizer(profile, mind=self._mind)
+        self._sweep()
+
+    @property
+    def pupil(self) -> Pupil:
+        """The learner, to glance at."""
+        return self._keeper.pupil(self._number)
+
+    def correct(self, examples: Sequence[int], name: str) -> None:
+        """Take back whatever else some examples were called."""
+        taught = {example: label for example, label in self._taught() if label != name}
+        for example in examples:
+            if example in taught:
+                self.recognizer.retract(example)
+
+    def undo(self, examples: Sequence[int]) -> int:
+        """Take back the names of examples, and return how many had one.
+
+        Raises
+        ------
+        ValueError
+            None had one.
+        """
+        taught = {example for example, _ in self._taught()}
+        named = [example for example in dict.fromkeys(examples) if example in taught]
+        if not named:
+            raise ValueError(f"examples={list(examples)[:10]}: none of them has a name any more.")
+        for example in named:
+            self.recognizer.retract(example)
+        return len(named)
+
+    def forget(self, name: str) -> Erased:
+        """Make somebody as if they had never been: all views that are taken for them, and pictures.
+
+        Raises
+        ------
+        NobodyError
+        """
+        if name not in self.recognizer.people:
+            raise NobodyError(f"there is nobody called {name!r}. Look at the list of people.")
+
+        def is_theirs(pupil: Pupil, rows: Rows) -> Bools:
+            return np.array([said == name for said in pupil.learner.predict(rows).label])
+
+        gone = self._keeper.erase(self._number, label=name, belongs=is_theirs).result()
+        self._sweep()
+        return gone
+
+    def forget_stranger(self, number: int) -> Erased:
+        """Make a stranger as if they had never been.
+
+        Raises
+        ------
+        NobodyError
+        """
+        if all(one.number != number for one in self.recognizer.strangers()):
+            raise NobodyError(f"there is no unknown #{number}. Look at the list of strangers.")
+
+        def is_theirs(pupil: Pupil, rows: Rows) -> Bools:
+            said = pupil.learner.predict(rows).label
+            return np.array(
+                [
+                    name is None and self.recognizer.stranger(row) == number
+                    for name, row in zip(said, np.asarray(rows, np.float64), strict=True)
+                ]
+            )
+
+        gone = self._keeper.erase(self._number, belongs=is_theirs).result()
+        self._sweep()
+        return gone
+
+    def picture(self, example: int) -> bytes:
+        """Return a picture of an example as a JPEG; one drawn from its vector where none is held.
+
+        Raises
+        ------
+        NobodyError
+            There is none.
+        """
+        found = self.crops.of(example)
+        if found is None and isinstance(self.representation, Pixels):
+            means = self._mind.ask(lambda learner: learner.vertices.means)
+            newest = self._mind.ask(lambda learner: self._mind.numbered(learner.newest))
+            places = np.flatnonzero(newest == example)
+            if len(places):
+                found = encoded(self.representation.picture(means[places[0]]))
+        if found is None:
+            raise NobodyError(f"there is no picture of example {example}.")
+        return found
+
+    def _taught(self) -> list[tuple[int, Any]]:
+        pupil = self.pupil
+        taught = list(pupil.past.taught)
+        numbers = pupil.numbers_of(np.array([one.id for one in taught], dtype=np.int64))
+        labels = [one.label for one in taught]
+        return list(zip(numbers.tolist(), labels, strict=True))
+
+    def _sweep(self) -> None:
+        pupil = self.pupil
+        self.crops.sweep(pupil.erased, pupil.n_numbered)
+
+
+def crops_in(folder: str) -> Crops:
+    """Return crops that are kept with the learners of a folder."""
+    return Crops(os.path.join(folder, CROPS))
+
+
+def representation_in(keeper: Keeper) -> str | None:
+    """Return the name of the representation that the faces of a folder have; None without any."""
+    try:
+        return str(keeper.pupil(keeper.number(NAME)).notes[REPRESENTATION])
+    except (NoLearnerError, KeyError):
+        return None
+
+
+def called(name: str) -> Representation:
+    """Return the representation of a name: pixels, pixels 32, or dlib.
+
+    Raises
+    ------
+    ValueError
+
+    Examples
+    --------
+    >>> called("pixels").name
+    'pixels 96'
+    """
+    if pixels := re.fullmatch(r"pixels(?: (\d{1,3}))?", name):
+        return Pixels(int(pixels[1] or 96))
+    if name in ("dlib", "dlib 128"):
+        from labelwalk.faces.dlib_vectors import DlibVectors  # its models take seconds to load
+
+        return DlibVectors()
+    raise ValueError(f"{name!r} is no representation of faces. Choose pixels, pixels 32 or dlib.")
+
+
+def _check_same(pupil: Pupil, representation: Representation) -> None:
+    there, wanted = pupil.notes.get(REPRESENTATION), name_of(representation)
+    if there is None:
+        raise ValueError(
+            f"the learner {NAME!r} of this folder was not made for faces. Delete it, or choose "
+            "another folder."
+        )
+    if there != wanted:
+        raise ValueError(
+            f"the faces of this folder are kept as {there}, which cannot be compared with "
+            f"{wanted}. Choose {there}, or another folder."
+        )
