@@ -18,6 +18,8 @@ import pyarrow as pa
 import pytest
 
 from labelwalk import OnlineLearner
+from labelwalk.faces.demo import DemoVideo
+from labelwalk.faces.pictures import encoded
 from labelwalk.service.access import RULES
 from labelwalk.service.events import Observe
 from labelwalk.service.journal import Entry, Journal
@@ -77,6 +79,8 @@ def use_all_routes(one: Served) -> set[tuple[str, str]]:
         assert ask(method, "/api/session").status_code == status
     assert ask("POST", "/api/demo").status_code == 201
     assert ask("POST", "/api/backups").status_code == 201
+    use_faces(ask)
+    done.add(("GET", "/api/faces/pictures/{example}"))
     use_them_wrongly(ask, learner)
     assert ask("POST", f"{learner}/retract", json={"example": 2}).status_code == 200
     assert ask("POST", f"{learner}/forget", json={"label": OTHER}).status_code == 200
@@ -89,6 +93,22 @@ def use_all_routes(one: Served) -> set[tuple[str, str]]:
             stream.recv(timeout=60)
     done.add(("WEBSOCKET", "/api/learners/{name}/stream"))
     return done
+
+
+def use_faces(ask: Any) -> None:
+    for frame in DemoVideo(people=1, n_frames=3):
+        sent = ask("POST", "/api/faces/frames?camera=door", content=encoded(frame.image))
+    (face,) = sent.json()["faces"]
+    named = {"example": face["example"], "name": LABEL}
+    assert ask("POST", "/api/faces/name", json=named).status_code == 200
+    assert ask("GET", f"/api/faces/pictures/{face['example']}").status_code == 200
+    assert ask("POST", "/api/faces/undo", json={"examples": [0, 1, 2]}).status_code == 200
+    assert ask("POST", "/api/faces/name", json=named).status_code == 200
+    assert ask("POST", "/api/faces/forget", json={"name": LABEL}).status_code == 200
+    assert ask("POST", "/api/faces/sink", json={"sink": "auto"}).status_code == 200
+    for path, status in (("", 200), ("/sink", 200), ("/view", 404)):
+        assert ask("GET", f"/api/faces{path}").status_code == status
+    assert ask("POST", "/api/faces/frames?camera=door", content=LABEL).status_code == 422
 
 
 def watch(one: Served) -> None:
@@ -135,7 +155,7 @@ def table() -> bytes:
 @pytest.mark.parametrize("form", ["json", "plain"])
 def test_nothing_secret_is_told(form: str, tmp_path: Path) -> None:
     folder = tmp_path / "kept"
-    with served(folder, options=[f"--log={form}", "--log-level=debug"]) as one:
+    with served(folder, options=[f"--log={form}", "--log-level=debug", "--faces=pixels"]) as one:
         assert use_all_routes(one) >= set(RULES)
         said = one.end(signal.SIGTERM)
     with served(folder, options=[f"--log={form}", "--log-level=debug"]) as one:

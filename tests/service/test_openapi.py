@@ -67,7 +67,7 @@ def test_settings_are_those_of_a_learner() -> None:
 def test_whatever_goes_in(config: str, tmp_path: Path, sizes: Sizes) -> None:
     settings = tmp_path / "schemathesis.toml"
     settings.write_text(config)
-    with served(tmp_path / "kept") as one:
+    with served(tmp_path / "kept", options=["--faces=pixels"]) as one:
         one.http.post("/api/learners", json={"name": "door"})
         body = {"rows": [[0.0, 0.0], [9.0, 9.0]], "labels": ["open", "shut"]}
         one.http.post("/api/learners/door/teach", json=body)

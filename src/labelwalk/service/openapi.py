@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 from labelwalk.service.access import COOKIE, LEARNER, RULES
-from labelwalk.service.routes import ROUTES, Route
+from labelwalk.service.routes import BYTES, ROUTES, Route
 from labelwalk.service.schemas import EXAMPLES, SCHEMAS
 from labelwalk.service.setting_schemas import DIALS
 from labelwalk.service.shapes import TEXT, Schema, ref
@@ -83,7 +83,7 @@ def _describe(operation: Schema, route: Route, method: str, path: str) -> None:
         operation["security"] = [{"token": []}, {"cookie": []}]
     if route.body is not None:
         operation["requestBody"] = {"required": True, "content": _bodies(route.body)}
-    if route.body not in (None, "Learner"):
+    if route.body is not None and route.body not in BYTES:
         operation["parameters"] = [*operation.get("parameters", []), *QUERY]
     if route.kept:
         operation["parameters"] = [*operation.get("parameters", []), IF_NONE_MATCH]
@@ -121,7 +121,7 @@ def _refusal(status: int) -> Schema:
 
 
 def _bodies(name: str) -> dict[str, Any]:
-    if name == "Learner":
+    if name in BYTES:
         return {RAW: {"schema": {}}}
     asked: Schema = {"schema": ref(name), "examples": {"small": {"value": EXAMPLES[name]}}}
     return {JSON: asked, RAW: {"schema": {}}, ARROW: {"schema": {}}}

@@ -10,7 +10,8 @@ from labelwalk.service.shapes import TEXT, Schema, many, ref
 from labelwalk.service.static import KINDS
 from labelwalk.service.wire import JSON, RAW
 
-PLAIN, HTML, TOLD = "text/plain", "text/html", "text/event-stream"
+PLAIN, HTML, TOLD, JPEG = "text/plain", "text/html", "text/event-stream", "image/jpeg"
+BYTES = ("Learner", "Picture")
 FILES = tuple(kind.partition(";")[0] for kind in KINDS.values())
 
 
@@ -26,8 +27,8 @@ class Route:
     media : str or tuple of str
         What it is written in, or may be.
     body : str or None
-        The schema of what is sent: rows of any kind also as numbers and as Arrow, "Learner"
-        as bytes; None where the signature says it, or nothing is sent.
+        The schema of what is sent: rows of any kind also as numbers and as Arrow, what is in
+        `BYTES` as bytes; None where the signature says it, or nothing is sent.
     errors : tuple of int
         Besides those that its rule, its path and its body bring with them.
     kept : bool
@@ -70,37 +71,81 @@ PAGE: dict[tuple[str, str], Route] = {
         "Go on with other settings.", ref("SettingsTold"), errors=(409,)
     ),
 }
-ROUTES: dict[tuple[str, str], Route] = {
-    ("GET", "/healthz"): Route("Whether the process is alive.", ref("Alive")),
-    ("GET", "/readyz"): Route("Whether it answers, and what is damaged.", ref("Ready")),
-    ("GET", "/metrics"): Route("What is counted, for Prometheus.", TEXT, PLAIN),
-    ("POST", "/api/backups"): Route("Copy everything as of now.", ref("Named")),
-    ("GET", "/api/learners"): Route("All learners.", many(ref("Facts"))),
-    ("POST", "/api/learners"): Route("Make a learner.", ref("Named"), errors=(409,)),
-    ("GET", LEARNER): Route("What is known of a learner.", ref("Facts")),
-    ("PUT", LEARNER): Route("Take in a learner.", ref("Named"), body="Learner", errors=(409,)),
-    ("DELETE", LEARNER): Route("Delete a learner.", None),
-    ("POST", LEARNER + "/observe"): Route(
-        "Learn rows without labels, and answer them.", ref("Verdicts"), body="Rows", errors=(409,)
+FACES: dict[tuple[str, str], Route] = {
+    ("GET", "/api/faces"): Route("Everybody who was met.", ref("Everybody"), errors=(404,)),
+    ("POST", "/api/faces/frames"): Route(
+        "Look at a frame of a camera: a JPEG, PNG or WebP.",
+        ref("Frame"),
+        body="Picture",
+        errors=(404,),
     ),
-    ("POST", LEARNER + "/teach"): Route(
-        "Learn rows with their labels.", ref("First"), body="LabelledRows", errors=(409,)
+    ("GET", "/api/faces/view"): Route(
+        "The newest frame of the service's own camera; a header says who is in it.",
+        {},
+        JPEG,
+        errors=(404,),
     ),
-    ("POST", LEARNER + "/teach_later"): Route(
-        "Label an example that was observed.", ref("First"), errors=(409,)
+    ("GET", "/api/faces/pictures/{example}"): Route(
+        "A picture of a face.", {}, JPEG, errors=(404, 422)
     ),
-    ("POST", LEARNER + "/retract"): Route(
-        "Take back what was taught.", ref("First"), errors=(409,)
+    ("POST", "/api/faces/name"): Route(
+        "Say who a face is, and a few views on its track.", ref("NamedViews"), errors=(404,)
     ),
-    ("POST", LEARNER + "/forget"): Route(
-        "Erase a class or examples as if they had never come.", ref("Erased")
+    ("POST", "/api/faces/undo"): Route(
+        "Take back the names of faces.", ref("UndoneViews"), errors=(404,)
     ),
-    ("POST", LEARNER + "/predict"): Route(
-        "Answer rows, and learn nothing.", ref("Guesses"), body="Rows"
+    ("POST", "/api/faces/forget"): Route(
+        "Erase a person or a stranger: every view that is taken for them.",
+        ref("Erased"),
+        errors=(404,),
     ),
-    ("POST", LEARNER + "/explain"): Route("Say why a row gets its answer.", TEXT, body="OneRow"),
-    ("GET", LEARNER + "/ask"): Route("What to label next.", many(ref("Question"))),
-    ("GET", LEARNER + "/health"): Route("The signs of health.", many(ref("Sign"))),
-    ("GET", LEARNER + "/vertices"): Route("The vertices, column by column.", ref("Vertices")),
-    ("GET", LEARNER + "/export"): Route("The learner as a file.", {}, RAW),
-} | PAGE
+    ("GET", "/api/faces/sink"): Route(
+        "How far names reach, and where the cliff is.", ref("SinkTold"), errors=(404,)
+    ),
+    ("POST", "/api/faces/sink"): Route(
+        "Let names reach further or less far.", ref("SinkSet"), errors=(404,)
+    ),
+}
+ROUTES: dict[tuple[str, str], Route] = (
+    {
+        ("GET", "/healthz"): Route("Whether the process is alive.", ref("Alive")),
+        ("GET", "/readyz"): Route("Whether it answers, and what is damaged.", ref("Ready")),
+        ("GET", "/metrics"): Route("What is counted, for Prometheus.", TEXT, PLAIN),
+        ("POST", "/api/backups"): Route("Copy everything as of now.", ref("Named")),
+        ("GET", "/api/learners"): Route("All learners.", many(ref("Facts"))),
+        ("POST", "/api/learners"): Route("Make a learner.", ref("Named"), errors=(409,)),
+        ("GET", LEARNER): Route("What is known of a learner.", ref("Facts")),
+        ("PUT", LEARNER): Route("Take in a learner.", ref("Named"), body="Learner", errors=(409,)),
+        ("DELETE", LEARNER): Route("Delete a learner.", None),
+        ("POST", LEARNER + "/observe"): Route(
+            "Learn rows without labels, and answer them.",
+            ref("Verdicts"),
+            body="Rows",
+            errors=(409,),
+        ),
+        ("POST", LEARNER + "/teach"): Route(
+            "Learn rows with their labels.", ref("First"), body="LabelledRows", errors=(409,)
+        ),
+        ("POST", LEARNER + "/teach_later"): Route(
+            "Label an example that was observed.", ref("First"), errors=(409,)
+        ),
+        ("POST", LEARNER + "/retract"): Route(
+            "Take back what was taught.", ref("First"), errors=(409,)
+        ),
+        ("POST", LEARNER + "/forget"): Route(
+            "Erase a class or examples as if they had never come.", ref("Erased")
+        ),
+        ("POST", LEARNER + "/predict"): Route(
+            "Answer rows, and learn nothing.", ref("Guesses"), body="Rows"
+        ),
+        ("POST", LEARNER + "/explain"): Route(
+            "Say why a row gets its answer.", TEXT, body="OneRow"
+        ),
+        ("GET", LEARNER + "/ask"): Route("What to label next.", many(ref("Question"))),
+        ("GET", LEARNER + "/health"): Route("The signs of health.", many(ref("Sign"))),
+        ("GET", LEARNER + "/vertices"): Route("The vertices, column by column.", ref("Vertices")),
+        ("GET", LEARNER + "/export"): Route("The learner as a file.", {}, RAW),
+    }
+    | PAGE
+    | FACES
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labelwalk.service import page_schemas, setting_schemas
+from labelwalk.service import face_schemas, page_schemas, setting_schemas
 from labelwalk.service.shapes import (
     COUNT,
     LABEL,
@@ -80,7 +80,9 @@ _OWN: dict[str, Schema] = {
         }
     ),
 }
-SCHEMAS: dict[str, Schema] = _OWN | setting_schemas.SCHEMAS | page_schemas.SCHEMAS
+SCHEMAS: dict[str, Schema] = (
+    _OWN | setting_schemas.SCHEMAS | page_schemas.SCHEMAS | face_schemas.SCHEMAS
+)
 EXAMPLES: dict[str, Schema] = {
     "Rows": {"rows": [[1.0, 0.0], [8.0, 9.0]]},
     "OneRow": {"rows": [[1.0, 0.0]]},

@@ -1,0 +1,389 @@
+"""Faces in the service: named, kept over kill -9, and forgotten to the last byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from labelwalk.faces.boxes import Box
+from labelwalk.faces.demo import DemoVideo, scene
+from labelwalk.faces.haar import HaarDetector
+from labelwalk.faces.image import Image
+from labelwalk.faces.minds import AtHand
+from labelwalk.faces.pictures import decoded, encoded
+from labelwalk.faces.pixels import Pixels
+from labelwalk.faces.profiles import VECTORS
+from labelwalk.faces.recognizer import FaceRecognizer
+from labelwalk.service.cameras import WAITING, Cameras
+from labelwalk.service.faces import faces_in
+from labelwalk.service.gallery import Gallery
+from labelwalk.service.inbox import BusyError
+from labelwalk.service.keeper import Keeper
+from labelwalk.service.kept_mind import KeptMind
+from tests.faces import generated
+from tests.faces.people import look_alike, views
+from tests.service.asking import TOKENS, Asking
+from tests.service.test_server import ENVIRONMENT, served, wait_until
+
+pytestmark = pytest.mark.shell
+
+JPEG = {"content-type": "image/jpeg"}
+PIECE = 64  # bytes of a vector: SQLite lays long ones over several pages
+
+
+class Looking:
+    """A service that looks at the frames of a video."""
+
+    def __init__(self, folder: Path, keeper: Keeper, **options: Any) -> None:
+        self.folder = folder
+        self.faces = faces_in(str(folder), keeper, "pixels", **options)
+        self.ask = Asking(keeper, self.faces)
+        self._frames = iter(DemoVideo(people=2, n_frames=400))
+
+    @property
+    def gallery(self) -> Gallery:
+        return self.faces.cameras.gallery
+
+    def __call__(self, n: int) -> list[dict[str, Any]]:
+        """Send n more frames, and return the faces of the last."""
+        for _ in range(n):
+            told = self.send(encoded(next(self._frames).image))
+        found: list[dict[str, Any]] = told["faces"]
+        return found
+
+    def send(self, picture: bytes) -> dict[str, Any]:
+        answer = self.ask("POST", "/api/faces/frames?camera=door", content=picture, headers=JPEG)
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def done(self, what: str, **said: Any) -> Any:
+        answer = self.ask("POST", f"/api/faces/{what}", json=said)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def asked(self, what: str = "") -> Any:
+        return self.ask("GET", f"/api/faces{what}", TOKENS.read).json()
+
+
+@pytest.fixture
+def looking(keeper: Keeper, tmp_path: Path) -> Iterator[Looking]:
+    one = Looking(tmp_path / "kept", keeper)
+    yield one
+    one.faces.close()
+
+
+def files_with(folder: Path, needle: bytes) -> list[str]:
+    return [
+        str(path) for path in folder.rglob("*") if path.is_file() and needle in path.read_bytes()
+    ]
+
+
+def a_vector(looking: Looking, example: int) -> bytes:
+    """Return a piece of the vector of an example, as it is written."""
+    kept = looking.gallery.pupil.learner.remembered
+    vector = bytes(kept.row[np.flatnonzero(kept.id == example)[0]].astype("<f8").tobytes())
+    pieces = [vector[i : i + PIECE] for i in range(0, len(vector), PIECE)]
+    return next(piece for piece in pieces if files_with(looking.folder, piece))
+
+
+def test_a_name_follows_a_face_and_a_stranger_gets_a_number(looking: Looking) -> None:
+    (face,) = looking(20)
+    assert (face["name"], face["stranger"]) == (None, None)
+    taught = looking.done("name", example=face["example"], name=" Ada ")
+    assert taught["name"] == "Ada"
+    assert taught["examples"][0] == face["example"]
+    assert len(taught["examples"]) == 4
+    for _ in range(4):
+        (face,) = looking(10)
+        assert face["name"] == "Ada"
+        assert face["confidence"] > 0.5
+    looking(39)
+    looking.asked()  # whoever looks, gives strangers their numbers
+    (other,) = looking(1)
+    assert (other["name"], other["stranger"]) == (None, 1)
+    everybody = looking.asked()
+    (ada,), (stranger,) = everybody["people"], everybody["strangers"]
+    assert (ada["name"], ada["taught"], stranger["number"]) == ("Ada", 4, 1)
+    assert everybody["representation"] == "pixels 96"
+    for example in (*ada["views"], *stranger["views"]):
+        answer = looking.ask("GET", f"/api/faces/pictures/{example}")
+        assert answer.headers["content-type"] == "image/jpeg"
+        assert min(decoded(answer.content).image.shape[:2]) > 30
+
+
+def test_a_name_is_corrected_and_taken_back(looking: Looking) -> None:
+    (face,) = looking(20)
+    looking.done("name", example=face["example"], name="Eda")
+    (face,) = looking(5)
+    taught = looking.done("name", example=face["example"], name="Ada")
+    assert [one["name"] for one in looking.asked()["people"] if one["taught"]] == ["Ada"]
+    assert looking.done("undo", examples=taught["examples"])["undone"] == 4
+    assert not any(one["taught"] for one in looking.asked()["people"])
+    again = looking.ask("POST", "/api/faces/undo", json={"examples": taught["examples"]})
+    assert again.status_code == 422
+    assert "none of them has a name" in again.json()["error"]
+
+
+@pytest.mark.parametrize("keep_crops", [False, True])
+def test_who_is_forgotten_is_gone_from_every_file(
+    keeper: Keeper, tmp_path: Path, keep_crops: bool
+) -> None:
+    looking = Looking(tmp_path / "kept", keeper, keep_crops=keep_crops)
+    (face,) = looking(20)
+    looking.done("name", example=face["example"], name="Adalbert")
+    (later,) = looking(20)
+    (_, *_) = looking(110)
+    taught, adapted = a_vector(looking, face["example"]), a_vector(looking, later["example"])
+    keeper.back_up()
+    assert files_with(looking.folder, b"Adalbert")
+    crop = looking.folder / "crops" / f"{face['example']}.jpg"
+    assert crop.exists() == keep_crops
+    before = looking.asked()["strangers"]
+
+    gone = looking.done("forget", name="Adalbert")
+    assert gone["erased"] >= 60
+    assert gone["older"] is False
+    for needle in (b"Adalbert", taught, adapted):
+        assert files_with(looking.folder, needle) == []
+    assert not crop.exists()
+    assert looking.asked()["people"] == []
+    assert [one["number"] for one in looking.asked()["strangers"]] == [
+        one["number"] for one in before
+    ]
+    assert looking.ask("POST", "/api/faces/forget", json={"name": "Adalbert"}).status_code == 404
+    looking.done("forget", stranger=before[0]["number"])
+    assert looking.asked()["strangers"] == []
+    assert looking.gallery.pupil.learner.n_vertices == 0
+    if keep_crops:
+        assert list((looking.folder / "crops").iterdir()) == []
+    looking.faces.close()
+
+
+def test_a_name_drawn_from_vectors_alone_has_a_picture(looking: Looking) -> None:
+    """Crops in memory are gone after a restart: what is kept is what can be drawn."""
+    (face,) = looking(20)
+    seen = looking.ask("GET", f"/api/faces/pictures/{face['example']}").content
+    looking.gallery.crops.sweep([], 10**9)
+    drawn = looking.ask("GET", f"/api/faces/pictures/{face['example']}").content
+    assert drawn != seen
+    alike = np.corrcoef(_small(seen, margin=0.25), _small(drawn, margin=0.0))[0, 1]
+    assert alike > 0.8
+    assert looking.ask("GET", "/api/faces/pictures/99999").status_code == 404
+
+
+def _small(picture: bytes, margin: float) -> Any:
+    image = decoded(picture).image
+    edge = round(margin / (1 + 2 * margin) * len(image))
+    middle = image[edge : len(image) - edge, edge : len(image) - edge]
+    vector: Any = Pixels(32)(np.ascontiguousarray(middle))
+    return vector
+
+
+def test_the_sink_goes_over_the_cliff_with_a_warning(keeper: Keeper) -> None:
+    number = keeper.create("faces", VECTORS.learner()).result()
+    recognizer = FaceRecognizer(VECTORS, mind=KeptMind(keeper, number))
+    recognizer.teach(views(4, 1), ["ada"] * 4)
+    for who in (1, 2, 3):
+        recognizer.observe(views(60, who))
+    recognizer.observe(look_alike(views(60, 1), views(60, 2)))
+    found = recognizer.survey()
+    assert found is not None
+    assert found.cliff is not None
+    assert "is on the near side" in str(recognizer.set_sink(found.cliff / 2))
+    assert recognizer.automatic is False
+    assert recognizer.set_sink("auto") is None
+    assert recognizer.automatic is True
+
+
+def test_the_sink_is_set_and_found(looking: Looking) -> None:
+    looking(1)
+    told = looking.asked("/sink")
+    assert (told["automatic"], told["sinks"], told["cliff"]) == (True, [], None)
+    told = looking.done("sink", sink=1e-5)
+    assert (told["sink"], told["automatic"], told["warning"]) == (1e-5, False, None)
+    assert looking.done("sink", sink="auto")["automatic"] is True
+    wrong = looking.ask("POST", "/api/faces/sink", json={"sink": -1.0})
+    assert wrong.status_code == 422
+    assert "sink=-1.0" in wrong.json()["error"]
+    assert looking.asked("/sink")["automatic"] is True
+
+
+def test_kept_and_at_hand_are_the_same(keeper: Keeper) -> None:
+    number = keeper.create("faces", VECTORS.learner()).result()
+    kept = FaceRecognizer(VECTORS, mind=KeptMind(keeper, number))
+    at_hand = FaceRecognizer(VECTORS, mind=AtHand(VECTORS.learner()))
+    said = []
+    for one in (kept, at_hand):
+        one.teach(views(4, 1), ["ada"] * 4)
+        seen = one.observe(np.concatenate([views(90, 1), views(90, 2)]))
+        one.name(int(seen.ids[120]), "ben")
+        one.retract(int(seen.ids[120]))
+        said.append((one.learner.digest(), one.strangers(), one.known(), one.people, one.sink))
+    assert said[0] == said[1]
+
+
+def test_numbers_and_names_outlive_kill(tmp_path: Path) -> None:
+    folder, options = tmp_path / "kept", ["--faces=pixels"]
+    frames = [encoded(frame.image) for frame in DemoVideo(people=2, n_frames=100)]
+    with served(folder, options=options) as one:
+        for i, frame in enumerate(frames):
+            told = one.http.post("/api/faces/frames?camera=a", content=frame).json()
+            if i == 20:
+                named = {"example": told["faces"][0]["example"], "name": "Ada"}
+                assert one.http.post("/api/faces/name", json=named).status_code == 200
+        everybody = one.http.get("/api/faces").json()
+        one.end(signal.SIGKILL)
+    with served(folder, options=options) as one:
+        assert one.http.get("/api/faces").json() == everybody
+        assert len(everybody["people"]) == len(everybody["strangers"]) == 1
+        one.end(signal.SIGTERM)
+    command = [sys.executable, "-m", "labelwalk", "serve", str(folder), "--faces=dlib"]
+    failed = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
+    assert failed.returncode == 2
+    assert "are kept as pixels 96" in failed.stderr
+
+
+def test_without_faces(keeper: Keeper) -> None:
+    ask = Asking(keeper)
+    assert ask("GET", "/api/faces").json()["on"] is False
+    for method, path in (
+        ("GET", "/view"),
+        ("GET", "/sink"),
+        ("GET", "/pictures/1"),
+        ("POST", "/frames?camera=a"),
+    ):
+        answer = ask(method, f"/api/faces{path}")
+        assert answer.status_code == 404
+        assert "--faces" in answer.json()["error"]
+
+
+def test_pictures_that_are_none_and_too_large_ones(looking: Looking) -> None:
+    (face,) = looking(3)
+    good = encoded(next(iter(DemoVideo(people=1, n_frames=1))).image)
+    for picture, words in (
+        (b"", "is not a picture"),
+        (b"GIF89a" + bytes(100), "is not a picture"),
+        (good[: len(good) // 2], "cannot be read|is not a picture|truncated"),
+        (generated.png_of_size(60_000, 60_000), "more than the 67108864 pixels"),
+    ):
+        answer = looking.ask("POST", "/api/faces/frames?camera=door", content=picture)
+        assert answer.status_code == 422
+        assert re.search(words, answer.json()["error"])
+    assert looking.send(encoded(scene([1], 7680, 4320)))["width"] == 7680
+    assert looking(1)[0]["track"] == face["track"]
+
+
+def test_a_box_is_in_pixels_of_what_was_sent(looking: Looking) -> None:
+    small = looking.send(encoded(scene([1], 1600, 1200)))["faces"][0]["box"]
+    large = looking.send(encoded(scene([1], 6400, 4800)))["faces"][0]["box"]
+    assert np.allclose(np.array(large) / 4.0, small, atol=40)
+
+
+def test_fifty_faces_and_none(keeper: Keeper) -> None:
+    cameras = Cameras(Gallery(keeper, Pixels(32)), detector=HaarDetector(smallest=40))
+    crowd = encoded(scene(list(range(50)), 1920, 1080))
+    for _ in range(3):
+        faces = cameras.look("a", crowd).result()["faces"]
+        assert len(faces) >= 45
+        assert {face["track"] for face in faces} == set(range(1, len(faces) + 1))
+    assert cameras.look("a", encoded(scene([]))).result()["faces"] == []
+    cameras.close()
+
+
+@pytest.mark.parametrize("camera", ["", "a b", "../x", "ä", "x" * 65])
+def test_cameras_have_plain_names(looking: Looking, camera: str) -> None:
+    answer = looking.ask("POST", "/api/faces/frames", params={"camera": camera}, content=b"")
+    assert answer.status_code == 422
+    assert "camera" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", "\ud800"])
+def test_names_can_be_read(looking: Looking, name: str) -> None:
+    (face,) = looking(1)
+    body = json.dumps({"example": face["example"], "name": name})
+    sent = {"content-type": "application/json"}
+    answer = looking.ask("POST", "/api/faces/name", content=body, headers=sent)
+    assert answer.status_code in (400, 422)
+    assert looking.asked()["people"] == []
+
+
+def test_too_many_frames_are_turned_away(keeper: Keeper) -> None:
+    go_on = threading.Event()
+
+    def slow(image: Image) -> list[Box]:
+        go_on.wait()
+        return []
+
+    cameras = Cameras(Gallery(keeper, Pixels(32)), detector=slow)
+    frame = encoded(scene([]))
+    waiting = [cameras.look("a", frame) for _ in range(WAITING)]
+    with pytest.raises(BusyError, match="Leave this one out"):
+        cameras.look("a", frame)
+    go_on.set()
+    assert all(one.result()["faces"] == [] for one in waiting)
+    assert cameras.look("a", frame).result()["faces"] == []
+    cameras.close()
+
+
+def test_a_camera_of_its_own(keeper: Keeper, tmp_path: Path) -> None:
+    video = generated.video(tmp_path / "people.mp4", n_frames=12)
+    looking = Looking(tmp_path / "kept", keeper, watch=str(video))
+    wait_until(lambda: looking.asked()["source"]["error"] is None)
+    wait_until(lambda: looking.asked()["source"]["error"] == "it has ended.")
+    answer = looking.ask("GET", "/api/faces/view")
+    assert answer.status_code == 503
+    assert "people.mp4: it has ended." in answer.json()["error"]
+    assert looking.gallery.pupil.n_numbered >= 10
+    looking.faces.close()
+
+
+def test_the_view_of_its_own_camera(keeper: Keeper, tmp_path: Path) -> None:
+    video = generated.video(tmp_path / "people.mp4", n_frames=200)
+    looking = Looking(tmp_path / "kept", keeper, watch=str(video))
+    wait_until(lambda: looking.asked()["source"]["error"] is None)
+    answer = looking.ask("GET", "/api/faces/view")
+    assert answer.status_code == 200
+    assert decoded(answer.content).image.shape == (240, 320, 3)
+    assert '"faces"' in answer.headers["x-labelwalk-faces"]
+    looking.faces.close()
+
+
+def test_a_source_that_is_not_there_is_told_at_the_start(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "labelwalk", "serve", str(tmp_path / "kept")]
+    command += ["--faces=pixels", "--watch=nowhere.mp4"]
+    failed = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
+    assert failed.returncode == 1
+    assert "nowhere.mp4: there is no such file or folder." in failed.stderr
+    alone = subprocess.run(
+        [*command[:-2], "--keep-crops"], env=ENVIRONMENT, capture_output=True, text=True
+    )
+    assert alone.returncode == 2
+    assert "Give --faces too" in alone.stderr
+
+
+def test_pictures_that_were_left_behind_are_swept_away(keeper: Keeper, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    os.makedirs(folder / "crops")
+    for name in ("7.jpg", "3.part"):
+        (folder / "crops" / name).write_bytes(b"left")
+    looking = Looking(folder, keeper, keep_crops=True)
+    assert list((folder / "crops").iterdir()) == []
+    looking.faces.close()
+
+
+def test_a_learner_of_that_name_is_not_taken_over(keeper: Keeper) -> None:
+    keeper.create("faces", VECTORS.learner()).result()
+    with pytest.raises(ValueError, match="was not made for faces"):
+        Gallery(keeper, Pixels(32))
