@@ -135,13 +135,23 @@ def everything(folder: Path) -> dict[str, bytes]:
 def wanted(kind: str, told: Told) -> tuple[dict[str, Any], set[int]]:
     if kind == "a class":
         return {"label": UNWANTED}, told.members(UNWANTED)
+    if kind == "a class and what belongs to it":
+        more = {
+            n
+            for event, some in told.story
+            if isinstance(event, Observe)
+            for n, row in zip(some, event.rows, strict=True)
+            if row[0] > 9.0
+        }
+        belongs = {"belongs": lambda pupil, rows: rows[:, 0] > 9.0}
+        return {"label": UNWANTED} | belongs, told.members(UNWANTED) | more
     rng = np.random.default_rng(1)
     numbers = [n for _, some in told.story for n in some]
     gone = {int(n) for n in rng.choice(numbers, 40, replace=False)}
     return {"examples": gone}, gone
 
 
-@pytest.mark.parametrize("kind", ["a class", "examples"])
+@pytest.mark.parametrize("kind", ["a class", "a class and what belongs to it", "examples"])
 @pytest.mark.parametrize("seed", range(4))
 def test_as_if_never_seen(seed: int, kind: str, tmp_path: Path) -> None:
     folder = tmp_path / "kept"
@@ -158,7 +168,7 @@ def test_as_if_never_seen(seed: int, kind: str, tmp_path: Path) -> None:
     files = everything(folder)
     for name, content in files.items():
         assert not any(row in content for row in told.rows(gone)), name
-        if kind == "a class":
+        if kind != "examples":
             assert UNWANTED.encode() not in content, name
 
     after = keeper.look_at_all(lambda pupils: [one.n_numbered for one in pupils.values()]).result()
