@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from labelwalk.arrays import Bools
+from labelwalk.arrays import Bools, Floats
 from labelwalk.faces.pictures import encoded
 from labelwalk.faces.pixels import Pixels
 from labelwalk.faces.profiles import profile_of
 from labelwalk.faces.recognizer import FaceRecognizer
 from labelwalk.faces.representations import Representation, name_of
+from labelwalk.learner import OnlineLearner
 from labelwalk.service.absent import NobodyError
 from labelwalk.service.crops import Crops
 from labelwalk.service.events import Rows
@@ -154,14 +155,16 @@ class Gallery:
         """
         found = self.crops.of(example)
         if found is None and isinstance(self.representation, Pixels):
-            means = self._mind.ask(lambda learner: learner.vertices.means)
-            newest = self._mind.ask(lambda learner: self._mind.numbered(learner.newest))
-            places = np.flatnonzero(newest == example)
-            if len(places):
-                found = encoded(self.representation.picture(means[places[0]]))
+            mean = self._mind.ask(lambda learner: self._mean_around(learner, example))
+            found = None if mean is None else encoded(self.representation.picture(mean))
         if found is None:
             raise NobodyError(f"there is no picture of example {example}.")
         return found
+
+    def _mean_around(self, learner: OnlineLearner, example: int) -> Floats | None:
+        """Return the mean of the vertex whose newest example this is."""
+        places = np.flatnonzero(self._mind.numbered(learner.newest) == example)
+        return learner.vertices.means[places[0]] if len(places) else None
 
     def _taught(self) -> list[tuple[int, Any]]:
         pupil = self.pupil
