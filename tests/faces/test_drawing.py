@@ -37,6 +37,7 @@ def test_what_is_written() -> None:
     assert Caption(box, "Ada", 0.931).text == "Ada 93%"
     assert Caption(box, "Ada").text == "Ada"
     assert Caption(box, None, 0.2).text == "unknown 20%"
+    assert Caption(box, None, stranger=3).text == "unknown #3"
 
 
 def test_a_name_has_one_colour_and_strangers_are_grey() -> None:

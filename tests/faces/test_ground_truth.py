@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk.faces.boxes import Box
-from labelwalk.faces.ground_truth import NamedBox, Tally, read_boxes, read_table
+from labelwalk.faces.ground_truth import NamedBox, Tally, read_boxes, read_table, read_truth
 from tests.faces.real_videos import real
 
 pytestmark = pytest.mark.shell
@@ -43,6 +43,13 @@ def test_a_true_box_is_met_once_and_by_the_nearest() -> None:
 def test_shares_of_nothing_are_one() -> None:
     assert (Tally().precision, Tally().recall) == (1.0, 1.0)
     assert (Tally(right=1, named=2, true=4).precision, Tally(1, 2, 4).recall) == (0.5, 0.25)
+    assert (Tally().false_accepts, Tally(strangers=4, accepted=1).false_accepts) == (0.0, 0.25)
+
+
+def test_strangers_are_whatever_lies_on_no_box_with_a_name() -> None:
+    tally, true = Tally(), [NamedBox(A, "Ada"), NamedBox(B, None)]
+    tally.add([NamedBox(A, "Ben"), NamedBox(B, "Ada"), NamedBox(C, None)], true)
+    assert (tally.strangers, tally.accepted, tally.named, tally.right) == (2, 1, 2, 0)
 
 
 faces = st.lists(
@@ -59,8 +66,11 @@ faces = st.lists(
 def test_no_more_is_right_than_was_said_or_is_true(
     found: list[NamedBox], true: list[NamedBox]
 ) -> None:
-    right, named, names = counted(found, true)
-    assert right <= min(named, names)
+    tally = Tally()
+    tally.add(found, true)
+    assert tally.right <= min(tally.named, tally.true)
+    assert tally.accepted <= min(tally.strangers, tally.named - tally.right)
+    assert tally.strangers <= len(found)
 
 
 @pytest.mark.parametrize("between", [",", "\t", " ", ", ", ";"])
@@ -106,6 +116,33 @@ def test_a_table_that_cannot_be_understood(content: str, why: str, tmp_path: Pat
     path.write_text(content)
     with pytest.raises(ValueError, match=why):
         read_table(path)
+
+
+def test_either_kind_is_known_by_its_first_line(tmp_path: Path) -> None:
+    boxes, table = tmp_path / "david.txt", tmp_path / "truth.csv"
+    boxes.write_text("1 2 3 4\n")
+    table.write_text("name,frame,x,y,w,h\nAda,7,0,0,10,10\n")
+    assert read_truth(boxes) == {1: (NamedBox(Box(1, 2, 3, 4), "david"),)}
+    assert read_truth(boxes, "David", 300) == {300: (NamedBox(Box(1, 2, 3, 4), "David"),)}
+    assert read_truth(table) == {7: (NamedBox(A, "Ada"),)}
+    with pytest.raises(ValueError, match=r"truth.csv has names and frames of its own"):
+        read_truth(table, "Ada")
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "says nothing of any frame"),
+        (b"frame,x,y,w,h,name\n", "says nothing of any frame"),
+        (b"\xff\xfe\x00", "is not text in UTF-8"),
+        (b"x,y,w,h,name\n1,2,3,4,Ada\n", "line 1: 'x,y,w,h,name' is not a box"),
+    ],
+)
+def test_a_truth_that_cannot_be_used(content: bytes, why: str, tmp_path: Path) -> None:
+    path = tmp_path / "truth.csv"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=why):
+        read_truth(path)
 
 
 def test_real_boxes() -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
@@ -13,82 +11,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image as Pillow
 
 from labelwalk.faces.image import SourceError
 from labelwalk.faces.opening import opened
+from labelwalk.faces.pictures import encoded
+from tests.faces.network_camera import CameraOnTheNet, served
 
 pytestmark = pytest.mark.shell
 
 
-def jpeg(shade: int) -> bytes:
-    file = io.BytesIO()
-    Pillow.fromarray(np.full((48, 64, 3), shade, np.uint8)).save(file, "JPEG")
-    return file.getvalue()
-
-
-class CameraOnTheNet:
-    """Sends the pictures it is told to, as cameras on a network do, and can be unplugged.
-
-    What is told as frame n is n shades of grey bright.
-    """
-
-    def __init__(self) -> None:
-        self.told = threading.Condition()
-        self.n_told, self.n_sent, self.unplugged = 0, 0, False
-
-    def tell(self, n_frames: int) -> None:
-        """Send so many more, and return when they have left."""
-        with self.told:
-            self.n_told += n_frames
-            self.told.notify_all()
-            assert self.told.wait_for(lambda: self.n_sent == self.n_told, timeout=30)
-
-    def unplug(self) -> None:
-        with self.told:
-            self.unplugged = True
-            self.told.notify_all()
-
-    def send(self, file: Any) -> None:
-        while True:
-            with self.told:
-                self.told.wait_for(lambda: self.unplugged or self.n_sent < self.n_told)
-                if self.n_sent == self.n_told:
-                    return
-                picture = jpeg(self.n_sent + 1)
-                head = f"--frame\r\nContent-Type: image/jpeg\r\nContent-Length: {len(picture)}"
-                file.write(head.encode() + b"\r\n\r\n" + picture + b"\r\n")
-                file.flush()
-                self.n_sent += 1
-                self.told.notify_all()
-
-
-@contextmanager
-def served(camera: CameraOnTheNet) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "multipart/x-mixed-replace; boundary=frame")
-            self.end_headers()
-            camera.send(self.wfile)
-
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/camera.mjpg"
-        finally:
-            camera.unplug()
-            server.shutdown()
-            thread.join()
+def grey(number: int) -> bytes:
+    """A picture that is as many shades of grey bright."""
+    return encoded(np.full((48, 64, 3), number, np.uint8))
 
 
 def test_a_slow_reader_gets_the_newest_frame_and_hears_of_the_end() -> None:
-    camera = CameraOnTheNet()
+    camera = CameraOnTheNet(grey)
     starter = threading.Thread(target=camera.tell, args=(20,))  # opening waits for the first
     with served(camera) as address:
         starter.start()
@@ -113,7 +51,7 @@ def test_a_slow_reader_gets_the_newest_frame_and_hears_of_the_end() -> None:
 
 
 def test_nothing_is_kept_for_a_reader_who_does_not_come() -> None:
-    camera = CameraOnTheNet()
+    camera = CameraOnTheNet(grey)
     starter = threading.Thread(target=camera.tell, args=(200,))
     with served(camera) as address:
         starter.start()
@@ -130,7 +68,7 @@ def test_nothing_is_kept_for_a_reader_who_does_not_come() -> None:
 
 
 def test_closing_ends_whoever_waits() -> None:
-    camera = CameraOnTheNet()
+    camera = CameraOnTheNet(grey)
     starter = threading.Thread(target=camera.tell, args=(20,))
     with served(camera) as address:
         starter.start()

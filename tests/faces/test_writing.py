@@ -13,6 +13,7 @@ import pytest
 from labelwalk.faces.demo import scene
 from labelwalk.faces.image import SourceError
 from labelwalk.faces.opening import opened
+from labelwalk.faces.shrinking import framed
 from labelwalk.faces.writing import CODECS, VideoFile
 
 pytestmark = pytest.mark.shell
@@ -92,3 +93,14 @@ except SourceError as error:
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
     assert "could not be written whole. Is the disk full?" in ran.stdout, ran.stderr
+
+
+@pytest.mark.parametrize("size", [(40, 30), (30, 40), (640, 40), (1, 1), (320, 240)])
+def test_pictures_of_any_size_fit_into_one(size: tuple[int, int]) -> None:
+    white = np.full((size[1], size[0], 3), 255, np.uint8)
+    fits = framed(white, 320, 240)
+    assert fits.shape == (240, 320, 3)
+    rows, columns = (np.flatnonzero(fits[:, :, 0].any(axis=axis)) for axis in (1, 0))
+    assert len(rows) == 240 or len(columns) == 320
+    assert abs(int(rows[0]) - (239 - int(rows[-1]))) <= 1
+    assert abs(int(columns[0]) - (319 - int(columns[-1]))) <= 1

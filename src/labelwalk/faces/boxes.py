@@ -40,6 +40,17 @@ def overlap(a: Box, b: Box) -> float:
     return common / (a.area + b.area - common)
 
 
+def scaled(box: Box, factor: float) -> Box:
+    """Return a box in a picture that is larger or smaller by a factor.
+
+    Examples
+    --------
+    >>> scaled(Box(10, 20, 30, 40), 0.5)
+    Box(x=5, y=10, width=15, height=20)
+    """
+    return Box(*(round(value * factor) for value in box))
+
+
 def crop(image: Image, box: Box, margin: float = 0.0) -> Image:
     """Cut a box out of a picture, with a margin around it.
 

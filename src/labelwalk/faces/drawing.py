@@ -11,10 +11,10 @@ import numpy as np
 from labelwalk.faces.boxes import Box
 from labelwalk.faces.image import Image, check_image
 from labelwalk.faces.lettering import lettered
+from labelwalk.faces.names import unknown
 
 Colour = tuple[int, int, int]  # blue, green, red
 
-UNKNOWN = "unknown"
 GREY: Colour = (128, 128, 128)
 # white letters are read on them
 COLOURS: tuple[Colour, ...] = (
@@ -30,16 +30,28 @@ SMALLEST = 11  # pixels that letters need
 
 
 class Caption(NamedTuple):
-    """What is to be said of a face: its name, None for a stranger, and how sure that is."""
+    """What is to be said of a face.
+
+    Attributes
+    ----------
+    box : Box
+    name : str or None
+        None for a stranger.
+    confidence : float, optional
+        How sure that is.
+    stranger : int, optional
+        The number of a stranger.
+    """
 
     box: Box
     name: str | None
     confidence: float | None = None
+    stranger: int | None = None
 
     @property
     def text(self) -> str:
-        """What is written: the name, and the confidence in percent."""
-        name = UNKNOWN if self.name is None else self.name
+        """What is written: the name, or "unknown #3", and the confidence in percent."""
+        name = unknown(self.stranger) if self.name is None else self.name
         return name if self.confidence is None else f"{name} {self.confidence:.0%}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -40,11 +40,17 @@ class Tally:
         Detections that got a name, right or wrong.
     true : int
         True boxes that have a name.
+    strangers : int
+        Detections that lie on no true box with a name: others, or no face at all.
+    accepted : int
+        Strangers that got a name.
     """
 
     right: int = 0
     named: int = 0
     true: int = 0
+    strangers: int = 0
+    accepted: int = 0
 
     @property
     def precision(self) -> float:
@@ -56,10 +62,13 @@ class Tally:
         """The share of true names that were given; 1 where there are none."""
         return self.right / self.true if self.true else 1.0
 
-    def add(self, found: Iterable[NamedBox], true: Iterable[NamedBox]) -> None:
-        """Count a frame.
+    @property
+    def false_accepts(self) -> float:
+        """The share of strangers that got a name; 0 where there are none."""
+        return self.accepted / self.strangers if self.strangers else 0.0
 
-        Pairs are made by overlap, the largest first, and before names are looked at.
+    def add(self, found: Iterable[NamedBox], true: Iterable[NamedBox]) -> None:
+        """Count a frame; which detection is of which true box is not decided by names.
 
         Examples
         --------
@@ -70,21 +79,64 @@ class Tally:
         (0.5, 0.5)
         """
         there, given = list(true), list(found)
-        pairs = sorted(
-            (-shared, i, j)
-            for i, one in enumerate(given)
-            for j, other in enumerate(there)
-            if (shared := overlap(one.box, other.box)) > ENOUGH
-        )
-        used: set[int] = set()
-        met: set[int] = set()
-        for _, i, j in pairs:
-            if i not in used and j not in met:
-                used.add(i)
-                met.add(j)
-                self.right += given[i].name is not None and given[i].name == there[j].name
+        who = {i: there[j].name for i, j in paired(given, there).items()}
         self.named += sum(one.name is not None for one in given)
         self.true += sum(one.name is not None for one in there)
+        for i, one in enumerate(given):
+            is_stranger = who.get(i) is None
+            self.strangers += is_stranger
+            self.accepted += is_stranger and one.name is not None
+            self.right += not is_stranger and one.name == who[i]
+
+
+def paired(found: Sequence[NamedBox], true: Sequence[NamedBox]) -> dict[int, int]:
+    """Return the place of the true box that each detection lies on, where it does.
+
+    Pairs are made by overlap, the largest first.
+    """
+    overlaps = sorted(
+        (-shared, i, j)
+        for i, one in enumerate(found)
+        for j, other in enumerate(true)
+        if (shared := overlap(one.box, other.box)) > ENOUGH
+    )
+    pairs: dict[int, int] = {}
+    for _, i, j in overlaps:
+        if i not in pairs and j not in pairs.values():
+            pairs[i] = j
+    return pairs
+
+
+def read_truth(
+    path: str | os.PathLike[str], name: str | None = None, first: int | None = None
+) -> Truth:
+    """Read a file of either kind: a table where its first line names columns, else boxes.
+
+    Parameters
+    ----------
+    path : str or path
+    name : str, optional
+        Whose boxes they are; what the file is called, where none is given.
+    first : int, optional
+        The frame of the first line; 1 where none is given.
+
+    Raises
+    ------
+    ValueError
+        A line cannot be understood, or a table has names and frames of its own.
+    """
+    try:
+        with Path(path).open(encoding="utf-8-sig") as file:
+            is_table = COLUMNS[0] in file.readline().lower()
+        if is_table and (name is not None or first is not None):
+            raise ValueError(f"{path} has names and frames of its own. Give neither beside it.")
+        whose, begin = name or Path(path).stem, 1 if first is None else first
+        truth = read_table(path) if is_table else read_boxes(path, whose, begin)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not text in UTF-8 ({error.reason}).") from error
+    if not truth:
+        raise ValueError(f"{path} says nothing of any frame.")
+    return truth
 
 
 def read_boxes(path: str | os.PathLike[str], name: str, first: int = 1) -> Truth:

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from cv2.data import haarcascades
 
-from labelwalk.faces.boxes import Box
+from labelwalk.faces.boxes import Box, scaled
 from labelwalk.faces.image import Image, check_image
 from labelwalk.parameters import check_number, check_whole
 
@@ -91,7 +91,7 @@ class HaarDetector:
             if self._eyes is not None:
                 boxes = [box for box in boxes if _has_eye(self._eyes, grey, box)]
         boxes.sort(key=lambda box: (-box.area, box.y, box.x))
-        return [_scaled(box, 1.0 / scale) for box in boxes[: self.most]]
+        return [scaled(box, 1.0 / scale) for box in boxes[: self.most]]
 
 
 def _cascade(file: str) -> cv2.CascadeClassifier:
@@ -105,7 +105,3 @@ def _cascade(file: str) -> cv2.CascadeClassifier:
 def _has_eye(cascade: cv2.CascadeClassifier, grey: np.ndarray[Any, Any], box: Box) -> bool:
     upper = grey[box.y : box.y + round(UPPER * box.height), box.x : box.x + box.width]
     return len(cascade.detectMultiScale(upper)) > 0
-
-
-def _scaled(box: Box, factor: float) -> Box:
-    return Box(*(round(value * factor) for value in box))

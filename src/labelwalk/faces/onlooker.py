@@ -116,11 +116,16 @@ class Onlooker:
         self._tracker = Tracker()
         self._views: dict[int, _Views] = {}
 
+    @property
+    def alive(self) -> tuple[int, ...]:
+        """The tracks that may go on, the oldest first."""
+        return self._tracker.alive
+
     def look(self, image: Image) -> list[Face]:
         """Return the faces of the next frame."""
         boxes = list(self.detector(image))
         tracks = self._tracker.follow(boxes)
-        alive = set(self._tracker.alive)
+        alive = set(self.alive)
         self._views = {track: views for track, views in self._views.items() if track in alive}
         if not boxes:
             return []

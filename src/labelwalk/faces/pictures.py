@@ -6,6 +6,7 @@ import io
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,28 +40,55 @@ class PictureFolder(Source):
     frames_per_second = A_SECOND
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.name = str(folder)
-        try:
-            found = [path for path in Path(folder).iterdir() if not path.name.startswith(".")]
-        except OSError as error:
-            raise SourceError(f"{folder} cannot be read ({error.strerror}).") from error
-        pictures = (path for path in found if path.suffix.lower() in SUFFIXES and path.is_file())
-        self._paths = sorted(pictures, key=lambda path: natural(path.name))
-        if not self._paths:
-            raise SourceError(f"{folder} has no pictures ({', '.join(SUFFIXES)}).")
+        self.name, self._paths = str(folder), pictures_in(folder)
         self.n_frames = len(self._paths)
 
     def __iter__(self) -> Iterator[Frame]:
         """Give picture after picture, 25 a second."""
         for number, path in enumerate(self._paths, start=1):
             try:
-                image, scale = _read(path, str(path), FORMATS)
+                picture = read(path)
             except SourceError as error:
                 raise SourceError(f"{error} It comes after frame {number - 1}.") from error
-            yield Frame(number, (number - 1) / A_SECOND, image, scale)
+            yield replace(picture, number=number, seconds=(number - 1) / A_SECOND)
 
     def close(self) -> None:
         """Do nothing: no file is open between two pictures."""
+
+
+def pictures_in(folder: str | os.PathLike[str]) -> list[Path]:
+    """Return the pictures of a folder in the order of their names.
+
+    Raises
+    ------
+    SourceError
+        There are none.
+    """
+    try:
+        found = [path for path in Path(folder).iterdir() if not path.name.startswith(".")]
+    except OSError as error:
+        raise SourceError(f"{folder} cannot be read ({error.strerror}).") from error
+    pictures = [path for path in found if is_picture(path) and path.is_file()]
+    if not pictures:
+        raise SourceError(f"{folder} has no pictures ({', '.join(SUFFIXES)}).")
+    return sorted(pictures, key=lambda path: natural(path.name))
+
+
+def is_picture(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is named as a picture."""
+    return Path(path).suffix.lower() in SUFFIXES
+
+
+def read(path: str | os.PathLike[str]) -> Frame:
+    """Return the picture in a file.
+
+    Raises
+    ------
+    SourceError
+        It is no picture, damaged, or too large.
+    """
+    image, scale = _read(Path(path), str(path), FORMATS)
+    return Frame(1, 0.0, image, scale)
 
 
 def decoded(data: bytes, name: str = "the picture") -> Frame:
@@ -134,6 +162,10 @@ def _read(file: Path | io.BytesIO, name: str, formats: tuple[str, ...]) -> tuple
         ) from error
     except UnidentifiedImageError as error:
         raise SourceError(f"{name} is not a picture ({', '.join(formats)}).") from error
+    except OSError as error:
+        if error.strerror is not None:  # of the file, not of what is in it
+            raise SourceError(f"{name} cannot be read ({error.strerror}).") from error
+        raise SourceError(f"{name} is not a picture that can be read ({error}).") from error
     except Exception as error:  # whatever damage makes a decoder raise
         raise SourceError(f"{name} is not a picture that can be read ({error}).") from error
 

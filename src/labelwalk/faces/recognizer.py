@@ -24,7 +24,7 @@ from labelwalk.faces.strangers import (
     stranger_of,
     unnamed,
 )
-from labelwalk.learner import OnlineLearner
+from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.rows import as_rows
 
 AUTOMATIC, STRANGERS = "automatic", "strangers"  # what is noted with the learner
@@ -184,6 +184,12 @@ class FaceRecognizer:
     def survey(self) -> Survey | None:
         """Return what names would claim under other sinks, and where the cliff is."""
         return self.mind.ask(lambda learner: surveyed(learner, self.profile))
+
+    def copied(self) -> FaceRecognizer:
+        """Return another that knows the same people, at hand; its strangers are numbered anew."""
+        mind = AtHand(from_bytes(self.mind.ask(lambda learner: learner.to_bytes())))
+        mind.note({AUTOMATIC: self.automatic})
+        return FaceRecognizer(self.profile, mind=mind)
 
     def _called(self, person: Person) -> Person:
         views = self.mind.numbered(np.array(person.views, dtype=np.int64))

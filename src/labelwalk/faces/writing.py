@@ -41,9 +41,8 @@ class VideoFile(Closing):
     def __init__(
         self, path: str | os.PathLike[str], frames_per_second: float, size: tuple[int, int]
     ) -> None:
+        check_named_as_video(path)
         self._path, self._size, self._written = Path(path), size, 0
-        if self._path.suffix.lower() not in CODECS:
-            raise SourceError(f"{path} is not named as a video. Choose {', '.join(CODECS)}.")
         check_number("frames_per_second", frames_per_second, 0.1, FASTEST, "25.0")
         check_size(*size, f"size={size}")
         codec = cv2.VideoWriter.fourcc(*CODECS[self._path.suffix.lower()])
@@ -86,6 +85,23 @@ class VideoFile(Closing):
             made.close()
             if there < WHOLE * self._written:
                 raise SourceError(unusable)
+
+
+def check_named_as_video(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that does not say which kind of video is to be written.
+
+    Raises
+    ------
+    SourceError
+
+    Examples
+    --------
+    >>> check_named_as_video("out.gif")
+    Traceback (most recent call last):
+    labelwalk.faces.image.SourceError: out.gif is not named as a video. Choose .mp4, ...
+    """
+    if Path(path).suffix.lower() not in CODECS:
+        raise SourceError(f"{path} is not named as a video. Choose {', '.join(CODECS)}.")
 
 
 @contextmanager
