@@ -10,11 +10,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from time import perf_counter
 from typing import Any, TypeVar
 
-from labelwalk.faces.boxes import crop
 from labelwalk.faces.haar import Detector, HaarDetector
 from labelwalk.faces.image import Image
 from labelwalk.faces.onlooker import Face, Onlooker
-from labelwalk.faces.pictures import decoded, encoded
+from labelwalk.faces.pictures import decoded
+from labelwalk.faces.renumbering import Renumbering
+from labelwalk.service.crops import pictured
 from labelwalk.service.gallery import Gallery
 from labelwalk.service.inbox import BusyError
 
@@ -22,8 +23,6 @@ T = TypeVar("T")
 CAMERA = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MOST = 16  # cameras that are followed at a time
 WAITING = 8  # frames that may wait for their turn
-MARGIN = 0.25  # of a face, around what is shown of it
-EVERY = 64  # examples between two looks for strangers
 
 
 class Cameras:
@@ -40,7 +39,7 @@ class Cameras:
         self.gallery = gallery
         self._detector = detector or HaarDetector()
         self._onlookers: OrderedDict[str, Onlooker] = OrderedDict()
-        self._counted = 0  # examples when strangers were last looked for
+        self._renumbering = Renumbering(gallery.recognizer)
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="faces")
         self._waiting, self._lock = 0, threading.Lock()
 
@@ -110,7 +109,7 @@ class Cameras:
         begun = perf_counter()
         faces = self._onlooker(camera).look(image)
         self._hold_pictures(camera, image, faces)
-        self._number_strangers()
+        self._renumbering.look()
         height, width = image.shape[:2]
         return {
             "width": round(width / scale),
@@ -141,15 +140,9 @@ class Cameras:
         """Hold all, and keep the first of each track, if any are kept."""
         crops, onlooker = self.gallery.crops, self._onlookers[camera]
         for face in faces:
-            crops.hold(face.example, encoded(crop(image, face.box, MARGIN)))
+            crops.hold(face.example, pictured(image, face.box))
             if onlooker.followed(face.example) == [face.example]:
                 crops.keep(face.example)
-
-    def _number_strangers(self) -> None:
-        seen = self.gallery.recognizer.learner.n_seen
-        if seen >= self._counted + EVERY or seen < self._counted:
-            self._counted = seen
-            self.gallery.recognizer.strangers()
 
 
 def _told(face: Face, scale: float) -> dict[str, Any]:

@@ -7,6 +7,11 @@ from collections import OrderedDict
 from collections.abc import Collection
 from pathlib import Path
 
+from labelwalk.faces.boxes import Box, crop
+from labelwalk.faces.image import Image
+from labelwalk.faces.pictures import encoded
+
+MARGIN = 0.25  # of a face, around what is shown of it
 MOST = 1000  # pictures in memory
 SUFFIX = ".jpg"
 
@@ -17,19 +22,18 @@ class Crops:
     Parameters
     ----------
     folder : str, optional
-        Where to keep them; they are forgotten with the process where none is given.
+        Where they are kept; they are forgotten with the process where none is given.
+    are_kept : bool
+        Whether more are written there. Those that are there are destroyed with their examples in
+        any case.
     """
 
-    def __init__(self, folder: str | None = None) -> None:
+    def __init__(self, folder: str | None = None, *, are_kept: bool = True) -> None:
         self._folder = None if folder is None else Path(folder)
         self._held: OrderedDict[int, bytes] = OrderedDict()
-        if self._folder is not None:
+        self.are_kept = are_kept and self._folder is not None
+        if self._folder is not None and self.are_kept:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-
-    @property
-    def are_kept(self) -> bool:
-        """Whether any are written to the disk."""
-        return self._folder is not None
 
     def hold(self, example: int, picture: bytes) -> None:
         """Hold a picture in memory, and let go of the oldest where there are too many."""
@@ -39,7 +43,7 @@ class Crops:
 
     def keep(self, example: int) -> None:
         """Write a picture that is held to the disk, if that was asked for."""
-        if self._folder is not None and example in self._held:
+        if self.are_kept and self._folder is not None and example in self._held:
             partly = self._folder / f"{example}.part"
             with open(os.open(partly, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
                 file.write(self._held[example])
@@ -60,11 +64,21 @@ class Crops:
         """Destroy all pictures of examples that were erased, or never came; none stay in memory."""
         self._held.clear()
         gone = frozenset(erased)
-        for path in [] if self._folder is None else list(self._folder.iterdir()):
+        for path in self._on_disk():
             number = int(path.stem) if path.suffix == SUFFIX and path.stem.isdecimal() else None
             if number is None or number in gone or number >= n_numbered:
                 path.unlink()
 
+    def _on_disk(self) -> list[Path]:
+        if self._folder is None or not self._folder.is_dir():
+            return []
+        return list(self._folder.iterdir())
+
     def _path(self, example: int) -> Path:
         assert self._folder is not None
         return self._folder / f"{example}{SUFFIX}"
+
+
+def pictured(image: Image, box: Box) -> bytes:
+    """Return what is shown of a face, as a JPEG."""
+    return encoded(crop(image, box, MARGIN))

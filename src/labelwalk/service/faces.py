@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from labelwalk.service.cameras import Cameras
-from labelwalk.service.crops import Crops
 from labelwalk.service.gallery import Gallery, called, crops_in, representation_in
 from labelwalk.service.keeper import Keeper
 from labelwalk.service.watching import Watching
@@ -50,7 +49,7 @@ def faces_in(
         The source cannot be opened.
     """
     wanted = (representation_in(keeper) or "pixels") if kind == "auto" else kind
-    crops = crops_in(folder) if keep_crops else Crops()
+    crops = crops_in(folder, are_kept=keep_crops)
     cameras = Cameras(Gallery(keeper, called(wanted), crops=crops))
     try:
         return Faces(cameras, None if watch is None else Watching(cameras, watch))

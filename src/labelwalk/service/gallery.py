@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from labelwalk.arrays import Bools, Floats
+from labelwalk.faces.onlooker import VIEWS
 from labelwalk.faces.pictures import encoded
 from labelwalk.faces.pixels import Pixels
 from labelwalk.faces.profiles import profile_of
 from labelwalk.faces.recognizer import FaceRecognizer
 from labelwalk.faces.representations import Representation, name_of
+from labelwalk.faces.strangers import Stranger
 from labelwalk.learner import OnlineLearner
 from labelwalk.service.absent import NobodyError
 from labelwalk.service.crops import Crops
@@ -105,6 +107,24 @@ class Gallery:
             self.recognizer.retract(example)
         return len(named)
 
+    def name_stranger(self, number: int, name: str) -> list[int]:
+        """Say who a stranger is: the views that stand for most others are taught, and returned.
+
+        Raises
+        ------
+        NobodyError
+        ValueError
+            No view of them is remembered any more.
+        """
+        views = self._stranger(number).views[:VIEWS]
+        if not views:
+            raise ValueError(
+                f"no view of unknown #{number} is remembered any more. Let them be seen again."
+            )
+        for example in views:
+            self.recognizer.name(example, name)
+        return list(views)
+
     def forget(self, name: str) -> Erased:
         """Make somebody as if they had never been: all views that are taken for them, and pictures.
 
@@ -129,8 +149,7 @@ class Gallery:
         ------
         NobodyError
         """
-        if all(one.number != number for one in self.recognizer.strangers()):
-            raise NobodyError(f"there is no unknown #{number}. Look at the list of strangers.")
+        self._stranger(number)
 
         def is_theirs(pupil: Pupil, rows: Rows) -> Bools:
             said = pupil.learner.predict(rows).label
@@ -166,6 +185,12 @@ class Gallery:
         places = np.flatnonzero(self._mind.numbered(learner.newest) == example)
         return learner.vertices.means[places[0]] if len(places) else None
 
+    def _stranger(self, number: int) -> Stranger:
+        for one in self.recognizer.strangers():
+            if one.number == number:
+                return one
+        raise NobodyError(f"there is no unknown #{number}. Look at the list of strangers.")
+
     def _taught(self) -> list[tuple[int, Any]]:
         pupil = self.pupil
         taught = list(pupil.past.taught)
@@ -178,9 +203,9 @@ class Gallery:
         self.crops.sweep(pupil.erased, pupil.n_numbered)
 
 
-def crops_in(folder: str) -> Crops:
-    """Return crops that are kept with the learners of a folder."""
-    return Crops(os.path.join(folder, CROPS))
+def crops_in(folder: str, *, are_kept: bool) -> Crops:
+    """Return the crops of a folder of learners, to which more are added or not."""
+    return Crops(os.path.join(folder, CROPS), are_kept=are_kept)
 
 
 def representation_in(keeper: Keeper) -> str | None:
@@ -192,7 +217,7 @@ def representation_in(keeper: Keeper) -> str | None:
 
 
 def called(name: str) -> Representation:
-    """Return the representation of a name: pixels, pixels 32, or dlib.
+    """Return the representation of a name: pixels, pixels-32 or "pixels 32", or dlib.
 
     Raises
     ------
@@ -203,13 +228,13 @@ def called(name: str) -> Representation:
     >>> called("pixels").name
     'pixels 96'
     """
-    if pixels := re.fullmatch(r"pixels(?: (\d{1,3}))?", name):
+    if pixels := re.fullmatch(r"pixels(?:[ -](\d{1,3}))?", name):
         return Pixels(int(pixels[1] or 96))
     if name in ("dlib", "dlib 128"):
         from labelwalk.faces.dlib_vectors import DlibVectors  # its models take seconds to load
 
         return DlibVectors()
-    raise ValueError(f"{name!r} is no representation of faces. Choose pixels, pixels 32 or dlib.")
+    raise ValueError(f"{name!r} is no representation of faces. Choose pixels, pixels-32 or dlib.")
 
 
 def _check_same(pupil: Pupil, representation: Representation) -> None:
