@@ -40,11 +40,6 @@ from labelwalk.service.wire import JSON, RAW, Body, understood
 if TYPE_CHECKING:  # OpenCV is there where faces are
     from labelwalk.service.faces import Faces
 
-OLDER = {
-    False: "They are gone from learner, journal, snapshots and backups, as if they had never come.",
-    True: "Some came before the events that are kept: what these left in the learner remains.",
-}
-
 
 def application(
     keeper: Keeper,
@@ -228,7 +223,7 @@ def _add_demo(app: FastAPI, demo: Demo) -> None:
 
 
 def _erased(told: Erased) -> dict[str, int | bool | str]:
-    return {"erased": told.examples, "older": told.older, "meaning": OLDER[told.older]}
+    return {"erased": told.examples, "older": told.older, "meaning": told.meaning}
 
 
 def _made(settings: dict[str, Any]) -> OnlineLearner:

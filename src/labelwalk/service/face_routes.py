@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import FastAPI, Path, Query, Request, Response
 
+from labelwalk.faces.names import plain
 from labelwalk.service.absent import FacesOffError, NoSourceError
 from labelwalk.service.awaiting import awaited
 from labelwalk.service.orders import ForgottenPerson, NamedFace, Sink, Undone
@@ -66,8 +67,8 @@ def add_faces(app: FastAPI, faces: Faces | None, meaning: Callable[[Erased], Any
 
     @app.post("/api/faces/name")
     async def name(face: NamedFace) -> Any:
-        taught = await awaited(cameras().name(face.example, _plain(face.name)))
-        return {"name": _plain(face.name), "examples": taught}
+        name = plain(face.name)
+        return {"name": name, "examples": await awaited(cameras().name(face.example, name))}
 
     @app.post("/api/faces/undo")
     async def undo(wrong: Undone) -> Any:
@@ -158,16 +159,3 @@ def _survey(gallery: Gallery) -> dict[str, Any]:
 def _set_sink(gallery: Gallery, wanted: Sink) -> dict[str, Any]:
     warning = gallery.recognizer.set_sink(wanted.sink)
     return _survey(gallery) | {"warning": warning}
-
-
-def _plain(name: str) -> str:
-    """Return a name as people mean it, without spaces around it.
-
-    Raises
-    ------
-    ValueError
-    """
-    name.encode()  # what cannot be written is refused as such
-    if not name.strip() or not name.strip().isprintable():
-        raise ValueError(f"name={name!r} is no name. Give one that can be read.")
-    return name.strip()

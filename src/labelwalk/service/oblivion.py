@@ -14,12 +14,22 @@ from labelwalk.service.pupil import Pupil
 from labelwalk.service.replay import ERASE
 from labelwalk.service.snapshots import Snapshots
 
+MEANING = {
+    False: "They are gone from learner, journal, snapshots and backups, as if they had never come.",
+    True: "Some came before the events that are kept: what these left in the learner remains.",
+}
+
 
 class Erased(NamedTuple):
     """What was erased: how many examples; and whether older ones still have their influence."""
 
     examples: int
     older: bool
+
+    @property
+    def meaning(self) -> str:
+        """What that means, for people."""
+        return MEANING[self.older]
 
 
 def check_known(pupil: Pupil, unwanted: Unwanted) -> None:
