@@ -1,4 +1,4 @@
-"""The command line: one file a command, each a call of the library."""
+"""The command line: one file a command, each a call of the library; those of faces in a folder."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from labelwalk.cli import (
     config,
     demo,
     explain,
+    faces,
     inspect,
     label,
     merge,
@@ -26,12 +27,7 @@ from labelwalk.cli import (
     serve,
     teach,
 )
-
-EXIT_CODES = (
-    "Exit codes: 0 done, 1 a file, broker or package cannot be used, 2 wrong usage or settings, "
-    "3 input or model cannot be understood, 130 interrupted, 141 nobody reads the output, "
-    "143 terminated."
-)
+from labelwalk.cli.failures import EXIT_CODES
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -89,3 +85,4 @@ for command in (
     reproduce.reproduce,
 ):
     app.command(epilog=EXIT_CODES)(command)
+app.add_typer(faces.app, name="faces")

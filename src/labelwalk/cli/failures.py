@@ -12,6 +12,11 @@ import typer
 
 FAILED, WRONG_USAGE, NOT_UNDERSTOOD = 1, 2, 3
 INTERRUPTED, NO_READER = 130, 141
+EXIT_CODES = (
+    "Exit codes: 0 done, 1 a file, broker or package cannot be used, 2 wrong usage or settings, "
+    "3 input or model cannot be understood, 130 interrupted, 141 nobody reads the output, "
+    "143 terminated."
+)
 EXTRAS = {
     "confluent_kafka": "kafka",
     "PIL": "images",

@@ -20,6 +20,17 @@ def say_where(console: Console, what: str, path: Path) -> None:
     say(console, f"{what}: {path}")
 
 
+def counted(n: int, what: str) -> str:
+    """Return how many there are of something, in words.
+
+    Examples
+    --------
+    >>> counted(1, "view"), counted(1200, "view")
+    ('1 view', '1,200 views')
+    """
+    return f"{n:,} {what}" + ("" if n == 1 else "s")
+
+
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
     """End the command with 1 where the file cannot be written."""

@@ -6,10 +6,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from labelwalk.cli.files import say
@@ -20,63 +21,91 @@ if TYPE_CHECKING:
 
 SECONDS = 10.0  # between lines, where no terminal keeps one alive
 PATIENCE = 5.0  # seconds without a row
-COMPILING = "No row is answered yet. The first run after an installation compiles for a minute."
+COMPILING = "Nothing is answered yet. The first run after an installation compiles for a minute."
 Watch = Callable[["SoFar"], None]
+
+
+class State(NamedTuple):
+    """How far something has come.
+
+    Attributes
+    ----------
+    done : int
+        Rows, or frames.
+    share : float or None
+        Of all there are, where that is known.
+    line : str
+        It, in one line.
+    """
+
+    done: int
+    share: float | None
+    line: str
+
+
+Show = Callable[[State], None]
 
 
 @contextmanager
 def watching(console: Console) -> Iterator[Watch]:
-    """Yield what shows each state of a run."""
+    """Yield what shows each state of a run over rows."""
+    with showing(console) as show:
+        yield lambda now: show(State(now.tally.rows, now.share, line(now)))
+
+
+@contextmanager
+def showing(console: Console) -> Iterator[Show]:
+    """Yield what shows how far something has come."""
     notice = threading.Timer(PATIENCE, lambda: say(console, COMPILING))
     notice.daemon = True
     notice.start()
     try:
         if console.is_terminal and not console.quiet:
-            with _bar(console) as watch:
-                yield _without(notice, watch)
+            with _bar(console) as show:
+                yield _without(notice, show)
         else:
             yield _without(notice, _now_and_then(console))
     finally:
         notice.cancel()
 
 
-def _without(notice: threading.Timer, watch: Watch) -> Watch:
+def _without(notice: threading.Timer, show: Show) -> Show:
     """Return what shows a state, and makes the notice needless."""
 
-    def watch_on(so_far: SoFar) -> None:
-        if so_far.tally.rows:
+    def show_on(now: State) -> None:
+        if now.done:
             notice.cancel()
-        watch(so_far)
+        show(now)
 
-    return watch_on
+    return show_on
 
 
 @contextmanager
-def _bar(console: Console) -> Iterator[Watch]:
+def _bar(console: Console) -> Iterator[Show]:
     bar = Progress(
         BarColumn(None), TimeRemainingColumn(), TextColumn("{task.description}"), console=console
     )
     task = bar.add_task("starting ...", total=None)
 
-    def watch(so_far: SoFar) -> None:
-        total = None if so_far.share is None else 1.0
-        bar.update(task, total=total, completed=so_far.share or 0.0, description=line(so_far))
+    def show(now: State) -> None:
+        total = None if now.share is None else 1.0
+        bar.update(task, total=total, completed=now.share or 0.0, description=escape(now.line))
 
     with bar:
-        yield watch
+        yield show
 
 
-def _now_and_then(console: Console) -> Watch:
+def _now_and_then(console: Console) -> Show:
     last = time.monotonic()
 
-    def watch(so_far: SoFar) -> None:
+    def show(now: State) -> None:
         nonlocal last
         if time.monotonic() - last >= SECONDS:
             last = time.monotonic()
-            share = "" if so_far.share is None else f" ({so_far.share:.0%})"
-            say(console, f"{line(so_far)}{share}")
+            share = "" if now.share is None else f" ({now.share:.0%})"
+            say(console, f"{now.line}{share}")
 
-    return watch
+    return show
 
 
 def line(so_far: SoFar) -> str:

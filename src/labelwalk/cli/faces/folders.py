@@ -1,0 +1,64 @@
+"""The folder in which people are kept, opened in this one place."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from labelwalk.cli.faces.options import Kind
+
+if TYPE_CHECKING:
+    from labelwalk.service.gallery import Gallery
+
+
+def is_kept(folder: str) -> bool:
+    """Return whether learners are kept in a folder, of faces or not."""
+    from labelwalk.service.journal import FILE
+
+    return os.path.exists(os.path.join(folder, FILE))
+
+
+@contextmanager
+def kept_in(
+    folder: str, kind: Kind | None = None, *, new: bool = False, keep_crops: bool = False
+) -> Iterator[Gallery]:
+    """Open the people of a folder; nobody else has it meanwhile.
+
+    Parameters
+    ----------
+    folder : str
+    kind : Kind, optional
+        How faces are compared; as the folder has them, or by pixels, where none is given.
+    new : bool
+        Whether to make what is not there.
+    keep_crops : bool
+        Whether pictures of faces are written there too.
+    """
+    from labelwalk.service.absent import NobodyError
+    from labelwalk.service.database import DamagedError, DiskError
+    from labelwalk.service.gallery import Gallery, called, crops_in, representation_in
+    from labelwalk.service.keeper import Keeper
+    from labelwalk.service.owner import OwnedError
+
+    nobody = f"{folder}: no people are kept there. `labelwalk faces enroll` makes such a folder."
+    if not new and not is_kept(folder):
+        raise ValueError(nobody)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # those of learners name labels
+        try:
+            keeper = Keeper(folder)
+            try:
+                there = representation_in(keeper)
+                if there is None and not new:
+                    raise ValueError(nobody)
+                crops = crops_in(folder, are_kept=keep_crops)
+                yield Gallery(keeper, called(kind or there or "pixels"), crops=crops)
+            finally:
+                keeper.close()
+        except (DamagedError, DiskError, OwnedError) as error:
+            raise OSError(str(error)) from error
+        except NobodyError as error:
+            raise ValueError(str(error)) from error

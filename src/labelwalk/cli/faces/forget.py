@@ -1,0 +1,67 @@
+"""`labelwalk faces forget`: somebody made as if they had never been."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+from rich.console import Console
+
+from labelwalk.cli import reading as read
+from labelwalk.cli.faces.folders import kept_in
+from labelwalk.cli.faces.options import Folder
+from labelwalk.cli.failures import FAILED, fail, told
+from labelwalk.cli.files import counted, say
+
+if TYPE_CHECKING:
+    from labelwalk.service.gallery import Gallery
+    from labelwalk.service.oblivion import Erased
+
+
+def forget(
+    folder: Folder,
+    who: Annotated[str, typer.Argument(help="A name; or '#3', a stranger.", metavar="NAME")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    quiet: read.Quiet = False,
+) -> None:
+    """Erase somebody for good: what was taught, all views taken for them, pictures, backups.
+
+    \b
+    Examples:
+      labelwalk faces forget people Ada
+      labelwalk faces forget people '#3' --yes
+    """  # noqa: D301
+    with told():
+        with kept_in(folder) as gallery:
+            asked = _asked(gallery, who)
+            if not yes and not typer.confirm(f"{asked.said}. Erase all of it?", err=True):
+                fail("Nothing is erased.", FAILED)
+            gone = asked.erase()
+        console = Console(stderr=True, highlight=False, quiet=quiet)
+        say(console, f"Erased: {counted(gone.examples, 'view')}. {gone.meaning}")
+
+
+class _Asked(NamedTuple):
+    """Whom it is about, in words, and what makes them as if they had never been."""
+
+    said: str
+    erase: Callable[[], Erased]
+
+
+def _asked(gallery: Gallery, who: str) -> _Asked:
+    from labelwalk.faces.names import stranger_called, unknown
+
+    for person in gallery.recognizer.known():
+        if person.name == who:
+            taught, seen = counted(person.taught, "view"), counted(person.examples, "time")
+            return _Asked(
+                f"{who}: {taught} taught, seen about {seen}", partial(gallery.forget, who)
+            )
+    number = stranger_called(who)
+    for stranger in gallery.recognizer.strangers():
+        if stranger.number == number:
+            said = f"{unknown(number)}: seen about {counted(stranger.examples, 'time')}"
+            return _Asked(said, partial(gallery.forget_stranger, stranger.number))
+    raise ValueError(f"there is nobody called {who!r}. See `labelwalk faces people`.")
