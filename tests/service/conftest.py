@@ -1,4 +1,4 @@
-"""What tests of the service share: their sizes, chosen by `--full`, and a keeper."""
+"""What tests of the service share: their sizes, chosen by `--full`, a keeper, and passphrases."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from labelwalk.service import passphrase as of_a_folder
 from labelwalk.service.keeper import Keeper
 from tests.service.sizes import FULL, SMALL, Sizes
 
@@ -14,6 +15,18 @@ from tests.service.sizes import FULL, SMALL, Sizes
 @pytest.fixture(scope="session")
 def sizes(request: pytest.FixtureRequest) -> Sizes:
     return FULL if request.config.getoption("--full") else SMALL
+
+
+@pytest.fixture
+def quick_scrypt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """See that folders that are begun here cost no half second each time they are opened."""
+    monkeypatch.setattr(of_a_folder, "N", 2)
+
+
+@pytest.fixture(params=[None, "correct horse"], ids=["plain", "encrypted"])
+def passphrase(request: pytest.FixtureRequest, quick_scrypt: None) -> str | None:
+    found: str | None = request.param
+    return found
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from labelwalk.cli.passphrase import VARIABLE
 from labelwalk.service.keeper import Keeper
 
 EVERY = 40
@@ -12,7 +13,7 @@ EVERY = 40
 
 def main(folder: str, number: str, label: str) -> None:
     """Erase a class."""
-    keeper = Keeper(folder, every=EVERY)
+    keeper = Keeper(folder, every=EVERY, passphrase=os.environ.get(VARIABLE))
     os.write(1, b"begun\n")
     keeper.erase(int(number), label=label).result()
     os.write(1, b"erased\n")

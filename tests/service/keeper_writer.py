@@ -10,6 +10,7 @@ from itertools import islice
 import numpy as np
 
 from labelwalk import OnlineLearner
+from labelwalk.cli.passphrase import VARIABLE
 from labelwalk.service.events import Adjust, Happening, Observe, Teach, TeachLater
 from labelwalk.service.keeper import Keeper
 
@@ -39,8 +40,11 @@ def events(seed: int) -> Iterator[Happening]:
 
 
 def main(folder: str, seed: str, most: str = "") -> None:
-    """Go on with what the folder holds, for ever, or for so many events."""
-    keeper = Keeper(folder, every=EVERY)
+    """Go on with what the folder holds, for ever, or for so many events.
+
+    The folder has the passphrase that the environment tells, if any.
+    """
+    keeper = Keeper(folder, every=EVERY, passphrase=os.environ.get(VARIABLE))
     done = keeper.look_at_all(lambda pupils: dict(pupils)).result()
     number = next(iter(done), None) or keeper.create("only", OnlineLearner(K)).result()
     stream = islice(events(int(seed)), int(most) if most else None)

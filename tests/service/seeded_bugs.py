@@ -41,7 +41,7 @@ def witness_first(patch: Patch) -> None:
     def early(self: Journal, entries: list[Entry]) -> None:
         last = self.last
         for entry in entries:
-            row = journal._row(entry, last)
+            row = journal._row(entry, last, self.cipher)
             last = Seen(row.sequence, row.chain)
         self._witness.write(last, now=True)
         append(self, entries)

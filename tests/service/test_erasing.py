@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -16,10 +17,13 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
+from labelwalk.cli.passphrase import VARIABLE
 from labelwalk.service.backup import CopyError, restore
 from labelwalk.service.events import Adjust, Happening, Observe, Retract, Teach, TeachLater
 from labelwalk.service.keeper import Keeper
 from labelwalk.service.keys import KeyReusedError
+from labelwalk.service.replay import first_of
+from labelwalk.service.sealed import opened
 from tests.service.eraser import EVERY
 
 pytestmark = pytest.mark.shell
@@ -105,8 +109,10 @@ class Told:
                         yield row.astype(np.float64).tobytes()
 
 
-def kept(folder: Path, seed: int, n: int = 120) -> tuple[Keeper, int, Told]:
-    keeper = Keeper(str(folder), every=EVERY)
+def kept(
+    folder: Path, seed: int, n: int = 120, passphrase: str | None = None
+) -> tuple[Keeper, int, Told]:
+    keeper = Keeper(str(folder), every=EVERY, passphrase=passphrase)
     other = keeper.create("other", OnlineLearner(K)).result()
     number = keeper.create("one", OnlineLearner(K)).result()
     story = list(islice(events(seed), n))
@@ -132,6 +138,18 @@ def everything(folder: Path) -> dict[str, bytes]:
     return found
 
 
+def traces(keeper: Keeper, number: int, gone: set[int]) -> list[bytes]:
+    """Return the bytes in which examples are kept, encrypted or not."""
+    found = []
+    for event in keeper._journal.events():
+        if event.learner == number and event.kind in (Observe.kind, Teach.kind):
+            parts = opened(event.payload)[: -1 if event.key else None]
+            for i, part in enumerate(parts, first_of(event)):
+                if i in gone and part.content is not None:
+                    found.append(part.content)
+    return found
+
+
 def wanted(kind: str, told: Told) -> tuple[dict[str, Any], set[int]]:
     if kind == "a class":
         return {"label": UNWANTED}, told.members(UNWANTED)
@@ -153,21 +171,26 @@ def wanted(kind: str, told: Told) -> tuple[dict[str, Any], set[int]]:
 
 @pytest.mark.parametrize("kind", ["a class", "a class and what belongs to it", "examples"])
 @pytest.mark.parametrize("seed", range(4))
-def test_as_if_never_seen(seed: int, kind: str, tmp_path: Path) -> None:
+def test_as_if_never_seen(seed: int, kind: str, tmp_path: Path, passphrase: str | None) -> None:
     folder = tmp_path / "kept"
-    keeper, number, told = kept(folder, seed)
+    keeper, number, told = kept(folder, seed, passphrase=passphrase)
     unwanted, gone = wanted(kind, told)
     before = keeper.look_at_all(lambda pupils: [one.n_numbered for one in pupils.values()]).result()
     alone = told.without(gone, unwanted.get("label"))
     keeper.look(number, lambda pupil: None).result()
-    assert any(row in content for row in told.rows(gone) for content in everything(folder).values())
+    rows, left = list(told.rows(gone)), traces(keeper, number, gone)
+    files = everything(folder)
+    assert len(left) == len(gone)
+    assert any(one in content for one in left for content in files.values())
+    found = any(row in content for row in rows for content in files.values())
+    assert found == (passphrase is None)
 
     erased = keeper.erase(number, **unwanted).result()
     assert (erased.examples, erased.older) == (len(gone), False)
     assert digest(keeper, number) == alone.digest()
     files = everything(folder)
     for name, content in files.items():
-        assert not any(row in content for row in told.rows(gone)), name
+        assert not any(one in content for one in rows + left), name
         if kind != "examples":
             assert UNWANTED.encode() not in content, name
 
@@ -184,19 +207,19 @@ def test_as_if_never_seen(seed: int, kind: str, tmp_path: Path) -> None:
     assert expected == alone.digest()
     keeper.close()
 
-    again = Keeper(str(folder), every=EVERY)
+    again = Keeper(str(folder), every=EVERY, passphrase=passphrase)
     assert digest(again, number) == expected
     again.close()
 
 
-def test_copies_are_cleansed_and_come_back(tmp_path: Path) -> None:
-    keeper, number, told = kept(tmp_path / "kept", 9)
+def test_copies_are_cleansed_and_come_back(tmp_path: Path, passphrase: str | None) -> None:
+    keeper, number, told = kept(tmp_path / "kept", 9, passphrase=passphrase)
     unwanted, gone = wanted("a class", told)
     keeper.erase(number, **unwanted).result()
     keeper.close()
     [copy] = (tmp_path / "kept" / "backups").iterdir()
     restore(str(copy), str(tmp_path / "again"))
-    again = Keeper(str(tmp_path / "again"))
+    again = Keeper(str(tmp_path / "again"), passphrase=passphrase)
     early = Told(told.story[:61])
     assert digest(again, number) == early.without(gone, unwanted["label"]).digest()
     again.close()
@@ -289,18 +312,19 @@ def test_the_journal_says_that_something_was_erased(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_killed_while_it_erases(tmp_path: Path) -> None:
-    keeper, number, told = kept(tmp_path / "kept", 6)
+def test_killed_while_it_erases(tmp_path: Path, passphrase: str | None) -> None:
+    keeper, number, told = kept(tmp_path / "kept", 6, passphrase=passphrase)
     before = digest(keeper, number)
+    left = traces(keeper, number, told.members(UNWANTED))
     keeper.close()
     gone = told.members(UNWANTED)
     after = told.without(gone, UNWANTED).digest()
     rng = np.random.default_rng(0)
-    for i in range(10):
+    for i in range(10 if passphrase is None else 3):
         folder = tmp_path / f"{i}"
         shutil.copytree(tmp_path / "kept", folder)
-        said = killed_eraser(folder, number, seconds=0.25 * rng.random())
-        again = Keeper(str(folder), every=EVERY)
+        said = killed_eraser(folder, number, 0.25 * rng.random(), passphrase)
+        again = Keeper(str(folder), every=EVERY, passphrase=passphrase)
         found = digest(again, number)
         assert found == after or (found == before and "erased" not in said)
         if found == before:
@@ -308,13 +332,14 @@ def test_killed_while_it_erases(tmp_path: Path) -> None:
             assert digest(again, number) == after
         for name, content in everything(folder).items():
             assert UNWANTED.encode() not in content, name
-            assert not any(row in content for row in told.rows(gone)), name
+            assert not any(one in content for one in [*told.rows(gone), *left]), name
         again.close()
 
 
-def killed_eraser(folder: Path, number: int, seconds: float) -> str:
+def killed_eraser(folder: Path, number: int, seconds: float, passphrase: str | None) -> str:
+    environment = os.environ if passphrase is None else os.environ | {VARIABLE: passphrase}
     command = [sys.executable, "-m", "tests.service.eraser", str(folder), str(number), UNWANTED]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         begun = process.stdout.readline()
         time.sleep(seconds)

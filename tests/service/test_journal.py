@@ -112,6 +112,7 @@ class TestJournal:
         Snapshots(journal).keep(journal.last, {1: b"state"}, alive=[1])
         with journal.database.writing() as connection:
             connection.execute("DROP INDEX contents_by_digest")
+            connection.execute("DROP TABLE lock")
             connection.execute("PRAGMA user_version = 1")
         journal.close()
         again = Journal(str(tmp_path))

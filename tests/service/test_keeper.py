@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
+from labelwalk.cli.passphrase import VARIABLE
 from labelwalk.service import learning
 from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.events import Observe, Teach, TeachLater
@@ -56,10 +58,10 @@ def alone(seed: int, n: int) -> OnlineLearner:
     return learner
 
 
-def test_it_is_as_if_they_were_alone(tmp_path: Path) -> None:
+def test_it_is_as_if_they_were_alone(tmp_path: Path, passphrase: str | None) -> None:
     folder, numbers, done = str(tmp_path / "kept"), list[int](), 0
     for size in (30, 1, 60, 45):
-        keeper = Keeper(folder, every=EVERY)
+        keeper = Keeper(folder, every=EVERY, passphrase=passphrase)
         if not numbers:
             numbers = [keeper.create(f"of {i}", OnlineLearner(K)).result() for i in range(2)]
         answers = [
@@ -85,16 +87,16 @@ def test_answers_are_those_of_the_learner(keeper: Keeper) -> None:
 class TestKeys:
     ROWS = np.zeros((2, D))
 
-    def test_a_repetition_changes_nothing(self, tmp_path: Path) -> None:
+    def test_a_repetition_changes_nothing(self, tmp_path: Path, passphrase: str | None) -> None:
         folder = str(tmp_path / "kept")
-        keeper = Keeper(folder)
+        keeper = Keeper(folder, passphrase=passphrase)
         number = keeper.create("a", OnlineLearner(K)).result()
         keeper.change(number, Teach(np.ones((1, D)), ("x",)))
         answers = [keeper.change(number, Observe(self.ROWS), key="k") for _ in range(3)]
         told = answers[0].result()
         assert all(answer.result() == told for answer in answers)
         keeper.close()
-        again = Keeper(folder)
+        again = Keeper(folder, passphrase=passphrase)
         assert again.change(number, Observe(self.ROWS), key="k").result() == told
         assert again.look(number, lambda pupil: pupil.learner.n_seen).result() == 3
         with pytest.raises(KeyReusedError, match="key 'k' was used for something else"):
@@ -178,11 +180,12 @@ def test_erased_examples_never_were() -> None:
 
 
 @pytest.mark.slow
-def test_kill_9(tmp_path: Path, sizes: Sizes) -> None:
+def test_kill_9(tmp_path: Path, sizes: Sizes, passphrase: str | None) -> None:
     """All that was acknowledged is there, once, and the state is that of an undisturbed learner."""
     folder, rng, told = str(tmp_path / "kept"), np.random.default_rng(0), -1
+    environment = os.environ if passphrase is None else os.environ | {VARIABLE: passphrase}
     for _ in range(sizes.keeper_kills):
-        process = subprocess.Popen([*WRITER, folder, "5"], stdout=subprocess.PIPE)
+        process = subprocess.Popen([*WRITER, folder, "5"], env=environment, stdout=subprocess.PIPE)
         with process:
             assert process.stdout is not None
             process.stdout.readline()
@@ -190,7 +193,7 @@ def test_kill_9(tmp_path: Path, sizes: Sizes) -> None:
             process.send_signal(signal.SIGKILL)
             said = process.stdout.read().decode().splitlines()
         told = max([told, *(int(line.split()[0]) for line in said[:-1])])
-        keeper = Keeper(folder, every=EVERY)
+        keeper = Keeper(folder, every=EVERY, passphrase=passphrase)
         (number, done), *_ = keeper.look_at_all(
             lambda pupils: [(n, pupil.n_numbered) for n, pupil in pupils.items()]
         ).result()
@@ -211,8 +214,8 @@ def test_mistakes_are_caught(bug: str, tmp_path: Path, monkeypatch: pytest.Monke
 def try_everything(tmp_path: Path) -> None:
     test_journal.TestJournal().test_nothing_is_accepted_after_a_failure(tmp_path / "zero")
     TestRefused().test_nothing_is_answered_after_the_disk_has_failed(tmp_path / "one")
-    TestKeys().test_a_repetition_changes_nothing(tmp_path / "two")
-    test_it_is_as_if_they_were_alone(tmp_path / "three")
+    TestKeys().test_a_repetition_changes_nothing(tmp_path / "two", None)
+    test_it_is_as_if_they_were_alone(tmp_path / "three", None)
 
 
 @pytest.mark.parametrize("where", ["learn", "scribe"])

@@ -25,8 +25,8 @@ def digest(keeper: Keeper, number: int) -> str:
     return found
 
 
-def test_learners_outlive_their_events(tmp_path: Path) -> None:
-    keeper = Keeper(str(tmp_path / "kept"), every=EVERY, retain=0.0)
+def test_learners_outlive_their_events(tmp_path: Path, passphrase: str | None) -> None:
+    keeper = Keeper(str(tmp_path / "kept"), every=EVERY, retain=0.0, passphrase=passphrase)
     number = keeper.create("a", OnlineLearner(K)).result()
     alone = OnlineLearner(K)
     for i, event in enumerate(islice(events(3), 150)):
@@ -44,17 +44,19 @@ def test_learners_outlive_their_events(tmp_path: Path) -> None:
     expected = digest(keeper, number)
     keeper.close()
 
-    again = Keeper(str(tmp_path / "kept"))
+    again = Keeper(str(tmp_path / "kept"), passphrase=passphrase)
     assert digest(again, number) == expected
     again.close()
     restore(str(tmp_path / "kept" / "backups" / name), str(tmp_path / "again"))
-    back = Keeper(str(tmp_path / "again"))
+    back = Keeper(str(tmp_path / "again"), passphrase=passphrase)
     assert digest(back, number) == alone.digest()
     back.close()
 
 
-def test_what_is_kept_can_be_erased_when_older_events_are_gone(tmp_path: Path) -> None:
-    keeper = Keeper(str(tmp_path), every=EVERY, retain=0.0)
+def test_what_is_kept_can_be_erased_when_older_events_are_gone(
+    tmp_path: Path, passphrase: str | None
+) -> None:
+    keeper = Keeper(str(tmp_path), every=EVERY, retain=0.0, passphrase=passphrase)
     number = keeper.create("a", OnlineLearner(K)).result()
     for event in islice(events(4), 150):
         told = keeper.change(number, event).result()

@@ -17,7 +17,7 @@ from labelwalk.learner import from_bytes
 from labelwalk.service.events import Happening, Observe, Retract, Teach, TeachLater, read_back
 from labelwalk.service.journal import Journal
 from labelwalk.service.keeper import Keeper
-from labelwalk.service.replay import CREATE, parts_of
+from labelwalk.service.replay import CREATE
 from tests.service.restless_client import RestlessClient
 from tests.service.sizes import Sizes
 from tests.service.test_server import Served, served
@@ -48,7 +48,7 @@ class Undisturbed:
             assert event.key not in self.done, f"{event.key} happened twice"
             self.done.add(event.key)
             self.kinds.add(event.kind)
-            happening = read_back(event.kind, event.about, parts_of(event))
+            happening = read_back(event.kind, event.about, journal.unlocked(event).parts)
             assert happening is not None
             assert said(happening) == sent[event.key], f"{event.key} was not sent like this"
             happening.happen(self.learners[event.learner])

@@ -19,6 +19,7 @@ EXIT_CODES = (
 )
 EXTRAS = {
     "confluent_kafka": "kafka",
+    "cryptography": "encrypted",
     "PIL": "images",
     "cv2": "faces",
     "dlib": "dlib",

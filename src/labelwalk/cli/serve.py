@@ -11,6 +11,7 @@ from rich.console import Console
 
 from labelwalk.cli.failures import told
 from labelwalk.cli.files import say
+from labelwalk.cli.passphrase import PassphraseFile, passphrase_from
 
 if TYPE_CHECKING:
     from labelwalk.service.access import Tokens
@@ -44,6 +45,7 @@ def serve(
             "Not given: for ever.",
         ),
     ] = None,
+    passphrase_file: PassphraseFile = None,
     certificate: Annotated[
         str | None, typer.Option(help="For TLS: a file with the certificate.")
     ] = None,
@@ -98,6 +100,7 @@ def serve(
       labelwalk serve --demo
       labelwalk serve kept --port 9000 --host 0.0.0.0 --allow-host cam.local
       labelwalk serve people --faces pixels
+      labelwalk serve people --passphrase-file secret.txt
     """  # noqa: D301
     if folder is None and not demo:
         raise typer.BadParameter("FOLDER is missing. Say where to keep learners, or give --demo.")
@@ -110,6 +113,7 @@ def serve(
         from labelwalk.service.limits import Limits
         from labelwalk.service.log import Log
         from labelwalk.service.owner import OwnedError
+        from labelwalk.service.passphrase import PassphraseError
         from labelwalk.service.server import address_of, bound, hosts_of
         from labelwalk.service.server import serve as serve_until_stopped
         from labelwalk.service.tokens import path_of, tokens_of
@@ -117,10 +121,12 @@ def serve(
         warnings.simplefilter("ignore")  # those of learners name labels, and health tells the same
         told_to = Log(sys.stderr, log, log_level)
         try:
+            passphrase = passphrase_from(passphrase_file)
             door = bound(host, port)  # before anything is made
             tokens, new = tokens_of(folder)
-            keeper = Keeper(folder, retain=None if keep_days is None else DAY * keep_days)
-        except (DamagedError, OwnedError, OSError) as error:
+            retain = None if keep_days is None else DAY * keep_days
+            keeper = Keeper(folder, retain=retain, passphrase=passphrase)
+        except (DamagedError, OwnedError, PassphraseError, OSError) as error:
             if log == "json":
                 told_to.tell("error", "not started", reason=str(error))
                 raise typer.Exit(1) from error

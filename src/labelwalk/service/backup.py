@@ -10,14 +10,15 @@ from labelwalk.service.database import DamagedError, Database, sync_folder
 from labelwalk.service.erasing import Unwanted, carry_out, planned
 from labelwalk.service.journal import FILE, WITNESS, Journal
 from labelwalk.service.ledger import Ledger
+from labelwalk.service.passphrase import name_of_key
 from labelwalk.service.snapshots import Snapshots
-from labelwalk.service.witness import Witness
+from labelwalk.service.witness import Seen, Witness
 
 BACKUPS = "backups"
 
 
 class CopyError(Exception):
-    """A copy cannot be read, so nothing can be erased from it."""
+    """A copy cannot be read, or is of another folder, so nothing can be erased from it."""
 
 
 def back_up(journal: Journal) -> str:
@@ -39,6 +40,8 @@ def back_up(journal: Journal) -> str:
 def restore(backup: str, folder: str) -> int:
     """Bring a copy back as a folder of its own, and return how many events it holds.
 
+    It is proved without being read: no passphrase is needed, and the folder has that of the copy.
+
     Parameters
     ----------
     backup : str
@@ -59,8 +62,9 @@ def restore(backup: str, folder: str) -> int:
     os.makedirs(folder, mode=0o700, exist_ok=True)
     try:
         shutil.copyfile(backup, path)
-        _testify(folder, path)
-        return _proved(folder)
+        end = _proved(path)
+        _testify(folder, end)
+        return end.sequence
     except DamagedError:
         for name in (FILE, f"{FILE}-wal", WITNESS):
             if os.path.exists(os.path.join(folder, name)):
@@ -79,7 +83,8 @@ def erase_in_copies(journal: Journal, unwanted: Unwanted) -> bool:
             continue
         database = _opened(os.path.join(folder, name))
         try:
-            ledger = Ledger(database)
+            _check_key(database, journal)
+            ledger = Ledger(database, journal.cipher)
             if ledger.end().sequence < unwanted.learner:
                 continue  # it was made later
             snapshots = Snapshots(ledger)
@@ -101,25 +106,30 @@ def _opened(path: str) -> Database:
         ) from error
 
 
-def _testify(folder: str, path: str) -> None:
-    """Let a witness say what the copy itself says: nobody else was there."""
+def _check_key(copy: Database, journal: Journal) -> None:
+    if name_of_key(copy) != journal.cipher.name:
+        raise CopyError(
+            f"the learner stays as it is: {copy.path} is no copy of this folder, since it is "
+            "encrypted otherwise. Take it out of there, and ask again."
+        )
+
+
+def _proved(path: str) -> Seen:
+    """Return the last event of a copy in which all is as it was written."""
     database = Database(path)
     try:
-        end = Ledger(database).end()
+        ledger = Ledger(database)
+        for _ in ledger.events():
+            pass
+        Snapshots(ledger).latest()
+        return ledger.end()
     finally:
         database.close()
+
+
+def _testify(folder: str, end: Seen) -> None:
+    """Let a witness say what the copy itself says: nobody else was there."""
     witness = Witness(os.path.join(folder, WITNESS))
     for _ in range(2):
         witness.write(end, now=True)
     witness.close()
-
-
-def _proved(folder: str) -> int:
-    journal = Journal(folder)
-    try:
-        for _ in journal.events():
-            pass
-        Snapshots(journal).latest()
-        return journal.last.sequence
-    finally:
-        journal.close()

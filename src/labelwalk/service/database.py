@@ -46,6 +46,17 @@ CREATE TABLE contents (
     """
 CREATE UNIQUE INDEX contents_by_digest ON contents (digest);
 """,
+    """
+CREATE TABLE lock (
+    name BLOB NOT NULL,
+    salt BLOB NOT NULL,
+    n INTEGER NOT NULL,
+    r INTEGER NOT NULL,
+    p INTEGER NOT NULL,
+    wrapped BLOB NOT NULL,
+    proof BLOB NOT NULL
+) STRICT;
+""",
 )
 FORMAT = len(FORMATS)
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from labelwalk.arrays import Bools, Label
 from labelwalk.service.events import Observe, Retract, Rows, Teach, TeachLater, read_back, word_of
-from labelwalk.service.ledger import Ledger, Stored
+from labelwalk.service.ledger import Ledger, Opened, Stored
 from labelwalk.service.pupil import Pupil, pupil_from_bytes
-from labelwalk.service.replay import CREATE, answer_of, first_of, parts_of, redo
+from labelwalk.service.replay import CREATE, first_of, redo
 from labelwalk.service.sealed import erased
 from labelwalk.service.snapshots import Snapshots
 
@@ -32,9 +32,10 @@ class Unwanted:
 
 @dataclass(frozen=True)
 class Numbered:
-    """An event of a learner, and the numbers of the examples that it brought."""
+    """An event of a learner, what it holds, and the numbers of the examples that it brought."""
 
     stored: Stored
+    held: Opened
     numbers: range
 
 
@@ -88,7 +89,7 @@ def belonging(ledger: Ledger, learner: int, belongs: Callable[[Rows], Bools]) ->
     """
     found = set[int]()
     for one in _numbered(ledger, learner):
-        parts = parts_of(one.stored)
+        parts = one.held.parts
         numbers = [n for n, part in zip(one.numbers, parts, strict=False) if part is not None]
         event = read_back(one.stored.kind, one.stored.about, parts) if numbers else None
         if isinstance(event, Observe):
@@ -111,7 +112,7 @@ def remade(ledger: Ledger, snapshots: Snapshots, learner: int, since: int) -> Pu
         pupils[learner] = pupil_from_bytes(last.states[learner])
     for stored in ledger.events(after=None if last is None else last.at.sequence):
         if stored.learner == learner:
-            redo(pupils, stored)
+            redo(pupils, ledger, stored)
     return pupils[learner]
 
 
@@ -119,14 +120,15 @@ def _numbered(ledger: Ledger, learner: int) -> Iterator[Numbered]:
     for stored in ledger.events():
         if stored.learner != learner:
             continue
-        first = _taken_in(stored) if stored.kind == CREATE else first_of(stored)
-        n = len(parts_of(stored)) if stored.kind in (Observe.kind, Teach.kind) else 0
-        yield Numbered(stored, range(first, first + n))
+        held = ledger.unlocked(stored)
+        first = _taken_in(held) if stored.kind == CREATE else first_of(stored)
+        n = len(held.parts) if stored.kind in (Observe.kind, Teach.kind) else 0
+        yield Numbered(stored, held, range(first, first + n))
 
 
-def _taken_in(stored: Stored) -> int:
+def _taken_in(held: Opened) -> int:
     """Return how many examples a learner had seen when it was taken in."""
-    return pupil_from_bytes(parts_of(stored)[0] or b"").n_numbered
+    return pupil_from_bytes(held.parts[0] or b"").n_numbered
 
 
 def _members(events: Iterator[Numbered], label: Label) -> frozenset[int]:
@@ -135,10 +137,10 @@ def _members(events: Iterator[Numbered], label: Label) -> frozenset[int]:
     later: set[int] = set()
     for one in events:
         if one.stored.kind == Teach.kind:
-            parts = zip(one.numbers, parts_of(one.stored), strict=True)
+            parts = zip(one.numbers, one.held.parts, strict=True)
             taught |= {n for n, part in parts if part is not None and word_of(part) == label}
         elif one.stored.kind in (TeachLater.kind, Retract.kind):
-            said = _said(one.stored)
+            said = _said(one)
             if one.stored.kind == TeachLater.kind and said.get("label") == label:
                 later.add(said["example"])
             elif one.stored.kind == Retract.kind:
@@ -148,15 +150,15 @@ def _members(events: Iterator[Numbered], label: Label) -> frozenset[int]:
 
 def _which(one: Numbered, examples: frozenset[int], label: Label | None) -> set[int]:
     """Return the places of the parts that must go, that of the answer with them."""
-    stored, parts = one.stored, parts_of(one.stored)
+    stored, parts = one.stored, one.held.parts
     if stored.kind in (Observe.kind, Teach.kind):
         numbers = zip(one.numbers, parts, strict=True)
         which = {i for i, (n, part) in enumerate(numbers) if n in examples and part is not None}
     else:
-        said = _said(stored)
+        said = _said(one)
         named = label is not None and (said.get("label") == label or _has_prior(said, label))
         which = {0} if named or said.get("example") in examples else set()
-    if stored.key and (which or _tells(stored, label)):
+    if stored.key and (which or _tells(one.held, label)):
         which.add(len(parts))
     return which
 
@@ -167,15 +169,15 @@ def _has_prior(said: dict[str, Any], label: Label) -> bool:
     return isinstance(prior, list) and any(name == label for name, _ in prior)
 
 
-def _said(stored: Stored) -> dict[str, Any]:
+def _said(one: Numbered) -> dict[str, Any]:
     """Return what a small event says; nothing where it is erased, or is none of those."""
-    parts = parts_of(stored)
-    if stored.kind == CREATE or not parts or parts[0] is None:
+    parts = one.held.parts
+    if one.stored.kind == CREATE or not parts or parts[0] is None:
         return {}
     return dict(json.loads(parts[0]))
 
 
-def _tells(stored: Stored, label: Label | None) -> bool:
+def _tells(held: Opened, label: Label | None) -> bool:
     """Return whether an answer names a class."""
-    answer = answer_of(stored)
+    answer = held.answer
     return label is not None and answer is not None and label in json.loads(answer).get("label", [])

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from labelwalk.service.cipher import Cipher
 from labelwalk.service.database import DamagedError, Database
-from labelwalk.service.ledger import NOTHING, Ledger, Stored, chained
+from labelwalk.service.ledger import NOTHING, Ledger, Stored, chained, told
 from labelwalk.service.owner import Owner
+from labelwalk.service.passphrase import cipher_of
 from labelwalk.service.sealed import seal
 from labelwalk.service.witness import Seen, Witness
 
@@ -49,6 +51,8 @@ class Journal(Ledger):
     ----------
     folder : str
         Made if it is not there.
+    passphrase : str, optional
+        That of the folder; one that is new takes it as its own.
 
     Attributes
     ----------
@@ -63,6 +67,8 @@ class Journal(Ledger):
         Events are missing at the end.
     OwnedError
         Another process has the folder.
+    PassphraseError
+        It is not the one of the folder.
 
     Examples
     --------
@@ -75,7 +81,7 @@ class Journal(Ledger):
     [(1, 'observe')]
     """
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, passphrase: str | None = None) -> None:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         path = os.path.join(folder, FILE)
         with ExitStack() as opened:
@@ -83,8 +89,9 @@ class Journal(Ledger):
             self._witness = Witness(os.path.join(folder, WITNESS))
             opened.callback(self._witness.close)
             self._start(path)
-            super().__init__(Database(path))
-            opened.callback(self.database.close)
+            database = Database(path)
+            opened.callback(database.close)
+            super().__init__(database, cipher_of(database, passphrase))
             self.last = self.end()
             self._ask_witness()
             self._opened = opened.pop_all()
@@ -99,7 +106,7 @@ class Journal(Ledger):
         """
         rows, last = [], self.last
         for entry in entries:
-            row = _row(entry, last)
+            row = _row(entry, last, self.cipher)
             rows.append(row)
             last = Seen(row.sequence, row.chain)
         with self.database.writing() as connection:
@@ -148,8 +155,7 @@ class Journal(Ledger):
             raise DamagedError(f"{self.place(seen.sequence)} is not the one that was kept")
 
 
-def _row(entry: Entry, before: Seen) -> Stored:
-    payload, commitment = seal(entry.parts)
+def _row(entry: Entry, before: Seen, cipher: Cipher) -> Stored:
     row = Stored(
         sequence=before.sequence + 1,
         at=time.time_ns() // 1_000_000,
@@ -157,7 +163,9 @@ def _row(entry: Entry, before: Seen) -> Stored:
         kind=entry.kind,
         about=entry.about,
         key=entry.key,
-        payload=payload,
+        payload=b"",
         chain=b"",
     )
-    return row._replace(chain=chained(before.chain, row, commitment))
+    said = told(row)
+    payload, commitment = seal(cipher.locked(entry.parts, said))
+    return row._replace(payload=payload, chain=chained(before.chain, commitment, said))

@@ -55,6 +55,8 @@ class Keeper:
     retain : float, optional
         Seconds for which events are kept at least, so that they can be erased; the learners stay.
         None: for ever.
+    passphrase : str, optional
+        That of the folder, which is encrypted with it; one that is new takes it as its own.
 
     Attributes
     ----------
@@ -82,9 +84,16 @@ class Keeper:
     3
     """
 
-    def __init__(self, folder: str, *, every: int = EVERY, retain: float | None = None) -> None:
+    def __init__(
+        self,
+        folder: str,
+        *,
+        every: int = EVERY,
+        retain: float | None = None,
+        passphrase: str | None = None,
+    ) -> None:
         self.timing = Timing()
-        self._journal = Journal(folder)
+        self._journal = Journal(folder, passphrase)
         try:
             ends = self._journal.anchor(), self._journal.last
             self._learning = Learning(self._journal, every=every, retain=retain)

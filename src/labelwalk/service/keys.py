@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from labelwalk.service.changes import Change
 from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.pupil import Told, told_from_json
-from labelwalk.service.replay import answer_of, parts_of
 
 MOST = 100_000  # events in which a key is looked for
 
@@ -58,10 +57,10 @@ class Keys:
             same = (before.event.kind, before.parts) == (change.event.kind, change.parts)
         else:
             stored = self._journal.event(found)
-            content = answer_of(stored)
+            parts, content = self._journal.unlocked(stored)
             if content is None:
                 raise KeyReusedError(f"what was sent under key {change.key!r} has been erased.")
-            same = (stored.kind, parts_of(stored)) == (change.event.kind, change.parts)
+            same = (stored.kind, parts) == (change.event.kind, change.parts)
             told = told_from_json(content)
         if not same:
             raise KeyReusedError(

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from labelwalk.service.cipher import Cipher, Plain, UnlockError
 from labelwalk.service.database import DamagedError, Database
-from labelwalk.service.sealed import HASH, UnreadableError, committed
+from labelwalk.service.sealed import HASH, UnreadableError, committed, opened
 from labelwalk.service.witness import Seen
 
 NOTHING = Seen(0, bytes(HASH))
@@ -27,6 +28,13 @@ class Stored(NamedTuple):
     chain: bytes
 
 
+class Opened(NamedTuple):
+    """What an event holds: its parts, and the answer that goes with a key; None where erased."""
+
+    parts: list[bytes | None]
+    answer: bytes | None
+
+
 TYPES = [int, int, int, str, str, str, bytes, bytes]
 
 
@@ -36,10 +44,12 @@ class Ledger:
     Parameters
     ----------
     database : Database
+    cipher : Cipher, optional
+        What its contents are locked by. Without it they can be proved, but not read.
     """
 
-    def __init__(self, database: Database) -> None:
-        self.database = database
+    def __init__(self, database: Database, cipher: Cipher | None = None) -> None:
+        self.database, self.cipher = database, cipher or Plain()
 
     def events(self, after: int | None = None, at_once: int = AT_ONCE) -> Iterator[Stored]:
         """Yield what was written after an event, or all that is kept, each proved by its chain.
@@ -77,6 +87,21 @@ class Ledger:
             It was changed or is missing.
         """
         return next(self.events(after=sequence - 1, at_once=1))
+
+    def unlocked(self, event: Stored) -> Opened:
+        """Return what an event holds.
+
+        Raises
+        ------
+        DamagedError
+            It was locked as something else, or by another key.
+        """
+        kept = [part.content for part in opened(event.payload)]
+        try:
+            parts = self.cipher.unlocked(kept, told(event))
+        except UnlockError as error:
+            raise DamagedError(f"{self.place(event.sequence)} {error}") from error
+        return Opened(parts[:-1], parts[-1]) if event.key else Opened(parts, None)
 
     def at(self, sequence: int) -> Seen:
         """Return an event that is kept, or the one before the first, and the chain there.
@@ -145,13 +170,17 @@ class Ledger:
             commitment = committed(row.payload)
         except UnreadableError as error:
             raise DamagedError(f"{self.place(row.sequence)} is spoiled: {error}") from error
-        if chained(before.chain, row, commitment) != row.chain:
+        if chained(before.chain, commitment, told(row)) != row.chain:
             raise DamagedError(f"{self.place(row.sequence)} was changed")
 
 
-def chained(before: bytes, row: Stored, commitment: bytes) -> bytes:
+def chained(before: bytes, commitment: bytes, said: bytes) -> bytes:
     """Return the hash of the chain so far and of all of a row but its payload's bytes."""
+    return blake2b(b"".join([before, commitment, said]), digest_size=HASH).digest()
+
+
+def told(row: Stored) -> bytes:
+    """Return all of a row but its payload and its chain; no two rows tell the same."""
     words = "\0".join([row.kind, row.about, row.key])
     numbers = f"{row.sequence} {row.at} {row.learner} {len(row.kind)} {len(row.about)}"
-    told = f"{numbers}\0{words}".encode()
-    return blake2b(b"".join([before, commitment, told]), digest_size=HASH).digest()
+    return f"{numbers}\0{words}".encode()

@@ -8,7 +8,6 @@ from labelwalk.service.database import DamagedError
 from labelwalk.service.events import Observe, Teach, read_back
 from labelwalk.service.ledger import Ledger, Stored
 from labelwalk.service.pupil import Pupil, pupil_from_bytes
-from labelwalk.service.sealed import opened
 from labelwalk.service.snapshots import Snapshots
 
 CREATE, DELETE, ERASE = "create", "delete", "erase"
@@ -24,22 +23,25 @@ def restored(ledger: Ledger, snapshots: Snapshots) -> dict[int, Pupil]:
     """
     last = snapshots.latest()
     states = {} if last is None else last.states
-    pupils = {learner: pupil_from_bytes(content) for learner, content in states.items()}
+    try:
+        pupils = {learner: pupil_from_bytes(content) for learner, content in states.items()}
+    except ValueError as error:
+        raise DamagedError(f"{ledger.database.path}: a state cannot be read: it {error}") from error
     for stored in ledger.events(after=None if last is None else last.at.sequence):
         try:
-            redo(pupils, stored)
+            redo(pupils, ledger, stored)
         except (ValueError, KeyError) as error:
             raise DamagedError(f"event {stored.sequence} cannot be done again: {error}") from error
     return pupils
 
 
-def redo(pupils: dict[int, Pupil], stored: Stored) -> None:
+def redo(pupils: dict[int, Pupil], ledger: Ledger, stored: Stored) -> None:
     """Let an event happen again, without what is erased of it.
 
     What cannot be done without what is erased never was: it would have been refused.
     """
     if stored.kind == CREATE:
-        [content] = parts_of(stored)
+        [content] = ledger.unlocked(stored).parts
         if content is not None:
             pupils[stored.learner] = pupil_from_bytes(content)
     elif stored.kind == DELETE:
@@ -47,11 +49,10 @@ def redo(pupils: dict[int, Pupil], stored: Stored) -> None:
     else:
         pupils[stored.learner].skip_to(first_of(stored))
         if stored.kind != ERASE:
-            _redo(pupils[stored.learner], stored)
+            _redo(pupils[stored.learner], stored, ledger.unlocked(stored).parts)
 
 
-def _redo(pupil: Pupil, stored: Stored) -> None:
-    parts = parts_of(stored)
+def _redo(pupil: Pupil, stored: Stored, parts: list[bytes | None]) -> None:
     gone = [part is None for part in parts]
     pupil.lessened |= any(gone)
     first, event = pupil.n_numbered, read_back(stored.kind, stored.about, parts)
@@ -69,14 +70,3 @@ def _redo(pupil: Pupil, stored: Stored) -> None:
 def first_of(stored: Stored) -> int:
     """Return how many numbers had been given to examples before an event."""
     return int(json.loads(stored.about)["first"])
-
-
-def parts_of(stored: Stored) -> list[bytes | None]:
-    """Return the parts of an event, but for the answer that goes with a key."""
-    parts = [part.content for part in opened(stored.payload)]
-    return parts[:-1] if stored.key else parts
-
-
-def answer_of(stored: Stored) -> bytes | None:
-    """Return the answer to an event with a key; None where it is erased."""
-    return opened(stored.payload)[-1].content

@@ -1,8 +1,8 @@
 """All learners as they were after an event: where a replay can begin.
 
-A round lists every learner with the digest of its state; a state that several rounds share, since
-nothing happened to the learner in between, is kept once. The older, the fewer are kept: wherever a
-replay must begin, it has at most about twice as far to go as it must.
+A round lists every learner with the digest of its state as it is kept; a state that several rounds
+share, since nothing happened to the learner in between, is kept once. The older, the fewer are
+kept: wherever a replay must begin, it has at most about twice as far to go as it must.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping
 from hashlib import blake2b
 from typing import NamedTuple
 
+from labelwalk.service.cipher import UnlockError
 from labelwalk.service.database import DamagedError
 from labelwalk.service.ledger import Ledger
 from labelwalk.service.sealed import HASH
@@ -24,6 +25,13 @@ class Round(NamedTuple):
 
     at: Seen
     states: dict[int, bytes]
+
+
+class _Listed(NamedTuple):
+    """A state in a round: the digest of itself, in memory alone, and of what is kept of it."""
+
+    state: str
+    kept: str
 
 
 class Snapshots:
@@ -49,7 +57,7 @@ class Snapshots:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger, self._database = ledger, ledger.database
-        self._listed: dict[int, str] = {}
+        self._listed: dict[int, _Listed] = {}
 
     def keep(self, at: Seen, changed: Mapping[int, bytes], alive: Collection[int]) -> None:
         """Keep a round: how all learners are after an event.
@@ -62,14 +70,20 @@ class Snapshots:
         alive : collection of learners
             All that there are.
         """
-        digests = {learner: _digest(content) for learner, content in changed.items()}
-        listed = {k: v for k, v in (self._listed | digests).items() if k in alive}
         known = {digest for (digest,) in self._database.read("SELECT digest FROM contents")}
-        new = {digests[k]: content for k, content in changed.items() if digests[k] not in known}
-        listing = json.dumps(sorted(listed.items()))
+        listed, new = dict(self._listed), dict[str, bytes]()
+        for learner, state in changed.items():
+            digest, before = _digest(state), listed.get(learner)
+            if before is None or before.state != digest or before.kept not in known:
+                [kept] = self._ledger.cipher.locked([state], _what(learner))
+                listed[learner] = _Listed(digest, digest if kept is state else _digest(kept))
+                new[listed[learner].kept] = kept
+        listed = {k: one for k, one in listed.items() if k in alive}
+        listing = json.dumps(sorted((k, one.kept) for k, one in listed.items()))
         with self._database.writing() as connection:
             connection.executemany(
-                "INSERT INTO contents (digest, content) VALUES (?, ?)", list(new.items())
+                "INSERT INTO contents (digest, content) VALUES (?, ?)",
+                [(digest, kept) for digest, kept in new.items() if digest not in known],
             )
             connection.execute(
                 "INSERT OR REPLACE INTO rounds VALUES (?, ?, ?)",
@@ -126,13 +140,20 @@ class Snapshots:
         at = self._ledger.at(sequence)
         if _proof(at, str(listing)) != proof:
             raise DamagedError(f"{place} were changed")
-        states = {}
+        states, listed = dict[int, bytes](), dict[int, _Listed]()
         for learner, digest in json.loads(listing):
             rows = self._database.read("SELECT content FROM contents WHERE digest = ?", (digest,))
-            if not rows or not isinstance(rows[0][0], bytes) or _digest(rows[0][0]) != digest:
+            kept = rows[0][0] if rows else None
+            if not isinstance(kept, bytes) or _digest(kept) != digest:
                 raise DamagedError(f"{place}: that of learner {learner} is missing or was changed")
-            states[int(learner)] = rows[0][0]
-        self._listed = {int(learner): str(digest) for learner, digest in json.loads(listing)}
+            try:
+                [state] = self._ledger.cipher.unlocked([kept], _what(learner))
+            except UnlockError as error:
+                raise DamagedError(f"{place}: that of learner {learner} {error}") from error
+            assert state is not None
+            states[learner] = state
+            listed[learner] = _Listed(digest if state is kept else _digest(state), digest)
+        self._listed = listed
         return Round(at, states)
 
 
@@ -157,6 +178,11 @@ def _strike_unlisted(connection: sqlite3.Connection) -> None:
     for (digest,) in connection.execute("SELECT digest FROM contents").fetchall():
         if digest not in listed:
             connection.execute("DELETE FROM contents WHERE digest = ?", (digest,))
+
+
+def _what(learner: int) -> bytes:
+    """Say what a state is, so that it can stand for no other learner."""
+    return f"state of learner {learner}".encode()
 
 
 def _digest(content: bytes) -> str:
