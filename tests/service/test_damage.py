@@ -11,6 +11,7 @@ import pytest
 
 from labelwalk.service.database import DamagedError
 from labelwalk.service.journal import Journal
+from labelwalk.service.passphrase import PassphraseError
 from tests.service.journal_writer import entries
 from tests.service.seeded_bugs import BUGS_OF_READING
 from tests.service.sizes import SMALL, Sizes
@@ -26,33 +27,40 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
     return killed(tmp_path_factory.mktemp("journal"))
 
 
-def killed(folder: Path, groups: int = 60) -> Left:
+def killed(folder: Path, groups: int = 60, passphrase: str | None = None) -> Left:
     """Return a folder as a killed process leaves it, and what must be in it."""
     rng = np.random.default_rng(1)
-    journal = Journal(str(folder / "of-the-process"))
+    journal = Journal(str(folder / "of-the-process"), passphrase)
     for i in range(groups):
         journal.append(entries(rng))
         if i == groups // 2:
             journal.database.read("PRAGMA wal_checkpoint(TRUNCATE)")
     shutil.copytree(folder / "of-the-process", folder / "left")
     journal.close()
-    return folder / "left", contents(folder / "of-the-process")
+    return folder / "left", contents(folder / "of-the-process", passphrase)
 
 
-def contents(folder: Path) -> list[bytes]:
-    journal = Journal(str(folder))
+def contents(folder: Path, passphrase: str | None = None) -> list[bytes]:
+    journal = Journal(str(folder), passphrase)
     try:
-        return [event.payload + event.chain for event in journal.events()]
+        events = list(journal.events())
+        for event in events if passphrase is not None else []:
+            journal.unlocked(event)
+        return [event.payload + event.chain for event in events]
     finally:
         journal.close()
 
 
-def recovered_or_refused(folder: Path, expected: list[bytes]) -> bool:
+def recovered_or_refused(
+    folder: Path, expected: list[bytes], passphrase: str | None = None
+) -> bool:
     """See that nothing is lost in silence, and return whether it was refused."""
     try:
-        found = contents(folder)
+        found = contents(folder, passphrase)
     except DamagedError as error:
         said = str(error)
+    except PassphraseError:  # its key is not to be seen any more
+        return passphrase is not None
     else:
         assert found == expected
         return False
@@ -68,7 +76,14 @@ def spoilt(left: Path, tmp_path: Path) -> Iterator[Path]:
         yield target
 
 
-def flip_bits(name: str, folder: Path, expected: list[bytes], tmp_path: Path, flips: int) -> int:
+def flip_bits(
+    name: str,
+    folder: Path,
+    expected: list[bytes],
+    tmp_path: Path,
+    flips: int,
+    passphrase: str | None = None,
+) -> int:
     """Flip bits of a file, one at a time; return how often it was refused."""
     rng = np.random.default_rng(2)
     size = (folder / name).stat().st_size
@@ -78,7 +93,7 @@ def flip_bits(name: str, folder: Path, expected: list[bytes], tmp_path: Path, fl
         content = bytearray((copy / name).read_bytes())
         content[bit // 8] ^= 1 << (bit % 8)
         (copy / name).write_bytes(content)
-        refused += recovered_or_refused(copy, expected)
+        refused += recovered_or_refused(copy, expected, passphrase)
     return refused
 
 
@@ -112,6 +127,12 @@ def test_bits_flip(name: str, left: Left, tmp_path: Path, sizes: Sizes) -> None:
     refused = flip_bits(name, *left, tmp_path, sizes.flips)
     assert (refused > 0) == (name != "witness")  # its other place says enough
     print(f"{name}: {sizes.flips} bits flipped, {refused} refused, else all there")
+
+
+@pytest.mark.usefixtures("quick_scrypt")
+def test_bits_flip_in_what_is_encrypted(tmp_path: Path, sizes: Sizes) -> None:
+    left = killed(tmp_path / "killed", groups=12, passphrase="a secret")
+    assert flip_bits("journal.db", *left, tmp_path, sizes.flips, "a secret") > 0
 
 
 @pytest.mark.parametrize("name", FILES)

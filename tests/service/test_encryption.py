@@ -151,9 +151,9 @@ class TestNothingCanBeRead:
 
     def test_the_same_is_never_kept_as_the_same(self, tmp_path: Path) -> None:
         journal = Journal(str(tmp_path), SECRET)
-        journal.append([Entry(1, "observe", "{}", [b"row", b"row"])] * 3)
-        kept = [part.content for event in journal.events() for part in opened(event.payload)]
-        assert len(set(kept)) == 6
+        journal.append([Entry(1, "observe", "{}", [bytes(40), bytes(40)])] * 3)
+        kept = [part.content or b"" for event in journal.events() for part in opened(event.payload)]
+        assert len({one[:12] for one in kept}) == len({one[12:-16] for one in kept}) == 6
         journal.close()
 
 
