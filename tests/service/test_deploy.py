@@ -71,9 +71,12 @@ def stopped_in_order(process: subprocess.Popen[str]) -> bool:
 
 
 @pytest.mark.skipif(which("systemd-analyze") is None, reason="systemd-analyze reads units")
-def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_systemd_understands_the_unit(encrypted: bool, tmp_path: Path) -> None:
     unit = tmp_path / "labelwalk.service"
-    unit.write_text(UNIT.read_text().replace("/opt/labelwalk/bin/labelwalk", sys.executable))
+    [more] = re.findall(r"```ini\n(.*?)```", OPERATIONS.read_text(), re.S)
+    text = UNIT.read_text() + (more if encrypted else "")
+    unit.write_text(text.replace("/opt/labelwalk/bin/labelwalk", sys.executable))
     verified = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True)
     assert (verified.returncode, verified.stdout + verified.stderr) == (0, "")
 
