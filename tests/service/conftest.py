@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from labelwalk.cli.passphrase import VARIABLE
 from labelwalk.service import passphrase as of_a_folder
 from labelwalk.service.keeper import Keeper
 from tests.service.sizes import FULL, SMALL, Sizes
@@ -24,8 +25,14 @@ def quick_scrypt(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(params=[None, "correct horse"], ids=["plain", "encrypted"])
-def passphrase(request: pytest.FixtureRequest, quick_scrypt: None) -> str | None:
+def passphrase(
+    request: pytest.FixtureRequest, quick_scrypt: None, monkeypatch: pytest.MonkeyPatch
+) -> str | None:
+    """Return one or none; processes that are started find the same in their environment."""
     found: str | None = request.param
+    monkeypatch.delenv(VARIABLE, raising=False)
+    if found is not None:
+        monkeypatch.setenv(VARIABLE, found)
     return found
 
 

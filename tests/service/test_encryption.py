@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import typer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from labelwalk import OnlineLearner
+from labelwalk.cli import failures
 from labelwalk.cli.passphrase import VARIABLE, passphrase_from
 from labelwalk.service.backup import CopyError, restore
 from labelwalk.service.cipher import Locking, UnlockError
@@ -423,6 +425,17 @@ class TestCommand:
                 passphrase_from(str(path))
         with pytest.raises(OSError, match="cannot be read"):
             passphrase_from(str(tmp_path / "none"))
+
+    def test_the_extra_is_named_where_it_is_missing(
+        self,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
+        with pytest.raises(typer.Exit), failures.told():
+            Keeper(str(tmp_path), passphrase=SECRET)
+        assert "pip install 'labelwalk[encrypted]'" in capsys.readouterr().err
 
     @pytest.mark.slow
     def test_served_killed_and_served_again(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -17,7 +16,6 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.cli.passphrase import VARIABLE
 from labelwalk.service.backup import CopyError, restore
 from labelwalk.service.events import Adjust, Happening, Observe, Retract, Teach, TeachLater
 from labelwalk.service.keeper import Keeper
@@ -323,7 +321,7 @@ def test_killed_while_it_erases(tmp_path: Path, passphrase: str | None) -> None:
     for i in range(10 if passphrase is None else 3):
         folder = tmp_path / f"{i}"
         shutil.copytree(tmp_path / "kept", folder)
-        said = killed_eraser(folder, number, 0.25 * rng.random(), passphrase)
+        said = killed_eraser(folder, number, seconds=0.25 * rng.random())
         again = Keeper(str(folder), every=EVERY, passphrase=passphrase)
         found = digest(again, number)
         assert found == after or (found == before and "erased" not in said)
@@ -336,10 +334,9 @@ def test_killed_while_it_erases(tmp_path: Path, passphrase: str | None) -> None:
         again.close()
 
 
-def killed_eraser(folder: Path, number: int, seconds: float, passphrase: str | None) -> str:
-    environment = os.environ if passphrase is None else os.environ | {VARIABLE: passphrase}
+def killed_eraser(folder: Path, number: int, seconds: float) -> str:
     command = [sys.executable, "-m", "tests.service.eraser", str(folder), str(number), UNWANTED]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         begun = process.stdout.readline()
         time.sleep(seconds)

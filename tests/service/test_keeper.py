@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
@@ -18,7 +17,6 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.cli.passphrase import VARIABLE
 from labelwalk.service import learning
 from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.events import Observe, Teach, TeachLater
@@ -183,9 +181,8 @@ def test_erased_examples_never_were() -> None:
 def test_kill_9(tmp_path: Path, sizes: Sizes, passphrase: str | None) -> None:
     """All that was acknowledged is there, once, and the state is that of an undisturbed learner."""
     folder, rng, told = str(tmp_path / "kept"), np.random.default_rng(0), -1
-    environment = os.environ if passphrase is None else os.environ | {VARIABLE: passphrase}
     for _ in range(sizes.keeper_kills):
-        process = subprocess.Popen([*WRITER, folder, "5"], env=environment, stdout=subprocess.PIPE)
+        process = subprocess.Popen([*WRITER, folder, "5"], stdout=subprocess.PIPE)
         with process:
             assert process.stdout is not None
             process.stdout.readline()

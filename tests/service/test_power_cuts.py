@@ -70,7 +70,7 @@ def test_all_that_was_acknowledged_is_there(
 
 @pytest.mark.slow
 def test_learners_are_those_of_an_undisturbed_run(
-    tmp_path: Path, quick_folder: Path, sizes: Sizes
+    tmp_path: Path, quick_folder: Path, sizes: Sizes, passphrase: str | None
 ) -> None:
     """Snapshots and all: whatever is left, it is a learner to which the first events happened."""
     folder, rng, told, cuts = tmp_path / "kept", np.random.default_rng(1), -1, 0
@@ -85,7 +85,7 @@ def test_learners_are_those_of_an_undisturbed_run(
         for how in ("all", "sure", "some"):
             left = quick_folder / "left"
             put(disk.left(how, rng), folder, left)
-            happened, digest = learned(left)
+            happened, digest = learned(left, passphrase)
             assert happened > told
             assert digest == digests[happened]
             shutil.rmtree(left)
@@ -103,9 +103,9 @@ def alone_after_each(seed: int, n: int) -> Iterator[str]:
         yield learner.digest()
 
 
-def learned(folder: Path) -> tuple[int, str]:
+def learned(folder: Path, passphrase: str | None) -> tuple[int, str]:
     """Return how much is there, the learner itself counted as one, and its state."""
-    keeper = Keeper(str(folder), every=EVERY)
+    keeper = Keeper(str(folder), every=EVERY, passphrase=passphrase)
     states = keeper.look_at_all(lambda all: [one.learner.digest() for one in all.values()]).result()
     happened = keeper._journal.last.sequence
     keeper.close()
