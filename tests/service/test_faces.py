@@ -134,6 +134,27 @@ def test_a_name_is_corrected_and_taken_back(looking: Looking) -> None:
     assert "none of them has a name" in again.json()["error"]
 
 
+def test_pictures_of_an_encrypted_folder_are_locked(tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    keeper = Keeper(str(folder), passphrase="between us")
+    looking = Looking(folder, keeper, keep_crops=True)
+    (face,) = looking(10)
+    looking.done("name", example=face["example"], name="Adalbert")
+    picture = looking.ask("GET", f"/api/faces/pictures/{face['example']}").content
+    looking.faces.close()
+    keeper.close()
+    crops = [path.read_bytes() for path in (folder / "crops").iterdir()]
+    assert len(crops) >= 4
+    for needle in (b"Adalbert", b"JFIF", picture[-PIECE:]):
+        assert files_with(folder, needle) == []
+    again = Keeper(str(folder), passphrase="between us")
+    looking = Looking(folder, again, keep_crops=True)
+    assert looking.ask("GET", f"/api/faces/pictures/{face['example']}").content == picture
+    assert looking.asked()["people"][0]["name"] == "Adalbert"
+    looking.faces.close()
+    again.close()
+
+
 @pytest.mark.parametrize("keep_crops", [False, True])
 def test_who_is_forgotten_is_gone_from_every_file(
     keeper: Keeper, tmp_path: Path, keep_crops: bool

@@ -49,7 +49,7 @@ def faces_in(
         The source cannot be opened.
     """
     wanted = (representation_in(keeper) or "pixels") if kind == "auto" else kind
-    crops = crops_in(folder, are_kept=keep_crops)
+    crops = crops_in(folder, keeper.cipher, are_kept=keep_crops)
     cameras = Cameras(Gallery(keeper, called(wanted), crops=crops))
     try:
         return Faces(cameras, None if watch is None else Watching(cameras, watch))

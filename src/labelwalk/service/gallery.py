@@ -19,6 +19,7 @@ from labelwalk.faces.representations import Representation, name_of
 from labelwalk.faces.strangers import Stranger
 from labelwalk.learner import OnlineLearner
 from labelwalk.service.absent import NobodyError
+from labelwalk.service.cipher import Cipher
 from labelwalk.service.crops import Crops
 from labelwalk.service.events import Rows
 from labelwalk.service.keeper import Keeper
@@ -203,9 +204,9 @@ class Gallery:
         self.crops.sweep(pupil.erased, pupil.n_numbered)
 
 
-def crops_in(folder: str, *, are_kept: bool) -> Crops:
+def crops_in(folder: str, cipher: Cipher, *, are_kept: bool) -> Crops:
     """Return the crops of a folder of learners, to which more are added or not."""
-    return Crops(os.path.join(folder, CROPS), are_kept=are_kept)
+    return Crops(os.path.join(folder, CROPS), cipher, are_kept=are_kept)
 
 
 def representation_in(keeper: Keeper) -> str | None:

@@ -12,6 +12,7 @@ from labelwalk.arrays import Bools, Label
 from labelwalk.learner import OnlineLearner
 from labelwalk.service.backup import back_up
 from labelwalk.service.changes import Change
+from labelwalk.service.cipher import Cipher
 from labelwalk.service.database import DamagedError
 from labelwalk.service.erasing import Unwanted, belonging
 from labelwalk.service.events import Happening, Note, Rows, written
@@ -103,6 +104,11 @@ class Keeper:
         self._closing, self._copying = False, threading.Lock()
         self.damage: str | None = None
         threading.Thread(target=self._look_through, args=ends, daemon=True).start()
+
+    @property
+    def cipher(self) -> Cipher:
+        """What the contents of the folder are locked by."""
+        return self._journal.cipher
 
     @property
     def failure(self) -> str | None:

@@ -15,6 +15,7 @@ from labelwalk.cli.faces.folders import is_kept, kept_in
 from labelwalk.cli.faces.options import Faces, Kind, NewFolder, Smallest
 from labelwalk.cli.failures import NOT_UNDERSTOOD, fail, told
 from labelwalk.cli.files import counted, say
+from labelwalk.cli.passphrase import PassphraseFile
 
 if TYPE_CHECKING:
     from labelwalk.arrays import Floats
@@ -40,6 +41,7 @@ def enroll(
             "--skip", help="Leave out what shows no clear face; else nothing is taught then."
         ),
     ] = False,
+    passphrase_file: PassphraseFile = None,
     quiet: read.Quiet = False,
 ) -> None:
     """Teach who somebody is, from pictures in which theirs is the largest face.
@@ -60,11 +62,11 @@ def enroll(
         with ExitStack() as held:
             gallery = None
             if is_kept(folder):
-                gallery = held.enter_context(kept_in(folder, faces, new=True))
+                gallery = held.enter_context(kept_in(folder, faces, passphrase_file, new=True))
             found = _found(paths, _representation(gallery, faces), smallest)
             _check(found, paths, skip)
             if gallery is None:  # not before there is something to be kept
-                gallery = held.enter_context(kept_in(folder, faces, new=True))
+                gallery = held.enter_context(kept_in(folder, faces, passphrase_file, new=True))
             vectors = [vector for views in found.values() for vector in views]
             _say_who_looks_alike(console, gallery, name, vectors)
             gallery.recognizer.teach(vectors, [name] * len(vectors))

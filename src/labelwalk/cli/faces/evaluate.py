@@ -14,6 +14,7 @@ from labelwalk.cli.faces.folders import kept_in
 from labelwalk.cli.faces.options import Faces, Frames, Kind, Smallest, Source
 from labelwalk.cli.faces.passing import DEMO, Passing, source_of
 from labelwalk.cli.failures import told
+from labelwalk.cli.passphrase import PassphraseFile
 from labelwalk.cli.progress import showing
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def evaluate(
     frames: Frames = None,
     smallest: Smallest = None,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+    passphrase_file: PassphraseFile = None,
     quiet: read.Quiet = False,
 ) -> None:
     """Compare names with the truth: precision, recall and false accepts.
@@ -77,7 +79,7 @@ def evaluate(
         console = Console(stderr=True, highlight=False, quiet=quiet)
         with Stop() as stop, source_of(source) as seen:
             truth_at = _truth(seen, truth, name, first)
-            onlooker = _onlooker(people, faces, smallest)
+            onlooker = _onlooker(people, faces, smallest, passphrase_file)
             n_labels = (LABELS if people is None else 0) if labels is None else labels
             if not n_labels and not onlooker.recognizer.people:
                 raise ValueError("nobody is known. Give --labels, or --people with some in it.")
@@ -113,7 +115,9 @@ def _truth(
         raise InputError(str(error)) from error
 
 
-def _onlooker(people: str | None, kind: Kind | None, smallest: int | None) -> Onlooker:
+def _onlooker(
+    people: str | None, kind: Kind | None, smallest: int | None, passphrase_file: str | None
+) -> Onlooker:
     """Return who looks: with a copy of all who are known in a folder, or knowing nobody."""
     from labelwalk.faces.haar import HaarDetector
     from labelwalk.faces.onlooker import Onlooker
@@ -122,7 +126,7 @@ def _onlooker(people: str | None, kind: Kind | None, smallest: int | None) -> On
     detector = HaarDetector(smallest=smallest)
     if people is None:
         return Onlooker(called(kind or "pixels"), detector=detector)
-    with kept_in(people, kind) as gallery:
+    with kept_in(people, kind, passphrase_file) as gallery:
         known = gallery.recognizer.copied()
         return Onlooker(gallery.representation, recognizer=known, detector=detector)
 

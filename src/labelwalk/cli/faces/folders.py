@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from labelwalk.cli.faces.options import Kind
+from labelwalk.cli.passphrase import passphrase_from
 
 if TYPE_CHECKING:
     from labelwalk.service.gallery import Gallery
@@ -23,15 +24,22 @@ def is_kept(folder: str) -> bool:
 
 @contextmanager
 def kept_in(
-    folder: str, kind: Kind | None = None, *, new: bool = False, keep_crops: bool = False
+    folder: str,
+    kind: Kind | None,
+    passphrase_file: str | None,
+    *,
+    new: bool = False,
+    keep_crops: bool = False,
 ) -> Iterator[Gallery]:
     """Open the people of a folder; nobody else has it meanwhile.
 
     Parameters
     ----------
     folder : str
-    kind : Kind, optional
+    kind : Kind or None
         How faces are compared; as the folder has them, or by pixels, where none is given.
+    passphrase_file : str or None
+        Of an encrypted folder; the environment may have its passphrase too.
     new : bool
         Whether to make what is not there.
     keep_crops : bool
@@ -49,12 +57,12 @@ def kept_in(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of learners name labels
         try:
-            keeper = Keeper(folder)
+            keeper = Keeper(folder, passphrase=passphrase_from(passphrase_file))
             try:
                 there = representation_in(keeper)
                 if there is None and not new:
                     raise ValueError(nobody)
-                crops = crops_in(folder, are_kept=keep_crops)
+                crops = crops_in(folder, keeper.cipher, are_kept=keep_crops)
                 yield Gallery(keeper, called(kind or there or "pixels"), crops=crops)
             finally:
                 keeper.close()

@@ -14,6 +14,7 @@ from labelwalk.cli.faces.folders import kept_in
 from labelwalk.cli.faces.options import Folder
 from labelwalk.cli.failures import FAILED, fail, told
 from labelwalk.cli.files import counted, say
+from labelwalk.cli.passphrase import PassphraseFile
 
 if TYPE_CHECKING:
     from labelwalk.service.gallery import Gallery
@@ -24,6 +25,7 @@ def forget(
     folder: Folder,
     who: Annotated[str, typer.Argument(help="A name; or '#3', a stranger.", metavar="NAME")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    passphrase_file: PassphraseFile = None,
     quiet: read.Quiet = False,
 ) -> None:
     """Erase somebody for good: what was taught, all views taken for them, pictures, backups.
@@ -34,7 +36,7 @@ def forget(
       labelwalk faces forget people '#3' --yes
     """  # noqa: D301
     with told():
-        with kept_in(folder) as gallery:
+        with kept_in(folder, None, passphrase_file) as gallery:
             asked = _asked(gallery, who)
             if not yes and not typer.confirm(f"{asked.said}. Erase all of it?", err=True):
                 fail("Nothing is erased.", FAILED)

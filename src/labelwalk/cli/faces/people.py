@@ -14,6 +14,7 @@ from rich.table import Table
 from labelwalk.cli.faces.folders import kept_in
 from labelwalk.cli.faces.options import Folder
 from labelwalk.cli.failures import told
+from labelwalk.cli.passphrase import PassphraseFile
 
 if TYPE_CHECKING:
     from labelwalk.service.gallery import Gallery
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 def people(
     folder: Folder,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+    passphrase_file: PassphraseFile = None,
 ) -> None:
     """List the people of a folder: how many views were taught, how often each was seen.
 
@@ -33,7 +35,7 @@ def people(
     with told():
         from labelwalk.faces.names import unknown
 
-        with kept_in(folder) as gallery:
+        with kept_in(folder, None, passphrase_file) as gallery:
             found = _everybody(gallery)
         if as_json:
             typer.echo(json.dumps(found, indent=2, ensure_ascii=False))

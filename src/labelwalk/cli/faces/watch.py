@@ -18,6 +18,7 @@ from labelwalk.cli.faces.summary import say_who_was_there, title_of
 from labelwalk.cli.faces.telling import Tell, telling
 from labelwalk.cli.failures import told
 from labelwalk.cli.files import say
+from labelwalk.cli.passphrase import PassphraseFile
 from labelwalk.cli.progress import showing
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def watch(
             help="With --people: keep a picture of each face that appears, not its vector alone.",
         ),
     ] = False,
+    passphrase_file: PassphraseFile = None,
     quiet: read.Quiet = False,
 ) -> None:
     """Say who is in a video or before a camera, until it ends or Ctrl-C.
@@ -84,7 +86,7 @@ def watch(
             tell = held.enter_context(telling(events))
             gallery = None
             if people is not None:
-                kept = kept_in(people, faces, new=True, keep_crops=keep_crops)
+                kept = kept_in(people, faces, passphrase_file, new=True, keep_crops=keep_crops)
                 gallery = held.enter_context(kept)
             onlooker = _onlooker(gallery, faces, smallest)
             passing = Passing(seen, stop, frames)
