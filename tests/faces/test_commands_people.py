@@ -41,6 +41,16 @@ class TestEnroll:
         assert ok("enroll", folder, "Ben", ben / "95.png", "--quiet").stderr == ""
         assert names(folder) == {"Ada": 4, "Ben": 3}
 
+    def test_with_a_passphrase(self, tmp_path: Path) -> None:
+        folder, secret = tmp_path / "people", tmp_path / "secret.txt"
+        secret.write_text("between us")
+        known = f"--passphrase-file={secret}"
+        ok("enroll", folder, "Adalbert", pictures(tmp_path / "ada"), known)
+        assert "Adalbert" in ok("people", folder, known).stdout
+        kept = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+        assert not any(b"Adalbert" in content for content in kept)
+        assert "has a passphrase, and none was given" in refused(2, "people", folder)
+
     def test_a_video(self, tmp_path: Path) -> None:
         path = generated.video(tmp_path / "ada.avi", n_frames=30, people=1)
         ok("enroll", tmp_path / "people", "Ada", path, "--faces=pixels-32")
