@@ -22,7 +22,7 @@ GUIDES = sorted((ROOT / "docs").rglob("*.md"))
 WITH_EXAMPLES = [
     path for path in [ROOT / "README.md", *GUIDES] if path.exists() and path.stem not in MISSING
 ]
-SLOW = {"commands"}  # some thirty processes
+SLOW = {"commands", "faces"}  # many processes, and videos
 WITH_LINKS = [
     path
     for path in [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *GUIDES]
