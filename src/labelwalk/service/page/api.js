@@ -3,6 +3,7 @@
 import { now, on, tell } from "./now.js";
 
 const TRIES = 4;
+export const SILENT = "The service does not answer. Is it running?";
 const WAIT = 400; // milliseconds before the second try; each further one waits twice as long
 
 /** What the service would not do, with its reason in words. */
@@ -49,7 +50,7 @@ export async function asked(method, path, body, headers = {}, signal = undefined
     if (!busy) return understood(answer);
     if (attempt === TRIES) {
       if (answer) return understood(answer);
-      throw new Refusal(0, "The service does not answer. Is it running?");
+      throw new Refusal(0, SILENT);
     }
     await new Promise((wake) => setTimeout(wake, WAIT * 2 ** (attempt - 1)));
   }
@@ -65,9 +66,14 @@ async function tried(path, sent) {
 }
 
 function understood({ status, ok, text }) {
-  if (status === 401) tell("unknown");
-  if (!ok) throw new Refusal(status, reasonIn(text) ?? `The service answered ${status}.`);
+  if (!ok) throw refusalOf(status, text);
   return text ? JSON.parse(text) : null;
+}
+
+/** What an answer that is none says; told on where we are not known. */
+export function refusalOf(status, text) {
+  if (status === 401) tell("unknown");
+  return new Refusal(status, reasonIn(text) ?? `The service answered ${status}.`);
 }
 
 function reasonIn(text) {

@@ -33,7 +33,7 @@ on("learner", () => {
     places = {};
   }
 });
-on("map", () => now.map.classes.forEach(place)); // first of all, in the order of the classes
+on("map", () => keepColours(now.map.classes)); // first of all, in the order of the classes
 
 /** Where a class stands among the colours; kept, so that no other takes over its colour. */
 function place(label) {
@@ -43,9 +43,13 @@ function place(label) {
     let free = 0;
     while (taken.has(free)) free++;
     places[key] = free;
-    localStorage.setItem(kept(now.learner), JSON.stringify(places));
+    keep();
   }
   return places[key];
+}
+
+function keep() {
+  localStorage.setItem(kept(now.learner), JSON.stringify(places));
 }
 
 /** The colour of a class; null is no label. */
@@ -59,6 +63,15 @@ export function colourOf(label) {
 export function shapeOf(label) {
   if (label === null || label === undefined) return "circle";
   return SHAPES[Math.floor(place(label) / LIGHT.length) % SHAPES.length];
+}
+
+/** Have a colour for each of these classes, and no trace of others: some names must be forgotten. */
+export function keepColours(labels) {
+  const wanted = new Set(labels.map(keyOf));
+  const gone = Object.keys(places).filter((key) => !wanted.has(key));
+  for (const key of gone) delete places[key];
+  if (gone.length) keep();
+  labels.forEach(place);
 }
 
 /** Forget the colours of a learner that is gone. */

@@ -36,7 +36,7 @@ function wordsOf(error) {
 /** Show the box, and return when a token was good. */
 export function askForToken() {
   const [gate, form, field, wrong] = ["gate", "gate-form", "token", "gate-error"].map(byId);
-  for (const id of ["board", "welcome", "which", "live", "panel"]) byId(id).hidden = true;
+  for (const part of document.querySelectorAll("[data-inside]")) part.hidden = true;
   gate.hidden = false;
   field.focus();
   return new Promise((entered) => {
