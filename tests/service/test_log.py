@@ -72,7 +72,7 @@ def use_all_routes(one: Served) -> set[tuple[str, str]]:
         assert ask("POST", f"{learner}/{path}", json={"sink": 0.01}).status_code == 200
     watch(one)
     done.add(("GET", "/api/learners/{name}/live"))
-    for path in ("/", "/page/index.html"):
+    for path in ("/", "/faces", "/page/index.html"):
         assert ask("GET", path).status_code == 200
     done.add(("GET", "/page/{file}"))
     for method, status in (("POST", 204), ("GET", 200), ("DELETE", 204)):

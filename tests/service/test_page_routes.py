@@ -31,9 +31,9 @@ def ask(tmp_path: Path) -> Iterator[Asking]:
 
 def test_files_need_no_token_and_may_run_nothing_foreign(ask: Asking) -> None:
     names = [path.name for path in FOLDER.iterdir()]
-    assert "index.html" in names
+    assert {"index.html", "faces.html"} <= set(names)
     assert set(names) <= set(static_files())
-    for path in ["/", *(f"/page/{name}" for name in names)]:
+    for path in ["/", "/faces", *(f"/page/{name}" for name in names)]:
         answer = ask("GET", path, None)
         assert answer.status_code == 200, path
         policy = answer.headers["content-security-policy"]
@@ -42,9 +42,11 @@ def test_files_need_no_token_and_may_run_nothing_foreign(ask: Asking) -> None:
         assert re.search(r"script-src 'self'(;| )", policy)
         assert "unsafe-inline" not in policy.partition("script-src")[2].partition(";")[0]
         assert answer.headers["x-content-type-options"] == "nosniff"
-    page = ask("GET", "/", None)
-    assert page.headers["content-type"] == "text/html; charset=utf-8"
-    assert page.content == (FOLDER / "index.html").read_bytes()
+        assert "permissions-policy" not in answer.headers  # a camera may be asked for
+    for path, name in (("/", "index.html"), ("/faces", "faces.html")):
+        page = ask("GET", path, None)
+        assert page.headers["content-type"] == "text/html; charset=utf-8"
+        assert page.content == (FOLDER / name).read_bytes()
 
 
 def test_plotly_is_that_of_the_wheel(ask: Asking) -> None:

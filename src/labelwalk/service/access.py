@@ -25,6 +25,7 @@ SAFE = ("GET", "HEAD")
 LEARNER = "/api/learners/{name}"
 RULES: dict[tuple[str, str], Need] = {
     ("GET", "/"): "nothing",
+    ("GET", "/faces"): "nothing",
     ("GET", "/page/{file}"): "nothing",
     ("POST", "/api/session"): "read",
     ("GET", "/api/session"): "read",

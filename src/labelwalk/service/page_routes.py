@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI, Request, Response
 
 from labelwalk.service.access import COOKIE, MAY, TOKEN
-from labelwalk.service.static import INDEX, static_files
+from labelwalk.service.static import FACES, INDEX, static_files
 
 DAYS = 30
 SECONDS_A_DAY = 86_400
@@ -26,6 +26,10 @@ def add_page(app: FastAPI) -> None:
     @app.get("/")
     def index(request: Request) -> Response:
         return send(INDEX, request)
+
+    @app.get("/faces")
+    def faces(request: Request) -> Response:
+        return send(FACES, request)
 
     @app.get("/page/{file}")
     def page(file: str, request: Request) -> Response:

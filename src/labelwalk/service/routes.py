@@ -49,6 +49,7 @@ _EVENTS: Schema = TEXT | {
 }
 PAGE: dict[tuple[str, str], Route] = {
     ("GET", "/"): Route("The page.", TEXT, HTML, kept=True),
+    ("GET", "/faces"): Route("The page of faces.", TEXT, HTML, kept=True),
     ("GET", "/page/{file}"): Route("A file of the page.", {}, FILES, errors=(404,), kept=True),
     ("GET", "/api/session"): Route("What the token that is shown allows.", ref("Session")),
     ("POST", "/api/session"): Route("Put the token that is shown into a cookie.", None),

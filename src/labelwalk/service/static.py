@@ -10,7 +10,7 @@ from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 
-INDEX, PLOTLY = "index.html", "plotly.js"
+INDEX, FACES, PLOTLY = "index.html", "faces.html", "plotly.js"
 FOLDER = Path(__file__).with_name("page")
 KINDS = {
     ".html": "text/html; charset=utf-8",

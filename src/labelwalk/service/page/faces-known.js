@@ -1,0 +1,40 @@
+/** What the service knows of people, asked again every few seconds while frames come. */
+
+import { keepColours } from "./colours.js";
+import { byId, fill, make } from "./dom.js";
+import { isIdle } from "./faces-live.js";
+import * as service from "./faces-service.js";
+import { on, tell } from "./now.js";
+
+const PACE = 4000; // milliseconds
+
+export const known = {
+  /** what GET /api/faces said */
+  facts: null,
+};
+
+let asked = 0;
+let shown = 0;
+
+/** All names. */
+export const people = () => known.facts?.people.map((one) => one.name) ?? [];
+
+/** Ask now; what comes after the answer to a later question came too late. */
+export async function load() {
+  const question = ++asked;
+  const facts = await service.facts();
+  if (question < shown) return;
+  shown = question;
+  known.facts = facts;
+  if (facts.on) keepColours(people());
+  fill(byId("known-names"), ...people().map((name) => make("option", { value: name })));
+  tell("known");
+}
+
+/** Ask after every change, and now and then. */
+export function startKnowing() {
+  const refresh = () => load().catch(() => null); // asked again soon
+  on("taught", refresh);
+  on("live", () => { if (isIdle()) void refresh(); }); // and names that went keep no colour
+  setInterval(() => { if (!isIdle() && !document.hidden) void refresh(); }, PACE);
+}

@@ -1,0 +1,116 @@
+/** The dial between missing people and naming strangers, before the staircase it moves on. */
+
+import { byId, fill, make, say } from "./dom.js";
+import { isIdle } from "./faces-live.js";
+import * as service from "./faces-service.js";
+import { claimedAt, staircase } from "./faces-staircase.js";
+import { mayWrite, on } from "./now.js";
+import { trying } from "./toast.js";
+import { number, percent } from "./words.js";
+
+const PACE = 10000; // milliseconds between two looks
+const STEP = 1 / 32; // decades
+
+let facts = null;
+let isMoving = false;
+let asked = 0;
+const parts = {};
+
+/** Put the dial on the page. */
+export function startSink() {
+  build();
+  on("session", () => {
+    parts.slider.disabled = parts.automatic.disabled = !mayWrite();
+  });
+  on("taught", refresh);
+  setInterval(() => { if (!isIdle() && !document.hidden) refresh(); }, PACE);
+}
+
+/** Ask where the dial stands. */
+export const loadSink = () => answered(service.sink());
+
+const refresh = () => void loadSink().catch(() => null); // asked again soon
+
+function build() {
+  parts.slider = make("input", {
+    type: "range", id: "dial", min: 0, step: STEP, "aria-describedby": "sink-about cliff-words",
+  });
+  parts.value = make("span.quiet"); // an output would be read aloud whenever it moves by itself
+  parts.curve = make("div.curve");
+  parts.automatic = make("input", { type: "checkbox", id: "automatic" });
+  parts.cliff = make("p.cliff-words", { id: "cliff-words" });
+  parts.warning = make("p.wrong", { role: "status" });
+  parts.early = make(
+    "p.quiet", {}, "Name somebody and let it see a few more faces: then it can be chosen here.",
+  );
+  parts.whole = make("div.dial", {},
+    make("div.dial-head", {}, make("label", { for: "dial" }, "How readily faces are named"),
+      parts.value),
+    parts.curve, parts.slider,
+    make("div.ends", { "aria-hidden": "true" }, make("span", {}, "cautious"),
+      make("span", {}, "bold")),
+    parts.cliff,
+    make("p.quiet", { id: "sink-about" },
+      "Cautious misses people; bold names strangers. The line is the share of all views so far "
+      + "that would have a name."));
+  fill(byId("sink"), parts.early, parts.whole,
+    make("p.switch", {}, parts.automatic, make("label", { for: "automatic" },
+      "Automatic: as bold as it can be without naming strangers")),
+    parts.warning);
+  parts.slider.addEventListener("input", moved);
+  parts.slider.addEventListener("change", () => set(sinkAt(Number(parts.slider.value))));
+  parts.automatic.addEventListener(
+    "change", () => set(parts.automatic.checked ? "auto" : facts.sink),
+  );
+}
+
+/** The ends of the dial hold all that was tried, and what is set. */
+const highest = () => Math.max(...facts.sinks, facts.sink);
+const lowest = () => Math.min(...facts.sinks, facts.sink);
+const decades = (sink) => Math.log10(highest() / sink);
+const sinkAt = (place) => highest() / 10 ** place;
+
+function moved() {
+  isMoving = true;
+  parts.automatic.checked = false;
+  draw(sinkAt(Number(parts.slider.value)));
+}
+
+function set(wanted) {
+  isMoving = false;
+  void trying(() => answered(service.setSink(wanted)));
+}
+
+async function answered(answer) {
+  const question = ++asked;
+  const found = await answer;
+  if (question !== asked || isMoving) return;
+  const warning = found.sink === facts?.sink ? facts.warning : null; // holds while it stands there
+  facts = { warning, ...found };
+  show();
+}
+
+function show() {
+  const isEarly = facts.sinks.length === 0;
+  parts.early.hidden = !isEarly;
+  parts.whole.hidden = isEarly;
+  parts.automatic.checked = facts.automatic;
+  say(parts.warning, facts.warning ?? "");
+  say(byId("sink-words"), isEarly ? "" : facts.automatic ? "automatic" : "set by hand");
+  if (isEarly) return;
+  parts.slider.max = STEP * Math.round(decades(lowest()) / STEP);
+  parts.slider.value = decades(facts.sink);
+  draw(facts.sink);
+}
+
+function draw(sink) {
+  const words = `sink ${number(sink)}: ${percent(claimedAt(facts, sink))} named`;
+  say(parts.value, words);
+  parts.slider.setAttribute("aria-valuetext", words);
+  const width = decades(lowest());
+  fill(parts.curve, staircase({ ...facts, sink }, (one) => decades(one) / width));
+  say(parts.cliff, facts.cliff === null
+    ? "No cliff is in sight."
+    : `The red edge is the cliff, at ${number(facts.cliff)}: from here on strangers would be `
+      + "given names.");
+}
