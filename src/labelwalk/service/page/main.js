@@ -3,6 +3,7 @@
 import { startAsking } from "./asking.js";
 import { startDials } from "./dials.js";
 import { byId } from "./dom.js";
+import { startFacesLink } from "./faces-link.js";
 import { startFigures } from "./figures.js";
 import { startHealth } from "./health.js";
 import { startKeys } from "./keys.js";
@@ -59,6 +60,7 @@ startAsking();
 startDials();
 startFigures();
 startHealth();
+startFacesLink();
 startLearners((name) => trying(() => choose(name)));
 startWelcome((name) => trying(() => choose(name)));
 
