@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
+from tests.page.filming import Clip, made_up
 from tests.page.serving import Serving, chromium
 
 
@@ -22,6 +23,20 @@ def demo(tmp_path: Path) -> Iterator[Serving]:
     one = Serving(tmp_path / "kept", "--demo")
     yield one
     one.close()
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Iterator[Serving]:
+    """A service that looks for faces, and has seen none."""
+    one = Serving(tmp_path / "kept", "--faces=pixels")
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="session")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Clip:
+    """One made-up person before a camera."""
+    return made_up(tmp_path_factory.mktemp("film"))
 
 
 @pytest.fixture

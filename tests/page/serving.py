@@ -41,7 +41,7 @@ FLAGS = (
     "--disable-sync",
 )
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-GONE = re.compile(r"/vertices/-?\d+$")  # it merged just before it was asked for
+GONE = re.compile(r"/(vertices|pictures)/-?\d+$")  # it merged just before it was asked for
 PATIENCE = 120.0  # seconds until a wait is in vain
 DESK: ViewportSize = {"width": 1440, "height": 1000}
 PHONE: ViewportSize = {"width": 390, "height": 844}
@@ -154,12 +154,12 @@ class Watch:
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
-    """Start the browser that is installed here."""
+def chromium(*more: str) -> Iterator[Browser]:
+    """Start the browser that is installed here, with more flags if there are any."""
     if CHROMIUM is None:
         pytest.skip("there is no chromium here")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, *more])
         try:
             yield browser
         finally:
@@ -168,7 +168,7 @@ def chromium() -> Iterator[Browser]:
 
 @contextmanager
 def looking(
-    browser: Browser, serving: Serving, token: str | None = None, **how: Any
+    browser: Browser, serving: Serving, token: str | None = None, path: str = "/", **how: Any
 ) -> Iterator[tuple[Page, Watch]]:
     """Open the page with a token, and in the end look whether anything went wrong."""
     context = browser.new_context(**({"viewport": DESK} | how))
@@ -177,7 +177,7 @@ def looking(
     expect.set_options(timeout=1000 * PATIENCE)
     watch = Watch(page, serving.address)
     token = token or serving.tokens["write"]
-    page.goto(f"{serving.address}/#token={token}")
+    page.goto(f"{serving.address}{path}#token={token}")
     try:
         yield page, watch
         assert watch.wrong == [], watch.wrong

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import io
-import os
 import signal
-from pathlib import Path
 
 import pytest
-from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from tests.page.hands import changed, click, colours, legend, name_it, near, see, see_points
+from tests.page.pictures import ARE_WANTED, keep
 from tests.page.serving import DESK, PHONE, Serving, Watch
 
 pytestmark = [pytest.mark.slow, pytest.mark.shell]
 
-IMAGES = Path(__file__).parents[2] / "docs" / "images"
-PICTURES = "LABELWALK_PICTURES"  # set it, and the pictures of the documentation are taken anew
 CLOUD, SPOT, MOON = (-6.0, -5.0), (6.0, -5.0), (-7.0, 5.0)  # where they lie in the demo
 OTHERS = 10  # at least, that a click names
 
@@ -39,7 +34,7 @@ def test_the_walk_of_a_newcomer(demo: Serving, browser: Browser) -> None:
     _is_as_left(page, demo)
     _survives(page, demo, watch)
     assert watch.wrong == []
-    if os.environ.get(PICTURES):
+    if ARE_WANTED:
         demo.end()
         demo.start("--demo")
         page.reload()
@@ -110,18 +105,18 @@ def _take_pictures(page: Page, demo: Serving) -> None:
     page.locator("#panel-close").click()
     see(lambda: demo.asked("demo")["examples"] > 1500)
     page.emulate_media(color_scheme="light")
-    _keep(_settled(page), "service-light.png")
+    keep(_settled(page), "service-light.png")
     page.emulate_media(color_scheme="dark")
     page.reload()
     see_points(page, 100)
     click(page, near(demo, "demo", -8.5, 4.5))
-    _keep(_settled(page), "service-dark.png")
+    keep(_settled(page), "service-dark.png")
     page.emulate_media(color_scheme="light")
     page.locator("#panel-close").click()
     page.set_viewport_size(PHONE)
     page.reload()
     see_points(page, 100)
-    _keep(_settled(page), "service-phone.png")
+    keep(_settled(page), "service-phone.png")
     page.set_viewport_size(DESK)
 
 
@@ -132,9 +127,3 @@ def _settled(page: Page) -> bytes:
     page.locator("#questions li").first.wait_for(state="attached")
     see(lambda: page.locator(".toast").count() == 0)
     return page.screenshot()
-
-
-def _keep(content: bytes, name: str) -> None:
-    IMAGES.mkdir(exist_ok=True)
-    picture = Image.open(io.BytesIO(content)).convert("RGB")
-    picture.quantize(256, dither=Image.Dither.NONE).save(IMAGES / name, optimize=True)

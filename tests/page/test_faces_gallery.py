@@ -1,0 +1,153 @@
+"""People and strangers on the page of faces: named, forgotten, and how readily that is done."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from tests.faces import generated
+from tests.faces.people import look_alike, views
+from tests.page.filming import (
+    Clip,
+    faces,
+    made_up,
+    name_it,
+    on_the_net,
+    point_at,
+    start,
+    with_camera,
+)
+from tests.page.hands import see
+from tests.page.serving import Serving, chromium, looking
+
+pytestmark = [pytest.mark.slow, pytest.mark.shell]
+
+APART = 0.35  # by which vectors of made-up people are multiplied, so that pixels might be so
+LONGER = 448  # numbers that pixels have more
+
+
+def test_strangers_are_named_and_forgotten(people: Serving, tmp_path: Path) -> None:
+    clip = made_up(tmp_path, people=2, n_frames=240)
+    with with_camera(clip) as browser, looking(browser, people, path="/faces") as (page, _):
+        start(page)
+        strangers = page.locator("#strangers li")
+        see(lambda: strangers.count() >= 2)
+        page.get_by_role("button", name="Stop").click()
+        first = strangers.first
+        known_as = first.locator(".name").inner_text()
+        expect(first.locator("img").first).to_be_visible()
+        first.get_by_role("button", name="Name…").click()
+        first.get_by_label("Who is it?").fill("Ada")
+        page.keyboard.press("Enter")
+        expect(page.locator("#toasts .toast").last).to_contain_text("Ada it is (")
+        expect(page.locator("#people li")).to_contain_text("Ada")
+        expect(page.locator("#people img").first).to_be_visible()
+        expect(page.locator("#strangers")).not_to_contain_text(known_as)
+
+        other = strangers.first.locator(".name").inner_text()
+        strangers.first.get_by_role("button", name="Forget…").click()
+        strangers.first.get_by_role("button", name="Keep").click()
+        expect(strangers.first).to_contain_text(other)
+        strangers.first.get_by_role("button", name="Forget…").click()
+        strangers.first.get_by_role("button", name="Forget", exact=True).click()
+        expect(page.locator("#toasts .toast").last).to_contain_text(f"{other} is forgotten")
+        expect(page.locator("#strangers")).not_to_contain_text(other)
+        known = people.http.get("/api/faces").json()
+        assert [one["name"] for one in known["people"]] == ["Ada"]
+
+
+def test_a_wrong_name_is_put_right(people: Serving, clip: Clip) -> None:
+    with with_camera(clip) as browser, looking(browser, people, path="/faces") as (page, _):
+        start(page)
+        point_at(page, clip, "unknown")
+        name_it(page, "Ben")
+        see(lambda: [one.name for one in faces(page)] == ["Ben"])
+        point_at(page, clip, "Ben")
+        expect(page.locator("#naming .choice")).to_have_text("Ben")
+        name_it(page, "Ada")
+        see(lambda: [one.name for one in faces(page)] == ["Ada"])
+
+
+def test_boldness_is_set_by_hand_and_left_to_itself(people: Serving, clip: Clip) -> None:
+    def sink() -> Any:
+        return people.http.get("/api/faces/sink").raise_for_status().json()
+
+    with with_camera(clip) as browser, looking(browser, people, path="/faces") as (page, _):
+        start(page)
+        expect(page.locator("#dial")).to_be_hidden()
+        point_at(page, clip, "unknown")
+        name_it(page, "Ada")
+        see(lambda: sink()["sinks"])
+        page.locator("#dial").focus()
+        page.keyboard.press("Home")
+        expect(page.locator("#sink-words")).to_have_text("set by hand")
+        expect(page.locator("#automatic")).not_to_be_checked()
+        highest = sink()["sink"]
+        page.keyboard.press("End")
+        see(lambda: sink()["sink"] < highest / 10)
+        assert not sink()["automatic"]
+        page.locator("#automatic").check()
+        see(lambda: sink()["automatic"])
+        expect(page.locator("#sink-words")).to_have_text("automatic")
+
+
+def test_the_cliff_is_marked_and_warned_of(people: Serving) -> None:
+    """Two strangers, and a face between one of them and who is named."""
+    faces_of = [np.pad(APART * views(60, who), ((0, 0), (0, LONGER))) for who in (1, 2, 3)]
+    between = look_alike(faces_of[0], faces_of[1])
+    people.done("faces", "/teach", {"rows": faces_of[0][:4].tolist(), "labels": ["Ada"] * 4})
+    everybody = np.stack(faces_of, axis=1).reshape(-1, faces_of[0].shape[1])
+    people.done("faces", "/observe", {"rows": [*everybody.tolist(), between.tolist()]})
+    with chromium() as browser, looking(browser, people, path="/faces") as (page, _):
+        expect(page.locator("#cliff-words")).to_contain_text(
+            "from here on strangers would be given names"
+        )
+        expect(page.locator(".staircase .edge")).to_have_count(1)
+        warning = page.locator("#sink").get_by_role("status")
+        expect(warning).to_be_empty()
+        page.locator("#dial").focus()
+        page.keyboard.press("End")
+        expect(warning).to_contain_text("at the cliff or beyond")
+        page.keyboard.press("Home")
+        expect(warning).to_be_empty()
+
+
+def test_what_the_service_itself_watches(tmp_path: Path, clip: Clip) -> None:
+    with (
+        on_the_net() as camera,
+        closing(Serving(tmp_path / "kept", "--faces=pixels", f"--watch={camera}")) as people,
+        chromium() as browser,
+    ):
+        with looking(browser, people, path="/faces") as (page, watch):
+            expect(page.locator("#source option")).to_have_count(2)
+            page.locator("#source").select_option("service")
+            page.get_by_role("button", name="Watch http").click()
+            point_at(page, clip, "unknown")
+            name_it(page, "Ada")
+            see(lambda: [one.name for one in faces(page)] == ["Ada"])
+            assert ("POST", "/api/faces/frames") not in watch.requests
+            page.locator("#source").select_option("browser")
+            expect(page.locator("#trouble")).to_contain_text("There is no camera")
+            watch.wrong.clear()  # the browser itself reports that there was no frame yet
+        with looking(browser, people, people.tokens["read"], path="/faces") as (page, _):
+            page.get_by_role("button", name="Watch http").click()
+            expect(page.locator(".face").first).to_be_disabled()
+
+
+def test_a_video_that_has_ended(tmp_path: Path) -> None:
+    video = generated.video(tmp_path / "people.mp4", n_frames=5, people=1)
+    with (
+        closing(Serving(tmp_path / "kept", "--faces=pixels", f"--watch={video}")) as people,
+        chromium() as browser,
+        looking(browser, people, path="/faces") as (page, watch),
+    ):
+        page.locator("#source").select_option("service")
+        page.get_by_role("button", name=re.compile(r"Watch .*people\.mp4")).click()
+        expect(page.locator("#trouble")).to_contain_text("it has ended")
+        watch.wrong.clear()  # the browser itself reports the 503
