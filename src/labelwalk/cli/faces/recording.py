@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING
+
+from labelwalk.faces.closing import Closing
 
 if TYPE_CHECKING:
     from labelwalk.faces.drawing import Caption
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 USUAL, SLOWEST = 25.0, 0.1  # frames a second, where a source does not say, and that can be written
 
 
-class Recording:
+class Recording(Closing):
     """A video that begins with the first frame, in its size; a context manager that finishes it.
 
     A live source skips frames: each is shown until the next one came, so that time is real.
@@ -64,22 +65,15 @@ class Recording:
         if self._written <= due:
             self._write(self._newest)
 
+    def close(self) -> None:
+        """Finish the video, if there is one."""
+        if self._file is not None:
+            self._file.close()
+
     def _write(self, image: Image) -> None:
         assert self._file is not None
         self._file.write(image)
         self._written += 1
-
-    def __enter__(self) -> Recording:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._file is not None:
-            self._file.close()
 
 
 def _caption(face: Face) -> Caption:
