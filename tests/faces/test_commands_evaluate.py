@@ -19,7 +19,7 @@ from tests.faces.commands import everybody, faces, ok, pictures, refused
 from tests.faces.network_camera import CameraOnTheNet, served
 from tests.faces.real_videos import real
 
-pytestmark = pytest.mark.shell
+pytestmark = [pytest.mark.shell, pytest.mark.slow]
 
 
 def evaluated(*arguments: str | Path) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from tests.faces import generated
 from tests.faces.commands import everybody, faces, ok, picture, pictures, refused
 from tests.faces.real_videos import real
 
-pytestmark = pytest.mark.shell
+pytestmark = [pytest.mark.shell, pytest.mark.slow]
 PIECE = 64  # bytes of a vector: SQLite lays long ones over several pages
 BEN = (65, 80, 95, 110)  # frames of the demo in which he is alone
 

@@ -26,7 +26,7 @@ from tests.faces import generated
 from tests.faces.commands import everybody, lines, ok, pictures, refused, shown
 from tests.faces.network_camera import CameraOnTheNet, served
 
-pytestmark = pytest.mark.shell
+pytestmark = [pytest.mark.shell, pytest.mark.slow]
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 WATCH = (sys.executable, "-m", "labelwalk", "faces", "watch")
 

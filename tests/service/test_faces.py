@@ -36,7 +36,7 @@ from tests.faces.people import look_alike, views
 from tests.service.asking import TOKENS, Asking
 from tests.service.test_server import ENVIRONMENT, served, wait_until
 
-pytestmark = pytest.mark.shell
+pytestmark = [pytest.mark.shell, pytest.mark.slow]
 
 JPEG = {"content-type": "image/jpeg"}
 PIECE = 64  # bytes of a vector: SQLite lays long ones over several pages
