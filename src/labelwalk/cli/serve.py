@@ -54,7 +54,7 @@ def serve(
         bool, typer.Option("--demo", help="Feed a learner with a stream that comes along.")
     ] = False,
     faces: Annotated[
-        Literal["pixels", "dlib"] | None,
+        Literal["pixels", "pixels-32", "dlib"] | None,
         typer.Option(help="Recognise faces, by their pixels or by dlib's vectors; see /faces."),
     ] = None,
     watch: Annotated[
