@@ -60,6 +60,15 @@ def test_one_click_names_a_track_and_the_name_stays() -> None:
     assert faces[0].confidence > 0.5 > faces[1].confidence
 
 
+def test_a_name_is_said_from_the_next_frame_on() -> None:
+    stage, onlooker, image = staged()
+    stage.standing = [1]
+    for _ in range(40):
+        (face,) = onlooker.look(image)
+    onlooker.name(face.example, "ada")
+    assert [one.name for one in onlooker.look(image)] == ["ada"]
+
+
 def test_no_two_faces_in_a_frame_have_one_name() -> None:
     """The same person twice, as in a mirror."""
     stage, onlooker, image = staged()

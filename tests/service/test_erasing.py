@@ -73,6 +73,16 @@ class Told:
                 later.remove(event.example)
         return found | later
 
+    def taught_later(self) -> dict[int, Any]:
+        standing = dict[int, Any]()
+        for event, _ in self.story:
+            if isinstance(event, TeachLater):
+                standing[event.example] = event.label
+            if isinstance(event, Retract):
+                assert event.example is not None
+                standing.pop(event.example, None)
+        return standing
+
     def without(self, gone: set[int], label: str | None = None) -> OnlineLearner:
         learner, renamed = OnlineLearner(K), dict[int, int]()
         for event, numbers in self.story:
@@ -159,6 +169,7 @@ def wanted(kind: str, told: Told) -> tuple[dict[str, Any], set[int]]:
             for n, row in zip(some, event.rows, strict=True)
             if row[0] > 9.0
         }
+        more -= {n for n, label in told.taught_later().items() if label != UNWANTED}
         belongs = {"belongs": lambda pupil, rows: rows[:, 0] > 9.0}
         return {"label": UNWANTED} | belongs, told.members(UNWANTED) | more
     rng = np.random.default_rng(1)

@@ -23,8 +23,9 @@ from labelwalk.faces.image import Image
 from labelwalk.faces.minds import AtHand
 from labelwalk.faces.pictures import decoded, encoded
 from labelwalk.faces.pixels import Pixels
-from labelwalk.faces.profiles import VECTORS
+from labelwalk.faces.profiles import PIXELS, VECTORS
 from labelwalk.faces.recognizer import FaceRecognizer
+from labelwalk.service.absent import PictureError
 from labelwalk.service.cameras import WAITING, Cameras
 from labelwalk.service.faces import faces_in
 from labelwalk.service.gallery import Gallery
@@ -402,7 +403,132 @@ def test_pictures_that_were_left_behind_are_swept_away(keeper: Keeper, tmp_path:
     looking.faces.close()
 
 
-def test_a_learner_of_that_name_is_not_taken_over(keeper: Keeper) -> None:
+def test_a_learner_for_other_vectors_is_not_taken_over(keeper: Keeper) -> None:
     keeper.create("faces", VECTORS.learner()).result()
-    with pytest.raises(ValueError, match="was not made for faces"):
+    with pytest.raises(ValueError, match="was not made for such faces"):
         Gallery(keeper, Pixels(32))
+
+
+def test_a_learner_that_was_brought_here_is_taken_over(keeper: Keeper) -> None:
+    keeper.create("faces", PIXELS.learner()).result()
+    assert Gallery(keeper, Pixels(32)).pupil.notes["representation"] == "pixels 32"
+
+
+def a_gallery(keeper: Keeper) -> Gallery:
+    """Return one whose vectors are made up: those of people who are far from each other."""
+    return Gallery(keeper, MadeUp())
+
+
+class MadeUp:
+    """Vectors that a test brings."""
+
+    name, profile = "made up", VECTORS
+
+    def __call__(self, image: Image) -> Any:
+        raise AssertionError
+
+
+def test_views_named_otherwise_stay(keeper: Keeper) -> None:
+    gallery = a_gallery(keeper)
+    recognizer = gallery.recognizer
+    recognizer.teach(views(4, 1), ["ada"] * 4)
+    ids = recognizer.observe(views(30, 1)).ids
+    for example in ids[10:13].tolist():
+        recognizer.name(example, "ben")  # who looks just like her
+    gallery.forget("ada")
+    (ben,) = recognizer.known()
+    assert (ben.name, ben.taught) == ("ben", 3)
+
+
+def test_what_came_before_the_events_that_are_kept_is_said(tmp_path: Path) -> None:
+    folder = str(tmp_path / "kept")
+    keeper = Keeper(folder, every=20, retain=0.0)
+    gallery = a_gallery(keeper)
+    for row in views(60, 1):
+        gallery.recognizer.observe(row[None])
+    wait_until(lambda: keeper._journal.anchor().sequence > 0)
+    keeper.back_up()
+    example = int(gallery.recognizer.observe(views(1, 1)).ids[0])
+    gallery.recognizer.name(example, "ada")
+    gone = gallery.forget("ada")
+    assert gone.older is True
+    gallery.recognizer.observe(views(10, 2))
+    (stranger,) = [one for one in gallery.recognizer.strangers() if one.examples == 10]
+    assert gallery.forget_stranger(stranger.number).older is False
+    keeper.close()
+
+
+def test_other_ways_of_erasing_take_the_pictures_too(keeper: Keeper, tmp_path: Path) -> None:
+    looking = Looking(tmp_path / "kept", keeper, keep_crops=True)
+    (face,) = looking(10)
+    looking.done("name", example=face["example"], name="Ada")
+    crops = looking.folder / "crops"
+    assert len(list(crops.iterdir())) >= 4
+    answer = looking.ask("POST", "/api/learners/faces/forget", json={"label": "Ada"})
+    assert answer.status_code == 200
+    assert not (crops / f"{face['example']}.jpg").exists()
+    assert looking.ask("GET", f"/api/faces/pictures/{face['example']}").status_code == 404
+    assert looking.ask("DELETE", "/api/learners/faces").status_code == 204
+    assert list(crops.iterdir()) == []
+    looking.faces.close()
+
+
+def test_what_is_not_ours_among_pictures_stays(keeper: Keeper, tmp_path: Path) -> None:
+    crops = tmp_path / "kept" / "crops"
+    (crops / "7.jpg").mkdir(parents=True)
+    (crops / "notes.txt").write_text("mine")
+    (crops / "8.jpg").write_bytes(b"left")
+    with pytest.raises(PictureError, match=r"7\.jpg cannot be destroyed"):
+        Looking(tmp_path / "kept", keeper, keep_crops=True)
+    assert not (crops / "8.jpg").exists()
+    assert (crops / "notes.txt").exists()
+
+
+def test_a_picture_that_cannot_be_kept_does_no_harm(keeper: Keeper, tmp_path: Path) -> None:
+    looking = Looking(tmp_path / "kept", keeper, keep_crops=True)
+    (tmp_path / "kept" / "crops").rmdir()
+    (face,) = looking(5)
+    assert looking.done("name", example=face["example"], name="Ada")["name"] == "Ada"
+    looking.faces.close()
+
+
+def test_a_name_that_cannot_be_given_changes_nothing(looking: Looking) -> None:
+    (face,) = looking(5)
+    looking.done("name", example=face["example"], name="Ada")
+    before = looking.asked()["people"]
+    wrong = looking.ask("POST", "/api/faces/name", json={"example": 9999, "name": "Ben"})
+    assert wrong.status_code == 422
+    assert "example=9999 is not remembered" in wrong.json()["error"]
+    assert looking.asked()["people"] == before
+
+
+def test_numbers_go_on_when_their_first_views_are_gone(tmp_path: Path) -> None:
+    folder, numbers = str(tmp_path / "kept"), []
+    keeper = Keeper(folder)
+    gallery = a_gallery(keeper)
+    gallery.recognizer.observe(np.concatenate([views(40, 1), views(40, 2)]))
+    gallery.recognizer.strangers()
+    keeper.erase(keeper.number("faces"), examples=range(8)).result()
+    for _ in range(2):
+        numbers.append([one.number for one in gallery.recognizer.strangers()])
+        keeper.close()
+        keeper = Keeper(folder)
+        gallery = a_gallery(keeper)
+    assert numbers[0] == numbers[1]
+    keeper.close()
+
+
+def test_who_is_gone_has_no_number_in_memory(keeper: Keeper) -> None:
+    gallery = a_gallery(keeper)
+    gallery.recognizer.observe(views(40, 1))
+    (stranger,) = gallery.recognizer.strangers()
+    gallery.forget_stranger(stranger.number)
+    assert gallery.recognizer.stranger(views(1, 1)[0]) is None
+
+
+def test_a_name_is_the_same_however_it_is_written(looking: Looking) -> None:
+    (face,) = looking(5)
+    looking.done("name", example=face["example"], name="Jose\u0301")
+    assert [one["name"] for one in looking.asked()["people"]] == ["Jos\u00e9"]
+    looking.done("forget", name="Jose\u0301")
+    assert looking.asked()["people"] == []

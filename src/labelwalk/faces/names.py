@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from unicodedata import normalize
 
 UNKNOWN = "unknown"
 NUMBERED = re.compile(rf"(?:{UNKNOWN}\s*)?#\s*([0-9]{{1,9}})", re.I)
@@ -25,7 +26,7 @@ def plain(name: str) -> str:
     ValueError: name='unknown #3' is what a stranger is called. Give another name.
     """
     name.encode()  # what cannot be written is refused as such
-    meant = name.strip()
+    meant = normalize("NFC", name.strip())  # one that looks the same is the same
     if not meant or not meant.isprintable():
         raise ValueError(f"name={name!r} is no name. Give one that can be read.")
     if meant.lower() == UNKNOWN or stranger_called(meant) is not None:

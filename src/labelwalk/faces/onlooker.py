@@ -68,6 +68,10 @@ class _Views:
         self.weight = FADE * self.weight + 1.0
         self.examples.append(example)
 
+    def settle(self, name: str) -> None:
+        """Take a person's word for it: what was said before counts no more."""
+        self.votes, self.weight = {name: 1.0}, 1.0
+
     def winner(self) -> tuple[str | None, float]:
         """Return the likeliest name, None where nobody is known, and how likely it is."""
         name = max(self.votes, key=lambda one: self.votes[one], default=None)
@@ -170,6 +174,9 @@ class Onlooker:
             with suppress(ValueError):  # that view was called something else
                 self.recognizer.name(others[i], name)
                 taught.append(others[i])
+        for views in self._views.values():
+            if example in views.examples:
+                views.settle(name)
         return taught
 
     def followed(self, example: int) -> list[int]:

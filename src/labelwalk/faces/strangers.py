@@ -112,8 +112,12 @@ class Numbers:
         return found
 
     def described(self) -> dict[str, Any]:
-        """Return all of it as JSON can hold it."""
-        return {"given": self._given, "known": [list(pair) for pair in self._known.items()]}
+        """Return, as JSON can hold it, what a number goes by later: its oldest founder."""
+        oldest = dict[int, int]()
+        for founder, number in self._known.items():
+            oldest[number] = min(founder, oldest.get(number, founder))
+        known = [[founder, number] for number, founder in sorted(oldest.items())]
+        return {"given": self._given, "known": known}
 
 
 def unnamed(learner: OnlineLearner, profile: Profile) -> Unnamed:

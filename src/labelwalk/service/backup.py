@@ -7,10 +7,11 @@ import shutil
 import time
 
 from labelwalk.service.database import DamagedError, Database, sync_folder
-from labelwalk.service.erasing import Unwanted, carry_out, planned
+from labelwalk.service.erasing import Plan, Unwanted, carry_out, planned
 from labelwalk.service.journal import FILE, WITNESS, Journal
 from labelwalk.service.ledger import Ledger
 from labelwalk.service.passphrase import name_of_key
+from labelwalk.service.pupil import pupil_from_bytes
 from labelwalk.service.snapshots import Snapshots
 from labelwalk.service.witness import Seen, Witness
 
@@ -90,11 +91,18 @@ def erase_in_copies(journal: Journal, unwanted: Unwanted) -> bool:
             snapshots = Snapshots(ledger)
             plan = planned(ledger, unwanted)
             carry_out(plan, ledger, snapshots)
+            older |= plan.older or _remains(snapshots, unwanted, plan)
             database.cleanse()
         finally:
             database.close()
-        older |= plan.older
     return older
+
+
+def _remains(snapshots: Snapshots, unwanted: Unwanted, plan: Plan) -> bool:
+    """Return whether a state of a copy still knows what came before its events."""
+    last = snapshots.latest()
+    state = None if last is None else last.states.get(unwanted.learner)
+    return state is not None and unwanted.remains(pupil_from_bytes(state), plan)
 
 
 def _opened(path: str) -> Database:

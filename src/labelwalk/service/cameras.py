@@ -39,7 +39,7 @@ class Cameras:
         self.gallery = gallery
         self._detector = detector or HaarDetector()
         self._onlookers: OrderedDict[str, Onlooker] = OrderedDict()
-        self._renumbering = Renumbering(gallery.recognizer)
+        self._renumbering, self._n_sweeps = Renumbering(gallery.recognizer), gallery.n_sweeps
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="faces")
         self._waiting, self._lock = 0, threading.Lock()
 
@@ -84,6 +84,7 @@ class Cameras:
         """Say who a face is; the answer is what was taught."""
 
         def do(gallery: Gallery) -> list[int]:
+            gallery.check_remembered(example)  # before anything is changed
             onlooker = self._who_follows(example)
             gallery.correct([example, *onlooker.followed(example)], name)
             taught = onlooker.name(example, name)
@@ -119,6 +120,9 @@ class Cameras:
         }
 
     def _onlooker(self, camera: str) -> Onlooker:
+        if self._n_sweeps != self.gallery.n_sweeps:  # somebody is gone, and their tracks with them
+            self._n_sweeps = self.gallery.n_sweeps
+            self._onlookers.clear()
         if camera not in self._onlookers:
             self._onlookers[camera] = self._new_onlooker()
             if len(self._onlookers) > MOST:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 from collections import OrderedDict
 from collections.abc import Collection
 from pathlib import Path
@@ -10,11 +12,15 @@ from pathlib import Path
 from labelwalk.faces.boxes import Box, crop
 from labelwalk.faces.image import Image
 from labelwalk.faces.pictures import encoded
+from labelwalk.service.absent import PictureError
 from labelwalk.service.cipher import Cipher, Plain, UnlockError
+from labelwalk.service.database import sync_folder
 
 MARGIN = 0.25  # of a face, around what is shown of it
 MOST = 1000  # pictures in memory
-OPEN, LOCKED = ".jpg", ".locked"  # what files are called
+OPEN, LOCKED, PARTLY = ".jpg", ".locked", ".part"  # what files are called
+OURS = re.compile(r"([0-9]+)(\.jpg|\.locked|\.part)")
+LOGGER = logging.getLogger(__name__)
 
 
 class Crops:
@@ -51,10 +57,11 @@ class Crops:
     def keep(self, example: int) -> None:
         """Write a picture that is held to the disk, if that was asked for."""
         if self.are_kept and self._folder is not None and example in self._held:
-            partly = self._folder / f"{example}.part"
-            with open(os.open(partly, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(*self._cipher.locked([self._held[example]], _what(example)))
-            partly.rename(self._path(example))
+            content = self._cipher.locked([self._held[example]], _what(example))[0]
+            try:
+                _write(content, self._folder / f"{example}{PARTLY}", self._path(example))
+            except OSError as error:  # what was seen and named counts all the same
+                LOGGER.warning("a picture cannot be kept (%s)", error.strerror)
 
     def of(self, example: int) -> bytes | None:
         """Return the picture of an example; None where there is none."""
@@ -64,28 +71,44 @@ class Crops:
             return None
         try:
             return self._cipher.unlocked([self._path(example).read_bytes()], _what(example))[0]
-        except (FileNotFoundError, UnlockError):
+        except (OSError, UnlockError):
             return None
 
     def sweep(self, erased: Collection[int], n_numbered: int) -> None:
-        """Destroy all pictures of examples that were erased, or never came; none stay in memory."""
-        self._held.clear()
-        gone = frozenset(erased)
-        for path in self._on_disk():
-            number = (
-                int(path.stem) if path.suffix == self._suffix and path.stem.isdecimal() else None
-            )
-            if number is None or number in gone or number >= n_numbered:
-                path.unlink()
+        """Destroy all pictures of examples that were erased, or never came; none stay in memory.
 
-    def _on_disk(self) -> list[Path]:
+        Raises
+        ------
+        PictureError
+            Some cannot be destroyed; all others are.
+        """
+        self._held.clear()
         if self._folder is None or not self._folder.is_dir():
-            return []
-        return list(self._folder.iterdir())
+            return
+        gone, left = frozenset(erased), list[str]()
+        for path in self._folder.iterdir():
+            ours = OURS.fullmatch(path.name)
+            if ours and (ours[2] == PARTLY or int(ours[1]) in gone or int(ours[1]) >= n_numbered):
+                try:
+                    path.unlink()
+                except OSError:
+                    left.append(str(path))
+        sync_folder(str(self._folder))
+        if left:
+            raise PictureError(f"{', '.join(left)} cannot be destroyed. Take them out of there.")
 
     def _path(self, example: int) -> Path:
         assert self._folder is not None
         return self._folder / f"{example}{self._suffix}"
+
+
+def _write(content: bytes, partly: Path, path: Path) -> None:
+    """Write a file that is there whole, or not at all."""
+    with open(os.open(partly, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    partly.rename(path)
 
 
 def _what(example: int) -> bytes:

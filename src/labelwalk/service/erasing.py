@@ -12,22 +12,52 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from labelwalk.arrays import Bools, Label
-from labelwalk.service.events import Observe, Retract, Rows, Teach, TeachLater, read_back, word_of
+from labelwalk.service.events import (
+    Forget,
+    Observe,
+    Retract,
+    Rows,
+    Teach,
+    TeachLater,
+    read_back,
+    word_of,
+)
 from labelwalk.service.ledger import Ledger, Opened, Stored
 from labelwalk.service.pupil import Pupil, pupil_from_bytes
 from labelwalk.service.replay import CREATE, first_of, redo
 from labelwalk.service.sealed import erased
 from labelwalk.service.snapshots import Snapshots
 
+AT_ONCE = 256  # rows that are asked about together
+
 
 @dataclass(frozen=True)
 class Unwanted:
-    """What is to go: a class with all examples taught as it, or examples by their numbers."""
+    """What is to go: a class with all examples taught as it, or examples by their numbers.
+
+    Attributes
+    ----------
+    learner : int
+    label : str or int or None
+    examples : frozenset of int
+    belongs : function of rows or None
+        Says of rows that were observed, and not taught as another class since, which go too.
+    """
 
     learner: int
     label: Label | None = None
     examples: frozenset[int] = frozenset()
+    belongs: Callable[[Rows], Bools] | None = None
+
+    def remains(self, pupil: Pupil, plan: Plan) -> bool:
+        """Return whether something that came before the events that are kept is still known."""
+        means = pupil.learner.vertices.means
+        if self.belongs is None or plan.begun == 0 or not len(means):
+            return False
+        return bool(self.belongs(means).any())
 
 
 @dataclass(frozen=True)
@@ -51,13 +81,16 @@ class Plan:
         The examples that go.
     n_erased : int
         How many of them are there.
+    begun : int
+        The first example of the events that are kept.
     older : bool
-        Whether some came before the events that are kept.
+        Whether some came before them.
     """
 
     payloads: dict[int, bytes]
     examples: frozenset[int]
     n_erased: int
+    begun: int
     older: bool
 
 
@@ -66,6 +99,8 @@ def planned(ledger: Ledger, unwanted: Unwanted) -> Plan:
     examples = unwanted.examples
     if unwanted.label is not None:
         examples |= _members(_numbered(ledger, unwanted.learner), unwanted.label)
+    if unwanted.belongs is not None:
+        examples |= _belonging(ledger, unwanted) - _taught_otherwise(ledger, unwanted)
     payloads, n_erased, begun = {}, 0, None
     for one in _numbered(ledger, unwanted.learner):
         begun = one.numbers.start if begun is None else begun
@@ -74,27 +109,7 @@ def planned(ledger: Ledger, unwanted: Unwanted) -> Plan:
             payloads[one.stored.sequence] = erased(one.stored.payload, which)
             n_erased += len(which & set(range(len(one.numbers))))
     older = any(begun is None or number < begun for number in examples)
-    return Plan(payloads, examples, n_erased, older)
-
-
-def belonging(ledger: Ledger, learner: int, belongs: Callable[[Rows], Bools]) -> frozenset[int]:
-    """Return the examples that were observed, and of whose rows something is true.
-
-    Parameters
-    ----------
-    ledger : Ledger
-    learner : int
-    belongs : function of rows
-        Returns whether it is, for each.
-    """
-    found = set[int]()
-    for one in _numbered(ledger, learner):
-        parts = one.held.parts
-        numbers = [n for n, part in zip(one.numbers, parts, strict=False) if part is not None]
-        event = read_back(one.stored.kind, one.stored.about, parts) if numbers else None
-        if isinstance(event, Observe):
-            found |= {n for n, is_so in zip(numbers, belongs(event.rows), strict=True) if is_so}
-    return frozenset(found)
+    return Plan(payloads, examples, n_erased, begun or 0, older)
 
 
 def carry_out(plan: Plan, ledger: Ledger, snapshots: Snapshots) -> None:
@@ -146,6 +161,53 @@ def _members(events: Iterator[Numbered], label: Label) -> frozenset[int]:
             elif one.stored.kind == Retract.kind:
                 later = later - {said.get("example")} if said.get("label") != label else set()
     return frozenset(taught | later)
+
+
+def _belonging(ledger: Ledger, unwanted: Unwanted) -> set[int]:
+    """Return the examples that were observed, and belong to what is to go."""
+    found = set[int]()
+    assert unwanted.belongs is not None
+    for numbers, rows in _observed(ledger, unwanted.learner):
+        found |= {n for n, is_so in zip(numbers, unwanted.belongs(rows), strict=True) if is_so}
+    return found
+
+
+def _observed(ledger: Ledger, learner: int) -> Iterator[tuple[list[int], Rows]]:
+    """Yield the numbers and rows of what was observed, many at a time."""
+    numbers, rows = list[int](), list[Rows]()
+    for one in _numbered(ledger, learner):
+        parts = one.held.parts
+        there = [n for n, part in zip(one.numbers, parts, strict=False) if part is not None]
+        event = read_back(one.stored.kind, one.stored.about, parts) if there else None
+        if isinstance(event, Observe):
+            numbers += there
+            rows.append(event.rows)
+        if len(numbers) >= AT_ONCE:
+            yield numbers, _stacked(rows)
+            numbers, rows = [], []
+    if numbers:
+        yield numbers, _stacked(rows)
+
+
+def _stacked(rows: list[Rows]) -> Rows:
+    return np.concatenate([np.asarray(one, np.float64) for one in rows])
+
+
+def _taught_otherwise(ledger: Ledger, unwanted: Unwanted) -> set[int]:
+    """Return the examples that were observed, and are taught as another class since."""
+    later = dict[int, Label]()
+    for one in _numbered(ledger, unwanted.learner):
+        kind = one.stored.kind
+        said = _said(one) if kind in (TeachLater.kind, Retract.kind, Forget.kind) else {}
+        if said and kind == TeachLater.kind:
+            later[said["example"]] = said["label"]
+        elif said:
+            later = {
+                example: label
+                for example, label in later.items()
+                if example != said.get("example") and label != said.get("label")
+            }
+    return {example for example, label in later.items() if label != unwanted.label}
 
 
 def _which(one: Numbered, examples: frozenset[int], label: Label | None) -> set[int]:

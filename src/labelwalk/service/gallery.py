@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from labelwalk.arrays import Bools, Floats
+from labelwalk.arrays import Bools, Floats, Label
 from labelwalk.faces.onlooker import VIEWS
 from labelwalk.faces.pictures import encoded
 from labelwalk.faces.pixels import Pixels
@@ -73,11 +76,15 @@ class Gallery:
         try:
             self._number = keeper.number(NAME)
         except NoLearnerError:
-            self._number = keeper.create(NAME, profile.learner()).result()
-            keeper.note(self._number, {REPRESENTATION: name_of(representation)}).result()
+            notes = {REPRESENTATION: name_of(representation)}
+            self._number = keeper.create(NAME, profile.learner(), notes).result()
+        if REPRESENTATION not in self.pupil.notes:
+            self._take_over()
         _check_same(self.pupil, representation)
         self._mind = KeptMind(keeper, self._number)
         self.recognizer = FaceRecognizer(profile, mind=self._mind)
+        self.n_sweeps = 0
+        keeper.when_lessened = self._sweep
         self._sweep()
 
     @property
@@ -87,10 +94,11 @@ class Gallery:
 
     def correct(self, examples: Sequence[int], name: str) -> None:
         """Take back whatever else some examples were called."""
-        taught = {example: label for example, label in self._taught() if label != name}
+        taught = {example for example, label in self._taught().items() if label != name}
         for example in examples:
             if example in taught:
-                self.recognizer.retract(example)
+                with suppress(ValueError):  # it has merged with others of its name
+                    self.recognizer.retract(example)
 
     def undo(self, examples: Sequence[int]) -> int:
         """Take back the names of examples, and return how many had one.
@@ -100,7 +108,7 @@ class Gallery:
         ValueError
             None had one.
         """
-        taught = {example for example, _ in self._taught()}
+        taught = self._taught()
         named = [example for example in dict.fromkeys(examples) if example in taught]
         if not named:
             raise ValueError(f"examples={list(examples)[:10]}: none of them has a name any more.")
@@ -133,15 +141,16 @@ class Gallery:
         ------
         NobodyError
         """
-        if name not in self.recognizer.people:
+        names = {str(label): label for label in self.pupil.learner.classes}
+        wanted = name if name in names else normalize("NFC", name)
+        if wanted not in names:
             raise NobodyError(f"there is nobody called {name!r}. Look at the list of people.")
+        label = names[wanted]
 
         def is_theirs(pupil: Pupil, rows: Rows) -> Bools:
-            return np.array([said == name for said in pupil.learner.predict(rows).label])
+            return np.array([said == label for said in pupil.learner.predict(rows).label])
 
-        gone = self._keeper.erase(self._number, label=name, belongs=is_theirs).result()
-        self._sweep()
-        return gone
+        return self._erased(label=label, belongs=is_theirs)
 
     def forget_stranger(self, number: int) -> Erased:
         """Make a stranger as if they had never been.
@@ -161,9 +170,7 @@ class Gallery:
                 ]
             )
 
-        gone = self._keeper.erase(self._number, belongs=is_theirs).result()
-        self._sweep()
-        return gone
+        return self._erased(belongs=is_theirs)
 
     def picture(self, example: int) -> bytes:
         """Return a picture of an example as a JPEG; one drawn from its vector where none is held.
@@ -173,7 +180,7 @@ class Gallery:
         NobodyError
             There is none.
         """
-        found = self.crops.of(example)
+        found = None if example in self.pupil.erased else self.crops.of(example)
         if found is None and isinstance(self.representation, Pixels):
             mean = self._mind.ask(lambda learner: self._mean_around(learner, example))
             found = None if mean is None else encoded(self.representation.picture(mean))
@@ -192,16 +199,56 @@ class Gallery:
                 return one
         raise NobodyError(f"there is no unknown #{number}. Look at the list of strangers.")
 
-    def _taught(self) -> list[tuple[int, Any]]:
-        pupil = self.pupil
-        taught = list(pupil.past.taught)
-        numbers = pupil.numbers_of(np.array([one.id for one in taught], dtype=np.int64))
-        labels = [one.label for one in taught]
-        return list(zip(numbers.tolist(), labels, strict=True))
+    def check_remembered(self, example: int) -> None:
+        """See that an example can be named.
+
+        Raises
+        ------
+        ValueError
+        """
+        if example not in self._mind.ask(lambda learner: self._numbers(learner.remembered.id)):
+            raise ValueError(
+                f"example={example} is not remembered any more. Name a face that was seen lately."
+            )
+
+    def _taught(self) -> dict[int, Label]:
+        """Return the names of examples that are remembered, or were named lately."""
+
+        def found(learner: OnlineLearner) -> dict[int, Label]:
+            last, kept = list(self.pupil.past.taught), learner.remembered
+            lately = zip(self._numbers([one.id for one in last]), last, strict=True)
+            labels = zip(self._numbers(kept.id), kept.label.tolist(), strict=True)
+            return {n: one.label for n, one in lately} | {n: label for n, label in labels if label}
+
+        return self._mind.ask(found)
+
+    def _numbers(self, ids: ArrayLike) -> list[int]:
+        found: list[int] = self._mind.numbered(np.asarray(ids, dtype=np.int64)).tolist()
+        return found
+
+    def _erased(self, **unwanted: Any) -> Erased:
+        gone: Erased = self._keeper.erase(self._number, **unwanted).result()
+        self.recognizer.strangers()  # so that it knows none who is gone
+        return gone
+
+    def _take_over(self) -> None:
+        """Use a learner that was brought here from elsewhere, if it was made for such vectors."""
+        made_for = profile_of(self.representation).learner().settings.describe()["similarity"]
+        if self.pupil.learner.settings.describe()["similarity"] != made_for:
+            raise ValueError(
+                f"the learner {NAME!r} of this folder was not made for such faces. Delete it, or "
+                "choose another folder."
+            )
+        self._keeper.note(self._number, {REPRESENTATION: name_of(self.representation)}).result()
 
     def _sweep(self) -> None:
-        pupil = self.pupil
-        self.crops.sweep(pupil.erased, pupil.n_numbered)
+        """Destroy the pictures of what is gone; of all, where the learner is."""
+        self.n_sweeps += 1
+        try:
+            erased, n = self.pupil.erased, self.pupil.n_numbered
+        except NoLearnerError:
+            erased, n = [], 0
+        self.crops.sweep(erased, n)
 
 
 def crops_in(folder: str, cipher: Cipher, *, are_kept: bool) -> Crops:
@@ -239,14 +286,14 @@ def called(name: str) -> Representation:
 
 
 def _check_same(pupil: Pupil, representation: Representation) -> None:
-    there, wanted = pupil.notes.get(REPRESENTATION), name_of(representation)
-    if there is None:
-        raise ValueError(
-            f"the learner {NAME!r} of this folder was not made for faces. Delete it, or choose "
-            "another folder."
-        )
+    there, wanted = str(pupil.notes[REPRESENTATION]), name_of(representation)
     if there != wanted:
         raise ValueError(
             f"the faces of this folder are kept as {there}, which cannot be compared with "
-            f"{wanted}. Choose {there}, or another folder."
+            f"{wanted}. Choose {_option(there)}, or another folder."
         )
+
+
+def _option(name: str) -> str:
+    """Return how a representation is asked for."""
+    return {"pixels 96": "pixels", "pixels 32": "pixels-32", "dlib 128": "dlib"}.get(name, name)

@@ -14,7 +14,7 @@ from labelwalk.service.backup import back_up
 from labelwalk.service.changes import Change
 from labelwalk.service.cipher import Cipher
 from labelwalk.service.database import DamagedError
-from labelwalk.service.erasing import Unwanted, belonging
+from labelwalk.service.erasing import Unwanted
 from labelwalk.service.events import Happening, Note, Rows, written
 from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.learning import Learning, NoLearnerError, known
@@ -65,6 +65,9 @@ class Keeper:
         What was found spoilt in what a start does not need: learners are right, the past is not.
     timing : Timing
         How long changes took until they were answered.
+    when_lessened : function
+        Called when something was erased, or a learner struck out, before that is answered: for
+        whoever keeps more of examples than we do.
 
     Examples
     --------
@@ -94,6 +97,7 @@ class Keeper:
         passphrase: str | None = None,
     ) -> None:
         self.timing = Timing()
+        self.when_lessened: Callable[[], None] = _nothing
         self._journal = Journal(folder, passphrase)
         try:
             ends = self._journal.anchor(), self._journal.last
@@ -131,13 +135,18 @@ class Keeper:
         """Return the classes of a learner in their order; new ones come last."""
         return self._learning.pupils[self.number(name)].learner.classes
 
-    def create(self, name: str, learner: OnlineLearner) -> Future[int]:
-        """Take in a learner under a name; the answer is its number, that of the event."""
+    def create(
+        self, name: str, learner: OnlineLearner, notes: dict[str, Any] | None = None
+    ) -> Future[int]:
+        """Take in a learner under a name, with what is noted of it; the answer is its number.
+
+        That is the number of the event.
+        """
 
         def do(pupils: dict[int, Pupil]) -> tuple[int, Entry]:
             if any(pupil.name == name for pupil in pupils.values()):
                 raise NameTakenError(f"there is a learner {name!r} already. Choose another name.")
-            pupil = Pupil(name, learner)
+            pupil = Pupil(name, learner, notes=notes or {})
             content = pupil.to_bytes()  # before anything has happened
             number = self._learning.take_in(pupil)
             return number, Entry(number, CREATE, "{}", [content])
@@ -149,6 +158,7 @@ class Keeper:
 
         def do(pupils: dict[int, Pupil]) -> tuple[None, Entry]:
             self._learning.strike(number)
+            self.when_lessened()
             return None, Entry(number, DELETE, "{}", [])
 
         return self._learning.ask(do, 1)
@@ -190,7 +200,8 @@ class Keeper:
         examples : collection of int, optional
             Examples by their numbers.
         belongs : function, optional
-            Says of rows that were observed which are to go too.
+            Says of rows that were observed, and not taught as another class since, which are to go
+            too; it is given the learner as it was before.
         """
         asked = Unwanted(number, label, frozenset(examples))
 
@@ -199,11 +210,11 @@ class Keeper:
             if belongs is None or label is not None:
                 check_known(pupil, unwanted)
             if belongs is not None:
-                more = belonging(self._journal, number, lambda rows: belongs(pupil, rows))
-                unwanted = replace(asked, examples=asked.examples | more)
+                unwanted = replace(asked, belongs=lambda rows: belongs(pupil, rows))
             with self._copying:  # else a copy could be made of what is being erased
                 answer = erase(self._journal, self._learning.snapshots, pupils, unwanted)
             self._learning.all_is_kept()
+            self.when_lessened()
             return answer, None
 
         return self._learning.ask(do, 1, alone=True)
@@ -289,3 +300,7 @@ class Keeper:
         except DamagedError as error:
             if not self._closing and self._journal.anchor() == anchor:  # else it has been let go
                 self.damage = str(error)
+
+
+def _nothing() -> None:
+    """Do nothing: nobody keeps more."""

@@ -84,9 +84,10 @@ class Heard(logging.Handler):
 
 
 def listen_to_all(log: Log) -> None:
-    """Tell what the web server says, and of threads that end in an error."""
-    heard = logging.getLogger("uvicorn")
-    heard.handlers, heard.propagate = [Heard(log)], False
+    """Tell what the web server and we ourselves say, and of threads that end in an error."""
+    for name in ("uvicorn", "labelwalk"):
+        heard = logging.getLogger(name)
+        heard.handlers, heard.propagate = [Heard(log)], False
 
     def ended(failure: threading.ExceptHookArgs) -> None:
         log.tell_error("failure", failure.exc_value)

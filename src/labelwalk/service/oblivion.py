@@ -74,6 +74,7 @@ def erase(
     if plan.payloads:
         pupils[number] = remade(journal, snapshots, number, min(plan.payloads))
         pupils[number].skip_to(before.n_numbered)
+    older |= unwanted.remains(pupils[number], plan)
     about = json.dumps({"examples": plan.n_erased, "first": before.n_numbered})
     entries = [Entry(number, ERASE, about, [])]
     pupils[number].n_changes = before.n_changes + 1  # who watches must see that it is another

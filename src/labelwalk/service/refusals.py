@@ -6,7 +6,13 @@ import json
 
 from labelwalk.faces.image import SourceError
 from labelwalk.modelfile import ModelFileError
-from labelwalk.service.absent import FacesOffError, NobodyError, NoFrameError, NoSourceError
+from labelwalk.service.absent import (
+    FacesOffError,
+    NobodyError,
+    NoFrameError,
+    NoSourceError,
+    PictureError,
+)
 from labelwalk.service.access import SOON
 from labelwalk.service.backup import CopyError
 from labelwalk.service.database import DamagedError, DiskError
@@ -36,6 +42,7 @@ STATUSES: dict[type[Exception], int] = {
     DamagedError: 503,
     TooManyPagesError: 503,
     NoFrameError: 503,
+    PictureError: 503,
 }
 KNOWN = tuple(STATUSES)
 

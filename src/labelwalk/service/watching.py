@@ -7,14 +7,10 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from labelwalk.faces.frames import Frame, Source
-from labelwalk.faces.image import SourceError
 from labelwalk.faces.opening import opened
 from labelwalk.faces.pictures import encoded
 from labelwalk.service.absent import NoFrameError
 from labelwalk.service.cameras import Cameras
-from labelwalk.service.database import DiskError
-from labelwalk.service.inbox import BusyError
-from labelwalk.service.learning import NoLearnerError
 
 PAUSE = 5.0  # seconds before a camera that is away is looked for again
 OWN = "own"  # what the camera is called among others
@@ -81,10 +77,10 @@ class Watching:
                 with source as now:
                     self._look_at_all(now)
                 if not now.live:
-                    self.error = "it has ended."
+                    self.error, self._view = "it has ended.", None
                     return
-            except (SourceError, BusyError, DiskError, NoLearnerError) as error:
-                self.error = str(error)
+            except Exception as error:  # whatever it is: who looks must not see the last for ever
+                self.error, self._view = str(error), None
             source = None
             self._end.wait(PAUSE)
 

@@ -33,7 +33,7 @@ export function startGallery() {
 
 function person(first) {
   const { name } = first;
-  const part = card([...name][0].toUpperCase(), { key: { name }, words: name, typed: true });
+  const part = card([...name][0]?.toUpperCase() ?? "?", { key: { name }, words: name, typed: true });
   return { element: part.element, update: ({ examples, taught, views }) => {
     fill(part.title, swatch(name), make("strong.name", {}, name));
     say(part.about, examples || taught
