@@ -254,7 +254,7 @@ class TestRefused:
         keeper, _ = told(tmp_path, None)
         keeper.close()
         before = files(tmp_path)
-        with pytest.raises(PassphraseError, match="Export its learners, and import them"):
+        with pytest.raises(PassphraseError, match="export its learners, and import them"):
             Keeper(str(tmp_path), passphrase=SECRET)
         assert files(tmp_path) | {"owner": b""} == before | {"owner": b""}
         Keeper(str(tmp_path)).close()

@@ -137,6 +137,8 @@ def serve(
             told_to.tell("info", "started", folder=folder, address=address, tokens=path_of(folder))
         else:
             _greet(folder, address, path_of(folder), tokens if new else None)
+            if looking is not None:
+                say(Console(stderr=True, highlight=False), f"Faces: {address}/faces")
         serve_until_stopped(
             keeper,
             tokens,

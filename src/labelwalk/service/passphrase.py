@@ -71,8 +71,9 @@ def cipher_of(database: Database, passphrase: str | None) -> Cipher:
         return Locking(_unwrapped(lock, passphrase, folder))
     if database.read("SELECT 1 FROM events UNION ALL SELECT 1 FROM anchor LIMIT 1"):
         raise PassphraseError(
-            f"{folder} was begun without a passphrase, so none can be given to it. Export its "
-            "learners, and import them into a new folder that has one."
+            f"{folder} was begun without a passphrase, so none can be given to it, by "
+            "--passphrase-file or LABELWALK_PASSPHRASE. Leave it out; or export its learners, and "
+            "import them into a new folder that has one."
         )
     return _begun(database, passphrase)
 

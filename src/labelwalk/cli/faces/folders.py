@@ -50,10 +50,13 @@ def kept_in(
     from labelwalk.service.gallery import Gallery, called, crops_in, representation_in
     from labelwalk.service.keeper import Keeper
     from labelwalk.service.owner import OwnedError
+    from labelwalk.service.passphrase import PassphraseError
 
     nobody = f"{folder}: no people are kept there. `labelwalk faces enroll` makes such a folder."
-    if not new and not is_kept(folder):
-        raise ValueError(nobody)
+    if not is_kept(folder):
+        if not new:
+            raise ValueError(nobody)
+        _check_empty(folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of learners name labels
         try:
@@ -66,7 +69,13 @@ def kept_in(
                 yield Gallery(keeper, called(kind or there or "pixels"), crops=crops)
             finally:
                 keeper.close()
-        except (DamagedError, DiskError, OwnedError) as error:
+        except (DamagedError, DiskError, OwnedError, PassphraseError) as error:
             raise OSError(str(error)) from error
         except NobodyError as error:
             raise ValueError(str(error)) from error
+
+
+def _check_empty(folder: str) -> None:
+    """See that a new folder is none in which something else lies."""
+    if os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
+        raise ValueError(f"{folder} is no folder of people. Choose a new one, or an empty one.")

@@ -66,4 +66,5 @@ def _asked(gallery: Gallery, who: str) -> _Asked:
         if stranger.number == number:
             said = f"{unknown(number)}: seen about {counted(stranger.examples, 'time')}"
             return _Asked(said, partial(gallery.forget_stranger, stranger.number))
-    raise ValueError(f"there is nobody called {who!r}. See `labelwalk faces people`.")
+    people = ", ".join(gallery.recognizer.people) or "nobody"
+    raise ValueError(f"there is nobody called {who!r}. Known by name: {people}.")

@@ -32,7 +32,8 @@ def name(
     with told():
         from labelwalk.faces.names import plain, stranger_called
 
-        number, name = stranger_called(stranger), plain(name)
+        number, name = stranger_called(f"#{stranger.removeprefix('#')}"), plain(name)
+        number = stranger_called(stranger) if number is None else number
         if number is None:
             raise ValueError(f"{stranger!r} is no stranger. Give a number, as in '#3'.")
         with kept_in(folder, None, passphrase_file) as gallery:

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from labelwalk.cli import reading as read
-from labelwalk.cli.faces.folders import kept_in
+from labelwalk.cli.faces.folders import is_kept, kept_in
 from labelwalk.cli.faces.options import Faces, Frames, Kind, Smallest, Source
 from labelwalk.cli.faces.passing import Passing, source_of
 from labelwalk.cli.faces.recording import Recording
@@ -86,6 +86,8 @@ def watch(
             tell = held.enter_context(telling(events))
             gallery = None
             if people is not None:
+                if not is_kept(people):
+                    say(console, f"{people} is new: nobody is known there yet.")
                 kept = kept_in(people, faces, passphrase_file, new=True, keep_crops=keep_crops)
                 gallery = held.enter_context(kept)
             onlooker = _onlooker(gallery, faces, smallest)
