@@ -211,7 +211,8 @@ def test_a_folder_that_a_service_uses(tmp_path: Path) -> None:
 def test_a_folder_of_others(tmp_path: Path) -> None:
     folder = tmp_path / "people"
     (tmp_path / "file").write_text("")
-    assert "File exists" in refused(1, "watch", "demo", "--people", tmp_path / "file")
+    for other in (tmp_path / "file", tmp_path):
+        assert "is no folder of people" in refused(2, "watch", "demo", "--people", other)
     ok("enroll", folder, "Ada", pictures(tmp_path / "ada"))
     (folder / "journal.db").write_bytes(b"nonsense" * 100)
     assert "journal.db" in refused(1, "watch", "demo", "--people", folder)

@@ -86,10 +86,11 @@ def watch(
             tell = held.enter_context(telling(events))
             gallery = None
             if people is not None:
-                if not is_kept(people):
-                    say(console, f"{people} is new: nobody is known there yet.")
+                is_new = not is_kept(people)
                 kept = kept_in(people, faces, passphrase_file, new=True, keep_crops=keep_crops)
                 gallery = held.enter_context(kept)
+                if is_new:
+                    say(console, f"{people} is new: nobody is known there yet.")
             onlooker = _onlooker(gallery, faces, smallest)
             passing = Passing(seen, stop, frames)
             watched = _Watched(onlooker, tell, recording, gallery)
