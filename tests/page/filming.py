@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import cv2
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from labelwalk.faces.demo import DemoVideo
 from labelwalk.faces.image import Image
@@ -137,6 +137,13 @@ def name_it(page: Page, name: str) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("#toasts .toast").last).to_contain_text(f"{name} it is (")
     expect(page.locator("#naming")).to_be_hidden()
+
+
+def way_back(page: Page) -> Locator:
+    """Return the button that takes the last name back; news that have the focus stay."""
+    button = page.locator("#toasts .toast").last.get_by_role("button", name="Undo")
+    button.focus()
+    return button
 
 
 def forget(page: Page, name: str) -> None:

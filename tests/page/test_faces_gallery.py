@@ -21,6 +21,7 @@ from tests.page.filming import (
     on_the_net,
     point_at,
     start,
+    way_back,
     with_camera,
 )
 from tests.page.hands import see
@@ -62,6 +63,20 @@ def test_strangers_are_named_and_forgotten(people: Serving, tmp_path: Path) -> N
         assert [one["name"] for one in known["people"]] == ["Ada"]
 
 
+def test_a_name_that_nobody_has_any_more_shows_no_face(people: Serving, clip: Clip) -> None:
+    with with_camera(clip) as browser, looking(browser, people, path="/faces") as (page, _):
+        start(page)
+        point_at(page, clip, "unknown")
+        name_it(page, "Ada")
+        undo = way_back(page)
+        expect(page.locator("#people img").first).to_be_visible()
+        page.get_by_role("button", name="Stop").click()
+        undo.click()
+        expect(page.locator("#people li")).to_contain_text("nobody is called that any more")
+        expect(page.locator("#people img")).to_have_count(0)
+        expect(page.locator("#people .initial")).to_have_text("A")
+
+
 def test_a_wrong_name_is_put_right(people: Serving, clip: Clip) -> None:
     with with_camera(clip) as browser, looking(browser, people, path="/faces") as (page, _):
         start(page)
@@ -83,7 +98,7 @@ def test_boldness_is_set_by_hand_and_left_to_itself(people: Serving, clip: Clip)
         expect(page.locator("#dial")).to_be_hidden()
         point_at(page, clip, "unknown")
         name_it(page, "Ada")
-        see(lambda: sink()["sinks"])
+        page.locator("#dial").wait_for()
         page.locator("#dial").focus()
         page.keyboard.press("Home")
         expect(page.locator("#sink-words")).to_have_text("set by hand")

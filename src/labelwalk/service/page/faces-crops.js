@@ -10,6 +10,7 @@ import { pictureOf } from "./faces-service.js";
  */
 export function cropRow(initial, most) {
   const element = make("div.crops", { "aria-hidden": "true" });
+  const none = placeholder(initial);
   const crops = new Map(); // by example
 
   function update(examples) {
@@ -18,10 +19,10 @@ export function cropRow(initial, most) {
     for (const example of wanted) {
       if (!crops.has(example)) crops.set(example, crop(example, initial));
     }
-    const shown = wanted.length ? wanted.map((one) => crops.get(one)) : [placeholder(initial)];
+    const shown = wanted.length ? wanted.map((one) => crops.get(one)) : [none];
     const same = shown.length === element.children.length
       && shown.every((one, i) => one === element.children[i]);
-    if (!same && (wanted.length || !element.children.length)) element.replaceChildren(...shown);
+    if (!same) element.replaceChildren(...shown);
   }
 
   return { element, update };

@@ -5,6 +5,7 @@ import { byId, fill, make } from "./dom.js";
 import { isIdle } from "./faces-live.js";
 import * as service from "./faces-service.js";
 import { on, tell } from "./now.js";
+import { keyOf } from "./words.js";
 
 const PACE = 4000; // milliseconds
 
@@ -27,8 +28,16 @@ export async function load() {
   shown = question;
   known.facts = facts;
   if (facts.on) keepColours(people());
-  fill(byId("known-names"), ...people().map((name) => make("option", { value: name })));
+  offer(people());
   tell("known");
+}
+
+/** Have fields complete these names; a list that somebody has opened stays where it can. */
+function offer(names) {
+  const list = byId("known-names");
+  const there = [...list.options].map((one) => one.value);
+  if (keyOf(there) === keyOf(names)) return;
+  fill(list, ...names.map((name) => make("option", { value: name })));
 }
 
 /** Ask after every change, and now and then. */
