@@ -25,6 +25,7 @@ from tests.page.filming import (
     name_it,
     point_at,
     start,
+    way_back,
     with_camera,
 )
 from tests.page.hands import see
@@ -76,6 +77,7 @@ def test_a_name_follows_a_face_until_it_is_forgotten(
         point_at(page, clip, "unknown")
         _stands_still(page)
         name_it(page, NAME)
+        undo = way_back(page)
         _follows(page)
         expect(page.locator("#people li")).to_contain_text(NAME)
         point_at(page, clip, NAME)
@@ -83,7 +85,7 @@ def test_a_name_follows_a_face_until_it_is_forgotten(
         page.keyboard.press("Escape")
         expect(page.locator("#pace")).to_contain_text("frames/s")
 
-        page.locator("#toasts .toast").get_by_role("button", name="Undo").click()
+        undo.click()
         expect(page.locator("#toasts .toast").last).to_contain_text("Taken back")
         see(lambda: [face.name[:7] for face in faces(page)] == ["unknown"])
 

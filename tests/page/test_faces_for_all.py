@@ -65,6 +65,7 @@ def test_a_phone_is_wide_enough(people: Serving, clip: Clip) -> None:
 
 def test_keys_are_enough(people: Serving, clip: Clip) -> None:
     with with_camera(clip) as browser, looking(browser, people, path="/faces") as (page, _):
+        page.locator("#start").wait_for()
         page.locator("#start").focus()
         page.keyboard.press("Enter")
         expect(page.locator("#stop")).to_be_focused()
