@@ -66,8 +66,8 @@ class Keeper:
     timing : Timing
         How long changes took until they were answered.
     when_lessened : function
-        Called when something was erased, or a learner struck out, before that is answered: for
-        whoever keeps more of examples than we do.
+        Called when something was erased, or a learner struck out: for whoever keeps more of
+        examples than we do.
 
     Examples
     --------
@@ -158,10 +158,11 @@ class Keeper:
 
         def do(pupils: dict[int, Pupil]) -> tuple[None, Entry]:
             self._learning.strike(number)
-            self.when_lessened()
             return None, Entry(number, DELETE, "{}", [])
 
-        return self._learning.ask(do, 1)
+        answer: Future[None] = self._learning.ask(do, 1)
+        answer.add_done_callback(lambda _: self.when_lessened())
+        return answer
 
     def change(self, number: int, event: Happening, key: str = "") -> Future[Any]:
         """Let something happen to a learner; the answer is a `Told`.
