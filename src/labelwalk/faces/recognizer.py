@@ -166,9 +166,8 @@ class FaceRecognizer:
         groups, alive = self.mind.ask(self._unnamed)
         founders = [group.founders.tolist() for group in groups]
         numbers = self._numbers.of(founders, alive.tolist())
-        noted = self._numbers.described()
-        if noted != self.mind.notes.get(STRANGERS, {"given": 0, "known": []}):
-            self.mind.note({STRANGERS: noted})
+        if not self._numbers.are_described(self.mind.notes.get(STRANGERS)):
+            self.mind.note({STRANGERS: self._numbers.described()})
         self._groups = dict(zip(numbers, groups, strict=True))
         found = [stranger_of(*one) for one in self._groups.items()]
         return sorted(found, key=lambda one: (-one.examples, one.number))

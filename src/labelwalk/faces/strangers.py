@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -112,12 +113,32 @@ class Numbers:
         return found
 
     def described(self) -> dict[str, Any]:
-        """Return, as JSON can hold it, what a number goes by later: its oldest founder."""
-        oldest = dict[int, int]()
-        for founder, number in self._known.items():
-            oldest[number] = min(founder, oldest.get(number, founder))
-        known = [[founder, number] for number, founder in sorted(oldest.items())]
-        return {"given": self._given, "known": known}
+        """Return all of it as JSON can hold it."""
+        return {"given": self._given, "known": [list(pair) for pair in self._known.items()]}
+
+    def are_described(self, said: Mapping[str, Any] | None) -> bool:
+        """Return whether everybody would be known again by what was described earlier.
+
+        So it is where no number came since, and half of the founders of each are still there.
+
+        Examples
+        --------
+        >>> numbers = Numbers()
+        >>> _ = numbers.of([[7, 9, 11]], alive=[7, 9, 11])
+        >>> said = numbers.described()
+        >>> _ = numbers.of([[9, 11, 12]], alive=[9, 11, 12])
+        >>> numbers.are_described(said)
+        True
+        >>> _ = numbers.of([[11, 12]], alive=[11, 12])
+        >>> numbers.are_described(said)
+        False
+        """
+        before = Numbers(said)
+        if before._given != self._given:
+            return False
+        there = Counter(before._known.values())
+        left = Counter(n for one, n in before._known.items() if self._known.get(one) == n)
+        return all(0 < there[n] <= 2 * left[n] for n in self._known.values())
 
 
 def unnamed(learner: OnlineLearner, profile: Profile) -> Unnamed:
