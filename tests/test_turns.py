@@ -9,6 +9,13 @@ import numpy as np
 
 from labelwalk import OnlineLearner
 from labelwalk.learner import from_bytes
+from tests.test_certificate import (
+    ROUNDING,
+    assert_kept_as_recomputed,
+    exact,
+    stored_graph,
+    worst,
+)
 
 
 def test_threads_share_a_learner() -> None:
@@ -35,4 +42,6 @@ def test_threads_share_a_learner() -> None:
         answers = [one.result() for one in said]
     assert learner.n_seen == 3 + len(rows)
     assert {label for labels in answers for label in labels} <= known | {None}
-    assert learner.certificate < 0.1
+    assert_kept_as_recomputed(learner)  # in whatever order they came
+    truth = exact(stored_graph(learner))
+    assert worst(learner.vertices.probabilities, truth) <= learner.certificate + ROUNDING
