@@ -106,3 +106,16 @@ def test_where_all_walks_are_alike_there_is_no_corner() -> None:
     relaxation.solve_exactly(system, n)
     system.touched[:] = True
     assert bend_for(system, n, float(np.median(system.f[STEPS]))) == np.inf
+
+
+@given(seeds)
+def test_what_no_label_can_reach_is_left_as_it_is(seed: int) -> None:
+    system = slow_corner(seed, 1e-3)
+    n, alone = len(system.v), np.arange(len(system.v)) >= len(system.v) - 3
+    system.w[np.ix_(alone, ~alone)] = system.w[np.ix_(~alone, alone)] = 0.0
+    system.f[1:, alone] = 0.0
+    relaxation.refresh(system, n)
+    relaxation.solve_exactly(system, n)
+    assert not system.f[1:, alone].any()
+    assert (system.f[STEPS, alone] == 1.0).all()
+    np.testing.assert_allclose(system.f[1:, ~alone].T, exact(system)[~alone], atol=1e-9)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.factorisation import factorise
+from labelwalk.factorisation import factorise, factorise_graph
+from labelwalk.graphs import as_graph
 from tests.small_graphs import Graph, bare, chain, graphs, mask
 
 
@@ -70,3 +71,10 @@ def test_is_never_negative_where_the_right_hand_side_is_not() -> None:
     assert (f >= 0).all()
     assert not f[:150, 150:].any()
     assert not f[150:, :150].any()
+
+
+def test_walks_may_be_as_long_as_one_can_bear() -> None:
+    graph = as_graph(chain(40), mask(40), None, 1e-7)  # of some twenty million steps
+    strict, lenient = factorise_graph(graph), factorise_graph(graph, long_walk=1e9)
+    assert (len(strict.long), len(lenient.long)) == (40, 0)
+    np.testing.assert_allclose(lenient.solve(np.eye(40)), strict.solve(np.eye(40)), rtol=1e-6)

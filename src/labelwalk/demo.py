@@ -207,5 +207,5 @@ def warm_up() -> None:
     rng = np.random.default_rng(0)
     learner = OnlineLearner(n_centroids=8)
     learner.teach(rng.normal(size=(4, 3)), [0, 1, 0, 1])
-    learner.observe(rng.normal(size=(40, 3)))
+    learner.observe(rng.normal(size=(300, 3)))  # enough for health to be judged once
     learner.observe(100.0 * rng.normal(size=(20, 3)))

@@ -20,10 +20,13 @@ from scipy.sparse.csgraph import connected_components
 
 from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.graphs import Graph, as_columns, as_graph
+from labelwalk.kernels.corner import eliminate
+from labelwalk.kernels.direct import write_symmetric
 from labelwalk.one_thread import one_blas_thread
 
 # A Cholesky solution is off by about one rounding for every step the walk takes before it ends.
 LONG_WALK = 1e6
+FEW = 32  # vertices that are eliminated one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,32 +98,34 @@ def factorise(
     return factorise_graph(as_graph(similarity, is_labelled, weights, sink))
 
 
-def factorise_graph(graph: Graph) -> Factorisation:
-    """Factorise the system of a graph that has been checked."""
+def factorise_graph(graph: Graph, long_walk: float = LONG_WALK) -> Factorisation:
+    """Factorise the system of a graph that has been checked.
+
+    Where walks take up to `long_walk` steps, Cholesky will do.
+    """
     l, u = np.flatnonzero(graph.labelled), np.flatnonzero(~graph.labelled)
-    w, v = graph.w[np.ix_(u, u)], graph.v[u]
-    np.fill_diagonal(w, 0.0)
+    v = graph.v[u]
     with one_blas_thread():
         escape = graph.gamma[u] + graph.w[np.ix_(u, l)] @ graph.v[l]
-        lower, is_long = _cholesky(w, v, escape)
+        lower, steps = _cholesky(graph.w, u, v, escape)
+        is_long = _whole_components(graph.w, u, ~(steps <= long_walk))
         short, long = np.flatnonzero(~is_long), np.flatnonzero(is_long)
-        visits = _visits(w[np.ix_(long, long)] * v[long], escape[long])
+        visits = _visits(graph.w[np.ix_(u[long], u[long])] * v[long], escape[long])
     # components have nothing in common, so a part of the factor is the factor of that part
     lower = lower[np.ix_(short, short)] if len(long) else lower
     return Factorisation(len(graph.w), u[short], np.sqrt(v[short])[:, None], lower, u[long], visits)
 
 
-def _cholesky(w: Floats, v: Floats, escape: Floats) -> tuple[Floats, Bools]:
-    """Return the factor, and the vertices where walks are too long for it to be of use."""
-    diagonal, root = w @ v + escape, np.sqrt(v)[:, None]
-    A = -(root * w * root.T)
-    np.fill_diagonal(A, diagonal)
+def _cholesky(w: Floats, u: Ints, v: Floats, escape: Floats) -> tuple[Floats, Floats]:
+    """Return the factor over the vertices u, and how many steps walks take there."""
+    A, root = np.empty((len(u), len(u))), np.sqrt(v)[:, None]
+    write_symmetric(w, v, u, escape, A)
+    diagonal = np.diagonal(A).copy()
     try:
         lower, _ = cho_factor(A.T, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:  # rounding has made the matrix singular
-        return A, np.ones(len(v), np.bool_)
-    steps = _substituted(lower, root, diagonal[:, None])[:, 0]
-    return lower, _whole_components(w, ~(steps <= LONG_WALK))
+        return A, np.full(len(u), np.inf)
+    return lower, _substituted(lower, root, diagonal[:, None])[:, 0]
 
 
 def _substituted(lower: Floats, root: Floats, b: Floats) -> Floats:
@@ -130,10 +135,11 @@ def _substituted(lower: Floats, root: Floats, b: Floats) -> Floats:
     return np.asarray(g / root, dtype=np.float64)
 
 
-def _whole_components(w: Floats, chosen: Bools) -> Bools:
+def _whole_components(w: Floats, u: Ints, chosen: Bools) -> Bools:
+    """Return which of the vertices u are joined to one that is chosen."""
     if not chosen.any():
         return chosen
-    _, component = connected_components(csr_array(w), directed=False)
+    _, component = connected_components(csr_array(w[np.ix_(u, u)]), directed=False)
     return np.isin(component, component[chosen])
 
 
@@ -147,8 +153,10 @@ def _visits(flow: Floats, escape: Floats) -> Floats:
     (Grassmann, Taksar and Heyman 1985). Diagonal entries of `flow` are not used.
     """
     n = len(escape)
-    if n <= 1:
-        return np.diag(1.0 / escape)
+    if n <= FEW:
+        visits = np.eye(n)
+        eliminate(flow.copy(), escape.copy(), visits)
+        return visits
     half = n // 2
     out, home = flow[:half, half:], flow[half:, :half]
     first = _visits(flow[:half, :half], escape[:half] + out.sum(axis=1))

@@ -88,13 +88,17 @@ def graph_of(system: System, n: int) -> Graph:
 
 
 def solve_exactly(system: System, n: int) -> None:
-    """Replace all values by the exact solution (Cholesky), steps included."""
+    """Replace all values by the exact solution (Cholesky), steps included.
+
+    Where no label can be reached values are 0 for good, and nobody asks for steps.
+    """
     graph = graph_of(system, n)
     labelled, f = graph.labelled, system.f[:, :n]
+    free = ~labelled & system.lit[system.component[:n]]
     with one_blas_thread():
         right = graph.w[:, labelled] @ (graph.v[labelled] * f[:, labelled]).T
-    right[:, STEPS] = system.d[:n] + system.g[:n]
-    f[:, ~labelled] = factorise_graph(graph).solve(right)[~labelled].T
+        right[:, STEPS] = system.d[:n] + system.g[:n]
+        f[:, free] = factorise_graph(graph._replace(labelled=~free)).solve(right)[free].T
     np.clip(f[STEPS + 1 :], 0.0, 1.0, out=f[STEPS + 1 :])
     rebuild(system, n)
 

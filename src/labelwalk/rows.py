@@ -69,6 +69,8 @@ def _as_numbers(X: ArrayLike) -> Floats:
 
 def _writable(given: np.ndarray[Any, Any]) -> Floats:
     # a read-only array is another type to Numba, which would compile every loop once more
+    if given.dtype == np.float64 and given.flags.carray:
+        return given
     return np.require(given, dtype=np.float64, requirements=["C", "A", "W"])
 
 

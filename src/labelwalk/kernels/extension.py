@@ -16,9 +16,12 @@ from labelwalk.kernels.verdict import NOBODY, Answers, write_answer
 
 @compiled
 def compare_row(vertices: Vertices, here: Record, x: Floats, beside: Comparison) -> None:
-    """Measure the distances of a row to founders and representatives."""
+    """Measure the distances of a row to founders and representatives.
+
+    Until vertices have to stand for examples that differ, both are the same points.
+    """
     distances_to(vertices.points, here.n, x, beside.distances)
-    if vertices.means.shape[0] > 0:
+    if vertices.means.shape[0] > 0 and vertices.reach[: here.n].any():
         distances_to(vertices.means, here.n, x, beside.apart_row)
     else:
         beside.apart_row[: here.n] = beside.distances[: here.n]

@@ -24,8 +24,9 @@ from labelwalk.kernels.corner import bend_for, solve_corner
 from labelwalk.kernels.system import DENSE, STEPS, UNIT_ROUNDOFF, System, push, rounding
 from labelwalk.kernels.verdict import NOBODY, best_class, excess_each, harmless_error
 
-SHORT = 0.1  # steps are relaxed where they fall this far short of their equation,
+SHORT = 0.3  # steps are relaxed where they fall this far short of their equation,
 LONG = 0.5  # or exceed it by this much
+BORNE = 0.7  # residuals make up for steps that fall so far short, and no farther
 EASE = 0.9  # of the error allowed is aimed at,
 OUTSIDE = 0.85  # and so much of that for the vertices outside a corner, where there is one
 STRIDE = 1.4  # times as far as its equation asks a value moves, where walks are
@@ -34,9 +35,9 @@ CLOSE = 0.01  # a close call is settled to this fraction of the tolerance
 UNPROVEN = -1.0
 
 # Work is counted in contiguous multiplications: a scattered one takes about 8 times as long, one of
-# the n^3 / 3 of a Cholesky factorisation a sixth.
+# the n^3 / 3 of a Cholesky factorisation a twelfth.
 SCATTERED = 8
-DIRECT = 1.0 / 18.0
+DIRECT = 1.0 / 36.0
 
 
 class Reading(NamedTuple):
@@ -262,7 +263,7 @@ def settle(
         if error + cut <= goal:
             return error
         share = error / (error + cut) if error < np.inf else 1.0
-        allowed = EASE * share * (1.0 - min(seen.short, SHORT)) * goal
+        allowed = EASE * share * (1.0 - min(seen.short, BORNE)) * goal
         outside = allowed if late == 0.0 else OUTSIDE * allowed
         level = outside / (steps - late) - rounding(system)
         if level <= 0.0 or work > DIRECT * n**3:
