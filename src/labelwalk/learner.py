@@ -35,7 +35,7 @@ from labelwalk.settings import Settings
 from labelwalk.similarity import Gaussian, SelfTuning, Similarity
 from labelwalk.soundness import check_scale, check_sound
 from labelwalk.sources import Sources, as_sources
-from labelwalk.table import VertexTable, vertex_table
+from labelwalk.table import GraphTable, VertexTable, graph_table, vertex_table
 from labelwalk.turns import in_turn
 
 
@@ -641,6 +641,23 @@ class OnlineLearner:
         """A copy of the vertices, oldest first; points and means in the units they came in."""
         table, original = vertex_table(self._engine.now, self.classes), self._scale.original
         return replace(table, points=original(table.points), means=original(table.means))
+
+    @property
+    @in_turn
+    def graph(self) -> GraphTable:
+        """A copy of the graph that is solved: similarities, weights, sinks and labels.
+
+        Examples
+        --------
+        >>> from labelwalk import Gaussian, OnlineLearner
+        >>> learner = OnlineLearner(similarity=Gaussian(1.0))
+        >>> _ = learner.observe([[0.0], [1.0], [3.0]])
+        >>> print(learner.graph.similarity.round(2))
+        [[0.   0.61 0.01]
+         [0.61 0.   0.14]
+         [0.01 0.14 0.  ]]
+        """
+        return graph_table(self._engine.now, self.classes)
 
     @property
     @in_turn

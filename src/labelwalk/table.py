@@ -53,20 +53,60 @@ class VertexTable:
         return len(self.count)
 
 
+@dataclass(frozen=True, slots=True)
+class GraphTable:
+    """The graph that is solved, vertex by vertex as in `VertexTable`.
+
+    Attributes
+    ----------
+    similarity : array of shape (n, n)
+        Of each two vertices, as last drawn; 0 to itself.
+    weight, sink : arrays of n floats
+        What each weighs, and how strongly it is drawn to the sink.
+    count : array of n integers
+        Examples each stands for.
+    label : array of n labels
+        None where unlabelled.
+    """
+
+    similarity: Floats
+    weight: Floats
+    sink: Floats
+    count: Ints
+    label: NDArray[np.object_]
+
+
 def vertex_table(state: State, classes: Sequence[Label]) -> VertexTable:
     """Copy the vertices of a state."""
     n = state.n
     vertices, system = state.vertices, state.system
-    names = np.empty(len(classes) + 1, dtype=object)
-    names[: len(classes)] = classes
     return VertexTable(
-        points=vertices.points[:, :n].T.copy(),
-        means=state.representatives.T.copy(),
+        points=vertices.points[:, :n].copy().T,
+        means=state.representatives.copy().T,
         bandwidth=vertices.bandwidth[:n].copy(),
         count=vertices.examples[:n].copy(),
         weight=system.v[:n].copy(),
         reach=vertices.reach[:n].copy(),
-        label=names[vertices.label[:n]],
+        label=_labels(state, classes),
         founder=vertices.founder[:n].copy(),
         probabilities=system.f[1:, :n].T.copy(),
     )
+
+
+def graph_table(state: State, classes: Sequence[Label]) -> GraphTable:
+    """Copy the graph of a state."""
+    graph = state.graph
+    return GraphTable(
+        similarity=graph.w.copy(),
+        weight=graph.v.copy(),
+        sink=graph.gamma.copy(),
+        count=state.vertices.examples[: state.n].copy(),
+        label=_labels(state, classes),
+    )
+
+
+def _labels(state: State, classes: Sequence[Label]) -> NDArray[np.object_]:
+    names = np.empty(len(classes) + 1, dtype=object)
+    names[: len(classes)] = classes
+    labels: NDArray[np.object_] = names[state.vertices.label[: state.n]]
+    return labels

@@ -7,17 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.faces.cliff import (
-    DECADES,
-    JUMP,
-    STRIDE,
-    choice,
-    claims,
-    graph_of,
-    surveyed,
-    usual_sink,
-)
+from labelwalk.faces.cliff import DECADES, claims, graph_of, near_side, surveyed, usual_sink
 from labelwalk.faces.profiles import VECTORS
+from labelwalk.faces.staircase import JUMP, STRIDE, Staircase, choice
 from labelwalk.learner import OnlineLearner
 from tests.faces.people import look_alike, views
 from tests.naive import cliff as naive
@@ -40,12 +32,27 @@ def learner_of(*people: int, named: int, n: int = 60) -> OnlineLearner:
 def test_choice_is_that_of_plain_loops(shares: np.ndarray, data: st.DataObject) -> None:
     usual = data.draw(st.integers(0, len(shares) - 1))
     lowest = data.draw(st.integers(usual, len(shares) - 1))
-    found = choice(shares, usual, lowest)
+    most = float(shares[-1]) + data.draw(st.sampled_from([0.0, JUMP, 1.0]))
+    found = choice(Staircase(shares.__getitem__, len(shares), most), usual, lowest)
     assert found == naive.choice(shares.tolist(), usual, lowest, STRIDE, JUMP)
     chosen, cliff = found
     assert 0 <= chosen <= lowest
     if cliff is not None:
         assert chosen <= cliff
+
+
+@pytest.mark.parametrize(("share", "most", "looks"), [(0.2, 1.0, 2), (0.2, 0.22, 1)])
+def test_where_nothing_jumps_hardly_a_sink_is_looked_at(
+    share: float, most: float, looks: int
+) -> None:
+    asked: list[int] = []
+
+    def claimed(place: int) -> float:
+        asked.append(place)
+        return share
+
+    assert choice(Staircase(claimed, 13, most), usual=4, lowest=8) == (8, None)
+    assert len(asked) == looks
 
 
 @pytest.mark.parametrize("named", [1, 2])
@@ -72,12 +79,24 @@ def test_claims_are_those_of_plain_loops(named: int) -> None:
     assert np.all(np.diff(found) >= 0.0)  # a lower sink takes no name away
 
 
+@pytest.mark.parametrize("named", [1, 2, 3])
+@pytest.mark.parametrize("bridged", [False, True])
+def test_the_near_side_is_that_of_the_whole_survey(named: int, bridged: bool) -> None:
+    learner = learner_of(1, 2, 3, 4, named=named)
+    if bridged:
+        learner.observe(look_alike(views(60, 1), views(60, 4)))
+    found = surveyed(learner, VECTORS)
+    assert found is not None
+    assert near_side(learner, VECTORS) == found.chosen
+
+
 def test_nobody_is_named_or_hardly_anything_seen() -> None:
     assert surveyed(VECTORS.learner(), VECTORS) is None
     assert surveyed(learner_of(1, 2, named=0), VECTORS) is None
     few = VECTORS.learner()
     few.teach(views(4, 1), ["ada"] * 4)
     assert surveyed(few, VECTORS) is None
+    assert near_side(few, VECTORS) is None
 
 
 def test_the_cliff_is_where_strangers_would_be_named() -> None:
@@ -88,6 +107,7 @@ def test_the_cliff_is_where_strangers_would_be_named() -> None:
     assert found is not None
     assert found.cliff is not None
     assert found.chosen > found.cliff
+    assert near_side(learner, VECTORS) == found.chosen
     at = int(np.argmin(np.abs(found.sinks - found.chosen)))
     assert found.claimed[at] < 0.4 < found.claimed[-1]
 

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelwalk.faces.image import SourceError
+from labelwalk.faces.capture import Capture
+from labelwalk.faces.image import Image, SourceError
+from labelwalk.faces.live import Live
 from labelwalk.faces.opening import opened
 from labelwalk.faces.pictures import encoded
 from tests.faces.network_camera import CameraOnTheNet, served
@@ -67,20 +69,48 @@ def test_nothing_is_kept_for_a_reader_who_does_not_come() -> None:
     assert number > 190
 
 
+class SilentCamera(Capture):
+    """Gives one frame; the next is not there before it is unplugged, however long one waits."""
+
+    frames_per_second = None
+
+    def __init__(self) -> None:
+        self.name, self.n_asked = "a silent camera", 0
+        self.unplugged, self.closed = threading.Event(), threading.Event()
+
+    def keep_no_backlog(self) -> None:
+        pass
+
+    def read(self) -> Image | None:
+        self.n_asked += 1
+        if self.n_asked == 1:
+            return np.zeros((48, 64, 3), np.uint8)
+        self.unplugged.wait()
+        return None
+
+    def close(self) -> None:
+        self.closed.set()
+
+
 def test_closing_ends_whoever_waits() -> None:
-    camera = CameraOnTheNet(grey)
-    starter = threading.Thread(target=camera.tell, args=(20,))
-    with served(camera) as address:
-        starter.start()
-        source = opened(address)
-        numbers: list[int] = []
-        waiting = threading.Thread(target=lambda: numbers.extend(frame.number for frame in source))
-        waiting.start()
-        starter.join()
-        camera.unplug()  # else the frame that is being read never comes
-        source.close()
-        waiting.join(30)
-        assert not waiting.is_alive()
+    camera, came = SilentCamera(), threading.Event()
+    source = Live(camera)
+
+    def look() -> None:
+        for _ in source:
+            came.set()
+
+    waiting, closing = threading.Thread(target=look), threading.Thread(target=source.close)
+    waiting.start()
+    assert came.wait(30)
+    closing.start()
+    waiting.join(30)
+    assert not waiting.is_alive()
+    assert not camera.closed.is_set()  # the frame that is being read has not come
+    camera.unplugged.set()
+    closing.join(30)
+    assert not closing.is_alive()
+    assert camera.closed.is_set()
 
 
 def test_an_address_that_knows_its_end_is_a_video(people: Callable[[str], Path]) -> None:

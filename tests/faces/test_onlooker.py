@@ -118,7 +118,7 @@ def test_tracks_that_ended_are_not_kept() -> None:
     for n in range(60):
         stage.standing = [1] if n % 20 < 5 else []
         onlooker.look(image)
-    assert len(onlooker._views) <= 1
+    assert len(onlooker._votes) <= 1
 
 
 def test_made_up_people_in_a_video() -> None:

@@ -13,17 +13,20 @@ import numpy as np
 
 from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.faces.profiles import MAJORITY, Profile
-from labelwalk.harmonic import solve
+from labelwalk.faces.staircase import Staircase, choice
+from labelwalk.factorisation import factorise_graph
+from labelwalk.graphs import Graph
 from labelwalk.learner import OnlineLearner
 from labelwalk.one_thread import one_blas_thread
 
 DECADES = 0.5  # on either side of the usual sink: how far it may be moved by what is seen
 STEPS = 8  # sinks that are tried in each decade
 TINY = 1e-12  # a degree like none
-STRIDE = 2  # of them, in which a jump is looked for
-JUMP = 0.03  # of all examples, newly claimed within a stride
 LEAST = 5  # vertices, before anything can be seen
 BEYOND = 0.5  # decades below all that can be chosen: a cliff just there is one to keep away from
+USUAL = int(STEPS * DECADES)  # the place of the usual sink,
+LOWEST = 2 * USUAL  # and of the lowest that can be chosen
+LONG_WALK = 1e9  # steps: a share is then off by a millionth or so, which gives nobody a name
 
 
 class Survey(NamedTuple):
@@ -58,6 +61,8 @@ class Vertices(NamedTuple):
     weight : array of n floats
     examples : array of n integers
         How many each stands for.
+    unnamed : int
+        How many those without a name stand for, in all of the graph.
     """
 
     similarity: Floats
@@ -65,6 +70,7 @@ class Vertices(NamedTuple):
     names: Bools
     weight: Floats
     examples: Ints
+    unnamed: int
 
 
 def surveyed(learner: OnlineLearner, profile: Profile) -> Survey | None:
@@ -79,27 +85,52 @@ def surveyed(learner: OnlineLearner, profile: Profile) -> Survey | None:
     graph = graph_of(learner, profile)
     if graph is None:
         return None
-    exponents = np.arange(-STEPS * DECADES, STEPS * (DECADES + BEYOND) + 1) / STEPS
-    sinks = usual_sink(graph, profile) / 10.0**exponents
-    claimed = claims(graph, sinks)
-    usual = int(STEPS * DECADES)
-    chosen, cliff = choice(claimed, usual, lowest=2 * usual)
+    sinks = sinks_about(usual_sink(graph, profile))
+    shares = claims(graph, sinks)
+    chosen, cliff = choice(Staircase(shares.__getitem__, len(sinks)), USUAL, LOWEST)
     edge = None if cliff is None else float(sinks[cliff])
-    return Survey(sinks, claimed, float(sinks[chosen]), edge)
+    return Survey(sinks, shares, float(sinks[chosen]), edge)
+
+
+def near_side(learner: OnlineLearner, profile: Profile) -> float | None:
+    """Return the sink that a survey would choose, without looking at more sinks than it must.
+
+    Parameters
+    ----------
+    learner, profile
+        As `surveyed` takes them.
+    """
+    graph = graph_of(learner, profile)
+    if graph is None:
+        return None
+    sinks, near = sinks_about(usual_sink(graph, profile)), within_reach(graph)
+    most = float(near.examples[~near.named].sum() / near.unnamed)
+    chosen, _ = choice(
+        Staircase(lambda i: claimed(near, sinks[i]), len(sinks), most), USUAL, LOWEST
+    )
+    return float(sinks[chosen])
+
+
+def sinks_about(usual: float) -> Floats:
+    """Return all sinks that are looked at, from high to low."""
+    exponents = np.arange(-STEPS * DECADES, STEPS * (DECADES + BEYOND) + 1) / STEPS
+    sinks: Floats = usual / 10.0**exponents
+    return sinks
 
 
 def graph_of(learner: OnlineLearner, profile: Profile) -> Vertices | None:
     """Return the graph of a learner; None where there are too few vertices, or nobody is named."""
-    table = learner.vertices
+    table = learner.graph
     named = np.array([label is not None for label in table.label], dtype=bool)
     if (~named).sum() < LEAST or not named.any():
         return None
     return Vertices(
-        similarity=similarities(table.means, profile.bandwidth, profile.threshold),
+        similarity=table.similarity,
         named=named,
         names=np.array([[label == one for one in learner.classes] for label in table.label]),
         weight=table.weight * profile.label_weight / table.weight[named].max(),
         examples=table.count,
+        unnamed=int(table.count[~named].sum()),
     )
 
 
@@ -108,60 +139,44 @@ def usual_sink(graph: Vertices, profile: Profile) -> float:
 
     It grows with the root of the mean similarity of a vertex to all others.
     """
-    degrees = (graph.similarity * graph.weight).sum(axis=1)[~graph.named]
+    with one_blas_thread():
+        degrees = (graph.similarity @ graph.weight)[~graph.named]
     return float(profile.sink * np.sqrt(max(TINY, degrees.mean())))
+
+
+def within_reach(graph: Vertices) -> Vertices:
+    """Return the part of a graph from which a walk can reach a name; the rest is never claimed."""
+    reached, edge = graph.named.copy(), graph.named
+    while edge.any():
+        edge = graph.similarity[edge].any(axis=0) & ~reached
+        reached |= edge
+    if reached.all():
+        return graph
+    return Vertices(
+        similarity=graph.similarity[np.ix_(reached, reached)],
+        named=graph.named[reached],
+        names=graph.names[reached],
+        weight=graph.weight[reached],
+        examples=graph.examples[reached],
+        unnamed=graph.unnamed,
+    )
 
 
 def claims(graph: Vertices, sinks: Floats) -> Floats:
     """Return the share of examples that would be named under each sink."""
-    free = ~graph.named
-    count, names = graph.examples[free], graph.names.astype(np.float64)
-    shares = []
-    for sink in sinks:
-        f = solve(graph.similarity, graph.named, names, weights=graph.weight, sink=sink)
-        shares.append(count[f[free].max(axis=1) > MAJORITY].sum() / count.sum())
-    return np.array(shares)
+    near = within_reach(graph)
+    return np.array([claimed(near, sink) for sink in sinks])
 
 
-def similarities(means: Floats, bandwidth: float, threshold: float) -> Floats:
-    """Return the similarity of each two vertices, and 0 on the diagonal."""
+def claimed(graph: Vertices, sink: float) -> float:
+    """Return the share of examples that would be named under a sink."""
+    named, free, weight = graph.named, ~graph.named, graph.weight
+    if not free.any():
+        return 0.0
+    system = factorise_graph(
+        Graph(graph.similarity, weight, np.full(len(weight), sink), named), LONG_WALK
+    )
     with one_blas_thread():
-        products = means @ means.T
-    squares = np.diag(products)
-    away = np.maximum(0.0, squares[:, None] + squares - 2.0 * products)
-    w: Floats = np.exp(-away / (2.0 * bandwidth**2))
-    w[w < threshold] = 0.0
-    np.fill_diagonal(w, 0.0)
-    return w
-
-
-def choice(claimed: Floats, usual: int, lowest: int) -> tuple[int, int | None]:
-    """Return which sink to take, and where the cliff is, if anywhere.
-
-    From the usual sink it goes up while the next stride claims much at once, and then down to a
-    stride before that. Jumps further up are trusted: there people join views of their own.
-
-    Parameters
-    ----------
-    claimed : array
-        By sinks from high to low.
-    usual, lowest : int
-        The sink to begin with, and the lowest that may be chosen.
-
-    Examples
-    --------
-    >>> choice(np.array([0.1, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.7, 0.9]), usual=2, lowest=8)
-    (3, 5)
-    >>> choice(np.full(9, 0.2), usual=4, lowest=7)
-    (7, None)
-    """
-    ahead = claimed[np.minimum(np.arange(len(claimed)) + STRIDE, len(claimed) - 1)]
-    jumps = ahead - claimed > JUMP
-    at = usual
-    while at > 0 and jumps[at]:
-        at -= 1
-    while at < len(claimed) - 1 and not jumps[at]:
-        at += 1
-    if not jumps[at]:
-        return lowest, None
-    return min(max(at - STRIDE, 0), lowest), at
+        votes = graph.similarity[:, named] @ (weight[named, None] * graph.names[named])
+    likeliest = system.solve(votes)[free].max(axis=1)
+    return float(graph.examples[free][likeliest > MAJORITY].sum() / graph.unnamed)

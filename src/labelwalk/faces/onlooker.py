@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from labelwalk.arrays import Floats
 from labelwalk.faces.boxes import Box
 from labelwalk.faces.haar import Detector, HaarDetector
 from labelwalk.faces.image import Image
 from labelwalk.faces.pixels import Pixels
-from labelwalk.faces.profiles import MAJORITY, profile_of
+from labelwalk.faces.profiles import profile_of
 from labelwalk.faces.recognizer import FaceRecognizer
 from labelwalk.faces.representations import Representation, vector_of
 from labelwalk.faces.tracks import Tracker
+from labelwalk.faces.votes import Votes
 
-FADE = 0.8  # what a view on a track still counts when the next has come
 VIEWS = 4  # of a track that are taught when it is named
-LAST = 32  # views of a track from which those are taken
 
 
 class Face(NamedTuple):
@@ -49,33 +44,6 @@ class Face(NamedTuple):
     stranger: int | None
     confidence: float
     example: int
-
-
-@dataclass
-class _Views:
-    """The last views on a track, as long as each is like the one before."""
-
-    last: Floats
-    votes: dict[str, float] = field(default_factory=dict)
-    weight: float = 0.0
-    examples: deque[int] = field(default_factory=lambda: deque(maxlen=LAST))
-
-    def add(self, shares: Mapping[str, float], example: int) -> None:
-        """Take in what a view says; who is known no more has no votes either."""
-        self.votes = {
-            name: FADE * self.votes.get(name, 0.0) + share for name, share in shares.items()
-        }
-        self.weight = FADE * self.weight + 1.0
-        self.examples.append(example)
-
-    def settle(self, name: str) -> None:
-        """Take a person's word for it: what was said before counts no more."""
-        self.votes, self.weight = {name: 1.0}, 1.0
-
-    def winner(self) -> tuple[str | None, float]:
-        """Return the likeliest name, None where nobody is known, and how likely it is."""
-        name = max(self.votes, key=lambda one: self.votes[one], default=None)
-        return name, 0.0 if name is None else self.votes[name] / self.weight
 
 
 class Onlooker:
@@ -118,7 +86,7 @@ class Onlooker:
         self.recognizer = recognizer or FaceRecognizer(profile_of(self.representation))
         self.detector = detector or HaarDetector()
         self._tracker = Tracker()
-        self._views: dict[int, _Views] = {}
+        self._votes: dict[int, Votes] = {}
 
     @property
     def alive(self) -> tuple[int, ...]:
@@ -130,19 +98,17 @@ class Onlooker:
         boxes = list(self.detector(image))
         tracks = self._tracker.follow(boxes)
         alive = set(self.alive)
-        self._views = {track: views for track, views in self._views.items() if track in alive}
+        self._votes = {track: votes for track, votes in self._votes.items() if track in alive}
         if not boxes:
             return []
         rows = np.array([vector_of(image, box, self.representation) for box in boxes])
         seen = self.recognizer.observe(rows)
         people = self.recognizer.people
         for i, (track, example) in enumerate(zip(tracks, seen.ids.tolist(), strict=True)):
-            views = self._views.get(track)
-            if views is None or not self.recognizer.profile.are_kin(views.last, rows[i]):
-                views = self._views[track] = _Views(rows[i])
-            views.last = rows[i]
+            votes = self._votes.setdefault(track, Votes(self.recognizer.profile))
             shares = seen.verdicts.probabilities[i].tolist()
-            views.add(dict(zip(people, shares, strict=False)), example)  # one may just have come
+            said = dict(zip(people, shares, strict=False))  # one may just have come
+            votes.take(rows[i], said, example)
         best = [self._named(box, track) for box, track in zip(boxes, tracks, strict=True)]
         faces = [face._replace(name=None) if _is_outdone(face, best) else face for face in best]
         return [self._numbered(face) for face in faces]
@@ -174,9 +140,9 @@ class Onlooker:
             with suppress(ValueError):  # that view was called something else
                 self.recognizer.name(others[i], name)
                 taught.append(others[i])
-        for views in self._views.values():
-            if example in views.examples:
-                views.settle(name)
+        for votes in self._votes.values():
+            if example in votes.examples:
+                votes.settle(name)
         return taught
 
     def followed(self, example: int) -> list[int]:
@@ -184,19 +150,17 @@ class Onlooker:
 
         There are none where the track has ended, or went on for long.
         """
-        found = (views.examples for views in self._views.values() if example in views.examples)
+        found = (votes.examples for votes in self._votes.values() if example in votes.examples)
         return list(next(found, ()))
 
     def _named(self, box: Box, track: int) -> Face:
-        views = self._views[track]
-        name, confidence = views.winner()
-        said = name if confidence > MAJORITY else None
-        return Face(box, track, said, None, confidence, views.examples[-1])
+        votes = self._votes[track]
+        return Face(box, track, votes.name, None, votes.confidence, votes.examples[-1])
 
     def _numbered(self, face: Face) -> Face:
         if face.name is not None:
             return face
-        return face._replace(stranger=self.recognizer.stranger(self._views[face.track].last))
+        return face._replace(stranger=self.recognizer.stranger(self._votes[face.track].last))
 
 
 def _is_outdone(face: Face, faces: list[Face]) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from labelwalk.arrays import Floats
 from labelwalk.decision import Verdicts
-from labelwalk.faces.cliff import Survey, surveyed
+from labelwalk.faces.cliff import Survey, near_side, surveyed
 from labelwalk.faces.known import Person, known
 from labelwalk.faces.minds import AtHand, Mind, Seen
 from labelwalk.faces.profiles import Profile
@@ -213,9 +213,9 @@ class FaceRecognizer:
         self.mind.note({AUTOMATIC: False})
 
     def _find_its_side(self) -> None:
-        found = self.survey()
-        if found is not None and found.chosen != self.sink:
-            self.mind.adjust(found.chosen)
+        chosen = self.mind.ask(lambda learner: near_side(learner, self.profile))
+        if chosen is not None and chosen != self.sink:
+            self.mind.adjust(chosen)
 
 
 def due_after(n: int) -> int:

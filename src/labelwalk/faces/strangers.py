@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from labelwalk.arrays import Floats, Ints
-from labelwalk.faces.cliff import similarities
+from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.faces.profiles import Profile
 from labelwalk.learner import OnlineLearner
+from labelwalk.one_thread import one_blas_thread
 
 LEAST = 5  # examples, before somebody is thought to be there
 
@@ -173,7 +173,16 @@ def _hang_together(means: Floats, profile: Profile) -> list[Ints]:
     """Return the places of vectors that are kin, or kin of kin; each group by its oldest."""
     if not len(means):
         return []
-    w = similarities(means, profile.bandwidth, profile.kin)
-    n, group = connected_components(w, directed=False)
+    n, group = connected_components(_kinship(means, profile), directed=False)
     groups = [np.flatnonzero(group == one) for one in range(n)]
     return sorted(groups, key=lambda places: int(places[0]))
+
+
+def _kinship(vectors: Floats, profile: Profile) -> Bools:
+    """Return which two of some vectors are kin."""
+    with one_blas_thread():
+        products = vectors @ vectors.T
+    squares = np.diag(products)
+    away = squares[:, None] + squares - 2.0 * products
+    kin: Bools = away <= -2.0 * profile.bandwidth**2 * np.log(profile.kin)
+    return kin
