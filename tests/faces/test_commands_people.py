@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from labelwalk.cli.faces.folders import kept_in
 from labelwalk.faces.demo import DemoVideo
 from labelwalk.faces.haar import HaarDetector
 from labelwalk.faces.image import Image
@@ -116,6 +119,19 @@ class TestName:
         assert [(one["name"], one["taught"]) for one in found["people"]] == [("Ada", 4)]
         assert found["strangers"] == []
         assert "there is no unknown #1." in refused(2, "name", folder, "#1", "Ben")
+
+    def test_whoever_joins_somebody_is_told_and_can_be_parted(self, tmp_path: Path) -> None:
+        folder = tmp_path / "people"
+        ok("enroll", folder, "Ben", pictures(tmp_path / "ben", BEN), "--faces=pixels-32")
+        ok("watch", "demo", "--people", folder, "--frames=30")
+        said = ok("name", folder, "#1", "Ben").stderr
+        assert "Ben was known already, by 4 views, and now has 4 views more." in said
+        assert names(folder) == {"Ben": 8}
+        [wrong] = re.findall(r"/api/faces/undo (\{.*\})", said)
+        with kept_in(str(folder), None, None) as gallery:
+            assert gallery.undo(json.loads(wrong)["examples"]) == 4
+        assert names(folder) == {"Ben": 4}
+        assert "already" not in ok("name", folder, "#1", "Ada").stderr
 
     def test_what_cannot_be(self, tmp_path: Path) -> None:
         ok("enroll", tmp_path / "people", "Ada", pictures(tmp_path / "ada"))
