@@ -87,6 +87,34 @@ def test_people_of_a_folder_are_copied(tmp_path: Path) -> None:
     assert found["taught"] == {"Ada": 2, "Ben": 2}
 
 
+def warned(*arguments: str | Path) -> list[str]:
+    said = ok("evaluate", *arguments, "--json", "--quiet", "--faces=pixels-32").stderr
+    return said.splitlines()
+
+
+def test_a_truth_of_more_frames_than_there_are(
+    people: Callable[[str], Path], tmp_path: Path
+) -> None:
+    video, truth = people(".avi"), table(tmp_path / "truth.csv", 60)
+    (said,) = warned(video, truth)
+    assert said.startswith(f"Warning: {truth}: 10 of its 60 frames come after frame 50, the last")
+    assert str(video) in said
+    assert warned(video, truth, "--frames=40") == []  # nobody asked for more
+    assert warned(video, table(tmp_path / "truth.csv", 50)) == []
+
+
+def test_a_truth_of_other_pixels(people: Callable[[str], Path], tmp_path: Path) -> None:
+    boxes = [DemoVideo().truth(number)[0].box for number in range(1, 9)]
+    lines = [",".join(map(str, box)) for box in boxes]
+    truth = tmp_path / "ada.txt"
+    truth.write_text("\n".join([*lines[:6], "320,0,40,40", "0,-40,40,40"]))
+    (said,) = warned(people(".avi"), truth)
+    assert f"{truth}: 2 of 8 true boxes do not lie in the 320 × 240 pixels of" in said
+    truth.write_text("\n".join(["0,0,9,9"] * 8))
+    (said,) = warned(people(".avi"), truth)
+    assert f"{truth}: on none of its 8 true boxes was a face found." in said
+
+
 @pytest.mark.slow
 def test_a_real_person() -> None:
     truth = real("face_videos/david_gt.txt")
@@ -109,10 +137,21 @@ def test_a_damaged_video(people: Callable[[str], Path], tmp_path: Path) -> None:
         (2, ["film.avi"], "TRUTH is missing"),
         (2, ["demo", "--labels=0"], "nobody is known. Give --labels, or --people"),
         (2, ["demo", "--people=nowhere"], "no people are kept there"),
-        (1, ["demo", "nowhere.csv"], "No such file or directory: 'nowhere.csv'"),
+        (1, ["demo", "nowhere.csv"], "TRUTH: nowhere.csv cannot be read (No such file or dir"),
+        (1, ["demo", "folder"], "TRUTH: folder cannot be read (Is a directory). Give the path of"),
+        (3, ["demo", "film.csv"], "film.csv is not text in UTF-8 (invalid start byte). Save it as"),
         (3, ["demo", "bad.csv"], "bad.csv, line 2: 'x' is not the number of a frame"),
         (3, ["demo", "bad.csv", "--name=Ada"], "has names and frames of its own"),
-        (3, ["demo", "late.csv", "--frames=2"], "late.csv says nothing of the frames 1 to 2"),
+        (
+            3,
+            ["demo", "late.csv", "--frames=2"],
+            "says nothing of the frames 1 to 2 of 4 made-up people: it is of the frames 9,000 to",
+        ),
+        (
+            3,
+            ["demo", "aside.txt", "--frames=3"],
+            "aside.txt: none of its boxes, 2 for the frames that were seen, lies in the 320 × 240",
+        ),
         (1, ["nowhere.avi", "late.csv"], "there is no such file or folder"),
     ],
 )
@@ -121,6 +160,9 @@ def test_what_cannot_be(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.csv").write_text("frame,x,y,w,h,name\nx,0,0,1,1,Ada\n")
+    (tmp_path / "film.csv").write_bytes(b"\x80" * 9)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "aside.txt").write_text("400,10,50,50\n10,300,50,50\n")
     (tmp_path / "late.csv").write_text("frame,x,y,w,h,name\n9000,0,0,1,1,Ada\n")
     assert why in refused(code, "evaluate", *arguments)
 

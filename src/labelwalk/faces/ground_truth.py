@@ -133,7 +133,9 @@ def read_truth(
         whose, begin = name or Path(path).stem, 1 if first is None else first
         truth = read_table(path) if is_table else read_boxes(path, whose, begin)
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not text in UTF-8 ({error.reason}).") from error
+        raise ValueError(
+            f"{path} is not text in UTF-8 ({error.reason}). Save it as that."
+        ) from error
     if not truth:
         raise ValueError(f"{path} says nothing of any frame.")
     return truth

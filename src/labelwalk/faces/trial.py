@@ -31,6 +31,8 @@ class Trial:
         How many faces of whom.
     n_judged : int
         Frames of which the truth is known.
+    n_met : int
+        True boxes on which a face was found, whoever was said to be there.
 
     Examples
     --------
@@ -45,7 +47,8 @@ class Trial:
 
     def __init__(self, onlooker: Onlooker, labels: int = 4) -> None:
         check_whole("labels", labels, "4", least=0)
-        self.tally, self.taught, self.n_judged = Tally(), Counter[str](), 0
+        self.tally, self.taught = Tally(), Counter[str]()
+        self.n_judged = self.n_met = 0
         self._onlooker, self._labels = onlooker, labels
 
     @property
@@ -69,7 +72,9 @@ class Trial:
         true = list(truth)
         found = [NamedBox(scaled(face.box, 1.0 / frame.scale), face.name) for face in faces]
         taught: dict[int, int] = {}
-        for i, j in paired(found, true).items():
+        pairs = paired(found, true)
+        self.n_met += len(pairs)
+        for i, j in pairs.items():
             name = true[j].name
             if name is not None and self.taught[name] < self._labels:
                 self.recognizer.name(faces[i].example, name)

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from labelwalk.cli import reading as read
+from labelwalk.cli.faces.fitting import Fitting
 from labelwalk.cli.faces.folders import kept_in
 from labelwalk.cli.faces.options import Faces, Frames, Kind, Smallest, Source
 from labelwalk.cli.faces.passing import DEMO, Passing, source_of
@@ -19,7 +20,7 @@ from labelwalk.cli.progress import showing
 
 if TYPE_CHECKING:
     from labelwalk.faces import frames as given
-    from labelwalk.faces.ground_truth import NamedBox
+    from labelwalk.faces.ground_truth import NamedBox, Truth
     from labelwalk.faces.onlooker import Onlooker
     from labelwalk.faces.trial import Trial
 
@@ -73,12 +74,14 @@ def evaluate(
         raise typer.BadParameter("TRUTH is missing. Say where faces really are.")
     with told():
         from labelwalk.faces.trial import Trial
-        from labelwalk.streams import InputError
         from labelwalk.streams.stopping import Stop
 
         console = Console(stderr=True, highlight=False, quiet=quiet)
         with Stop() as stop, source_of(source) as seen:
-            truth_at = _truth(seen, truth, name, first)
+            fitting = None
+            if truth is not None:
+                fitting = Fitting(truth, _truth(truth, name, first), seen.name)
+            truth_of = _own_truth(seen) if fitting is None else fitting.truth_of
             onlooker = _onlooker(people, faces, smallest, passphrase_file)
             n_labels = (LABELS if people is None else 0) if labels is None else labels
             if not n_labels and not onlooker.recognizer.people:
@@ -86,10 +89,12 @@ def evaluate(
             trial, passing = Trial(onlooker, n_labels), Passing(seen, stop, frames)
             with showing(console) as show:
                 for frame in passing:
-                    trial.look(frame, truth_at(frame.number))
+                    trial.look(frame, truth_of(frame))
                     show(passing.state(""))
-        if passing.n_frames and not trial.n_judged:
-            raise InputError(f"{truth} says nothing of the frames 1 to {passing.n_frames:,}.")
+        if fitting is not None:
+            fitting.check(trial)
+            for warning in fitting.warnings(trial, to_the_end=passing.is_complete):
+                typer.echo(f"Warning: {warning}", err=True)
         found = _found(trial, passing.n_frames)
         if as_json:
             typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
@@ -98,21 +103,28 @@ def evaluate(
         passing.end(console, "the figures are those of the frames until then")
 
 
-def _truth(
-    source: given.Source, path: str | None, name: str | None, first: int | None
-) -> Callable[[int], Iterable[NamedBox] | None]:
-    """Return what tells who is in a frame, and where; None where that is not known."""
-    from labelwalk.faces.demo import DemoVideo
+def _truth(path: str, name: str | None, first: int | None) -> Truth:
     from labelwalk.faces.ground_truth import read_truth
     from labelwalk.streams import InputError
 
-    if path is None:
-        assert isinstance(source, DemoVideo)
-        return source.truth
     try:
-        return read_truth(path, name, first).get
+        return read_truth(path, name, first)
+    except OSError as error:
+        reason = error.strerror or error
+        raise OSError(
+            f"TRUTH: {path} cannot be read ({reason}). Give the path of a CSV with frame, x, y, w, "
+            "h and name, or of lines of x, y, width and height."
+        ) from error
     except ValueError as error:
         raise InputError(str(error)) from error
+
+
+def _own_truth(source: given.Source) -> Callable[[given.Frame], Iterable[NamedBox]]:
+    """Return what tells who is in a frame of the demo, and where."""
+    from labelwalk.faces.demo import DemoVideo
+
+    assert isinstance(source, DemoVideo)
+    return lambda frame: source.truth(frame.number)
 
 
 def _onlooker(

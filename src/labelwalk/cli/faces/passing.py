@@ -77,6 +77,12 @@ class Passing:
         spent = self._last - self._first
         return f", {(self.n_frames - 1) / spent:.1f} a second" if spent > 0.0 else ""
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether there are no more frames than those that passed."""
+        stopped = self.trouble is not None or self._stop.signal is not None
+        return not stopped and self.n_frames != self._limit
+
     def end(self, console: Console, kept: str) -> None:
         """End the command where the source broke or a signal came, and say what became of it."""
         if self.trouble is not None:
