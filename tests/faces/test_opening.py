@@ -118,6 +118,23 @@ def test_what_is_no_video(kind: str, content: bytes, tmp_path: Path) -> None:
         opened(path)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"5\n",
+        b"0.25 17.5\n" * 2000,
+        b"frame,x,y,w,h,name\n" + b"1,2,3,4,5,Ada\n" * 400,
+        b"\x1b[31ma",
+    ],
+    ids=["a number", "numbers", "a table", "colours"],
+)
+@pytest.mark.parametrize("kind", [".txt", ".csv", ".asc", ".nfo", ""])
+def test_a_text_is_not_made_a_film_of_letters(kind: str, content: bytes, tmp_path: Path) -> None:
+    path = generated.damaged(tmp_path / f"data{kind}", content)
+    with pytest.raises(SourceError, match=f"data{kind} is not a video that can be read"):
+        opened(path)
+
+
 @pytest.mark.parametrize("kind", [".avi", ".webm", ".mkv"])
 def test_a_video_that_is_cut_short_gives_what_it_has(
     kind: str, people: People, tmp_path: Path

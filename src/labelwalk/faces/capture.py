@@ -11,6 +11,7 @@ from labelwalk.faces.image import Image, SourceError, check_size
 
 PATIENCE = 10_000  # milliseconds that an address may take to answer, and a stream to go on
 TIMES = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, PATIENCE, cv2.CAP_PROP_READ_TIMEOUT_MSEC, PATIENCE]
+TEXT = cv2.VideoWriter.fourcc(*"ansi")  # FFmpeg makes a film of letters out of any text
 FASTEST = 1000.0  # frames a second; what is above says nothing
 
 # Both print of damage, and of cameras that are not there, to standard error. What matters is told
@@ -46,7 +47,8 @@ class Capture:
             self._opened = cv2.VideoCapture(where, cv2.CAP_V4L2)
         else:
             self._opened = cv2.VideoCapture(where, cv2.CAP_FFMPEG, TIMES)
-        if not self._opened.isOpened():
+        if not self._opened.isOpened() or self._is_text():
+            self.close()
             raise SourceError(unusable)
         width, height = (
             self._opened.get(what) for what in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT)
@@ -95,3 +97,6 @@ class Capture:
     def close(self) -> None:
         """Let go of it."""
         self._opened.release()
+
+    def _is_text(self) -> bool:
+        return int(self._opened.get(cv2.CAP_PROP_FOURCC)) == TEXT
