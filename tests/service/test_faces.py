@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from labelwalk.faces.profiles import PIXELS, VECTORS
 from labelwalk.faces.recognizer import FaceRecognizer
 from labelwalk.service.absent import PictureError
 from labelwalk.service.cameras import WAITING, Cameras
+from labelwalk.service.crops import Crops
 from labelwalk.service.faces import faces_in
 from labelwalk.service.gallery import Gallery
 from labelwalk.service.inbox import BusyError
@@ -472,6 +474,88 @@ def test_other_ways_of_erasing_take_the_pictures_too(keeper: Keeper, tmp_path: P
     assert looking.ask("DELETE", "/api/learners/faces").status_code == 204
     assert list(crops.iterdir()) == []
     looking.faces.close()
+
+
+def test_who_is_struck_out_is_gone_and_faces_begin_anew(keeper: Keeper, tmp_path: Path) -> None:
+    looking = Looking(tmp_path / "kept", keeper, keep_crops=True)
+    (face,) = looking(20)
+    looking.done("name", example=face["example"], name="Ada")
+    assert looking.ask("DELETE", "/api/learners/faces").status_code == 204
+    everybody = looking.asked()
+    assert (everybody["people"], everybody["strangers"], everybody["examples"]) == ([], [], 0)
+    assert looking.ask("GET", f"/api/faces/pictures/{face['example']}").status_code == 404
+    named = {"example": face["example"], "name": "Ben"}
+    assert looking.ask("POST", "/api/faces/name", json=named).status_code == 422
+    assert looking.ask("DELETE", "/api/learners/faces").status_code == 204
+    (face,) = looking(20)  # a frame is the first that comes
+    assert (face["name"], face["stranger"], face["track"]) == (None, 1, 1)
+    looking.done("name", example=face["example"], name="Eda")
+    assert [one["name"] for one in looking.asked()["people"]] == ["Eda"]
+    assert looking(5)[0]["name"] == "Eda"
+    looking.faces.close()
+
+
+def test_a_frame_under_way_is_looked_at_anew_when_all_are_struck_out(keeper: Keeper) -> None:
+    struck = iter([False, True, False])
+
+    def detector(image: Image) -> list[Box]:
+        if next(struck):
+            keeper.delete(keeper.number("faces")).result()
+        return [Box(100, 60, 80, 80)]
+
+    cameras = Cameras(Gallery(keeper, Pixels(32)), detector=detector)
+    frame = encoded(scene([1]))
+    for _ in range(2):
+        (face,) = cameras.look("a", frame).result()["faces"]
+        assert (face["example"], face["track"]) == (0, 1)
+    cameras.close()
+
+
+def test_pictures_are_swept_away_by_several_at_a_time(tmp_path: Path) -> None:
+    crops = [Crops(str(tmp_path)) for _ in range(4)]
+    for _ in range(5):
+        for example in range(200):
+            (tmp_path / f"{example}.jpg").write_bytes(b"left")
+        with ThreadPoolExecutor(4) as sweepers:
+            for swept in [sweepers.submit(one.sweep, [], 0) for one in crops]:
+                swept.result()
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_who_takes_the_place_of_the_struck_out_is_looked_at(looking: Looking) -> None:
+    looking(5)
+    keeper = looking.gallery._keeper
+    keeper.delete(keeper.number("faces")).result()
+    wrong = keeper.create("faces", VECTORS.learner()).result()
+    answer = looking.ask("GET", "/api/faces")
+    assert answer.status_code == 422
+    assert "was not made for such faces. Delete it" in answer.json()["error"]
+    keeper.delete(wrong).result()
+    brought = PIXELS.learner()
+    brought.teach(np.zeros((1, 576)), ["Ada"])
+    keeper.create("faces", brought).result()
+    assert [one["name"] for one in looking.asked()["people"]] == ["Ada"]
+    assert looking(1)[0]["name"] is None
+
+
+def test_a_service_goes_on_when_its_faces_were_struck_out(tmp_path: Path) -> None:
+    folder, options = tmp_path / "kept", ["--faces=pixels"]
+    frames = [encoded(frame.image) for frame in DemoVideo(people=1, n_frames=20)]
+    with served(folder, options=options) as one:
+        for _ in range(2):
+            for frame in frames:
+                sent = one.http.post("/api/faces/frames?camera=a", content=frame)
+                assert sent.status_code == 200, sent.text
+            assert one.http.get("/api/faces").json()["examples"] == 20
+            struck = one.http.delete("/api/learners/faces")
+            assert struck.status_code == 204
+        one.http.post("/api/faces/frames?camera=a", content=frames[0])
+        everybody = one.http.get("/api/faces").json()
+        assert everybody["examples"] == 1
+        one.end(signal.SIGKILL)
+    with served(folder, options=options) as one:
+        assert one.http.get("/api/faces").json() == everybody
+        one.end(signal.SIGTERM)
 
 
 def test_what_is_not_ours_among_pictures_stays(keeper: Keeper, tmp_path: Path) -> None:

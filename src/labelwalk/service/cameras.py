@@ -18,6 +18,7 @@ from labelwalk.faces.renumbering import Renumbering
 from labelwalk.service.crops import pictured
 from labelwalk.service.gallery import Gallery
 from labelwalk.service.inbox import BusyError
+from labelwalk.service.learning import NoLearnerError
 
 T = TypeVar("T")
 CAMERA = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -27,6 +28,8 @@ WAITING = 8  # frames that may wait for their turn
 
 class Cameras:
     """Looks at frames, and does all else that concerns faces, one thing at a time.
+
+    Where the learner was struck out, the next thing finds another that knows nobody.
 
     Parameters
     ----------
@@ -45,7 +48,7 @@ class Cameras:
 
     def ask(self, question: Callable[[Gallery], T]) -> Future[T]:
         """Have something done with the gallery in its turn."""
-        return self._worker.submit(question, self.gallery)
+        return self._in_turn(lambda: question(self.gallery))
 
     def look(self, camera: str, data: bytes) -> Future[dict[str, Any]]:
         """Look at a frame that was sent; the answer says who is in it.
@@ -72,13 +75,13 @@ class Cameras:
             if self._waiting >= WAITING:
                 raise BusyError(f"{WAITING} frames wait to be looked at. Leave this one out.")
             self._waiting += 1
-        answer = self._worker.submit(self._look_at_sent, camera, data)
+        answer = self._in_turn(lambda: self._look_at_sent(camera, data))
         answer.add_done_callback(self._is_done)
         return answer
 
     def look_at(self, camera: str, image: Image) -> dict[str, Any]:
         """Look at a frame that is at hand, when it is its turn, and say who is in it."""
-        return self._worker.submit(self._look, camera, image, 1.0).result()
+        return self._in_turn(lambda: self._look(camera, image, 1.0)).result()
 
     def name(self, example: int, name: str) -> Future[list[int]]:
         """Say who a face is; the answer is what was taught."""
@@ -97,6 +100,24 @@ class Cameras:
     def close(self) -> None:
         """Do what waits."""
         self._worker.shutdown()
+
+    def _in_turn(self, do: Callable[[], T]) -> Future[T]:
+        def done() -> T:
+            while True:
+                if self.gallery.is_gone:
+                    self._begin_anew()
+                try:
+                    return do()
+                except NoLearnerError:
+                    if not self.gallery.is_gone:  # else what was done has gone with it
+                        raise
+
+        return self._worker.submit(done)
+
+    def _begin_anew(self) -> None:
+        self.gallery.begin_anew()
+        self._onlookers.clear()
+        self._renumbering = Renumbering(self.gallery.recognizer)
 
     def _is_done(self, answer: Future[Any]) -> None:
         with self._lock:

@@ -90,7 +90,7 @@ class Crops:
             ours = OURS.fullmatch(path.name)
             if ours and (ours[2] == PARTLY or int(ours[1]) in gone or int(ours[1]) >= n_numbered):
                 try:
-                    path.unlink()
+                    path.unlink(missing_ok=True)  # another sweep may be under way
                 except OSError:
                     left.append(str(path))
         sync_folder(str(self._folder))

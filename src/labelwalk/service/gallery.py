@@ -71,19 +71,8 @@ class Gallery:
         self, keeper: Keeper, representation: Representation, *, crops: Crops | None = None
     ) -> None:
         self.representation, self.crops = representation, crops or Crops()
-        self._keeper = keeper
-        profile = profile_of(representation)
-        try:
-            self._number = keeper.number(NAME)
-        except NoLearnerError:
-            notes = {REPRESENTATION: name_of(representation)}
-            self._number = keeper.create(NAME, profile.learner(), notes).result()
-        if REPRESENTATION not in self.pupil.notes:
-            self._take_over()
-        _check_same(self.pupil, representation)
-        self._mind = KeptMind(keeper, self._number)
-        self.recognizer = FaceRecognizer(profile, mind=self._mind)
-        self.n_sweeps = 0
+        self._keeper, self.n_sweeps = keeper, 0
+        self._begin()
         keeper.when_lessened = self._sweep
         self._sweep()
 
@@ -91,6 +80,28 @@ class Gallery:
     def pupil(self) -> Pupil:
         """The learner, to glance at."""
         return self._keeper.pupil(self._number)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the learner was struck out, and everybody with it."""
+        try:
+            self._keeper.pupil(self._number)
+        except NoLearnerError:
+            return True
+        return False
+
+    def begin_anew(self) -> None:
+        """Know nobody, after the learner was struck out; or those of one that took its place.
+
+        Raises
+        ------
+        ValueError
+            One took its place that was made for other vectors.
+        PictureError
+            Pictures of before are left. Others of the same numbers would be taken for them.
+        """
+        self.crops.sweep([], 0)
+        self._begin()
 
     def correct(self, examples: Sequence[int], name: str) -> None:
         """Take back whatever else some examples were called."""
@@ -226,20 +237,35 @@ class Gallery:
         found: list[int] = self._mind.numbered(np.asarray(ids, dtype=np.int64)).tolist()
         return found
 
+    def _begin(self) -> None:
+        """Find the learner, or make it."""
+        profile = profile_of(self.representation)
+        try:
+            number = self._keeper.number(NAME)
+        except NoLearnerError:
+            notes = {REPRESENTATION: name_of(self.representation)}
+            number = self._keeper.create(NAME, profile.learner(), notes).result()
+        if REPRESENTATION not in self._keeper.pupil(number).notes:
+            self._take_over(number)
+        _check_same(self._keeper.pupil(number), self.representation)
+        self._number, self._mind = number, KeptMind(self._keeper, number)
+        self.recognizer = FaceRecognizer(profile, mind=self._mind)
+
     def _erased(self, **unwanted: Any) -> Erased:
         gone: Erased = self._keeper.erase(self._number, **unwanted).result()
         self.recognizer.strangers()  # so that it knows none who is gone
         return gone
 
-    def _take_over(self) -> None:
+    def _take_over(self, number: int) -> None:
         """Use a learner that was brought here from elsewhere, if it was made for such vectors."""
         made_for = profile_of(self.representation).learner().settings.describe()["similarity"]
-        if self.pupil.learner.settings.describe()["similarity"] != made_for:
+        learner = self._keeper.pupil(number).learner
+        if learner.settings.describe()["similarity"] != made_for:
             raise ValueError(
                 f"the learner {NAME!r} of this folder was not made for such faces. Delete it, or "
                 "choose another folder."
             )
-        self._keeper.note(self._number, {REPRESENTATION: name_of(self.representation)}).result()
+        self._keeper.note(number, {REPRESENTATION: name_of(self.representation)}).result()
 
     def _sweep(self) -> None:
         """Destroy the pictures of what is gone; of all, where the learner is."""
