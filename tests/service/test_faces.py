@@ -37,7 +37,7 @@ from labelwalk.service.kept_mind import KeptMind
 from tests.faces import generated
 from tests.faces.people import look_alike, views
 from tests.service.asking import TOKENS, Asking
-from tests.service.test_server import ENVIRONMENT, served, wait_until
+from tests.service.test_server import ENVIRONMENT, free_port, served, wait_until
 
 pytestmark = [pytest.mark.shell, pytest.mark.slow]
 
@@ -393,6 +393,24 @@ def test_a_source_that_is_not_there_is_told_at_the_start(tmp_path: Path) -> None
     )
     assert alone.returncode == 2
     assert "Give --faces too" in alone.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_it_serves_ends_it(number: int, tmp_path: Path) -> None:
+    video = generated.video(tmp_path / "people.avi", n_frames=400)
+    command = [sys.executable, "-m", "labelwalk", "serve", str(tmp_path / "kept")]
+    command += ["--faces=pixels-32", f"--watch={video}", f"--port={free_port()}"]
+    with subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            assert any(line.startswith("Faces: ") for line in process.stderr)
+            process.send_signal(number)
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode in (0, 130, -signal.SIGTERM)  # it has come so far, or not
+    assert "Traceback" not in said
+    Keeper(str(tmp_path / "kept")).close()
 
 
 def test_pictures_that_were_left_behind_are_swept_away(keeper: Keeper, tmp_path: Path) -> None:

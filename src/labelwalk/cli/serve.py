@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -131,36 +132,39 @@ def serve(
                 told_to.tell("error", "not started", reason=str(error))
                 raise typer.Exit(1) from error
             raise OSError(str(error)) from error
-        looking = None if faces is None else _looking(folder, keeper, faces, watch, keep_crops)
-        address = address_of(host, port, allow_host or [], secure=certificate is not None)
-        if log == "json":
-            told_to.tell("info", "started", folder=folder, address=address, tokens=path_of(folder))
-        else:
-            _greet(folder, address, path_of(folder), tokens if new else None)
-            if looking is not None:
-                say(Console(stderr=True, highlight=False), f"Faces: {address}/faces")
-        serve_until_stopped(
-            keeper,
-            tokens,
-            door,
-            hosts_of(host, port, allow_host or []),
-            certificate=certificate,
-            private_key=private_key,
-            demo=demo,
-            faces=looking,
-            limits=Limits(patience=patience, timeout=timeout, sockets=sockets, rate=rate),
-            log=told_to,
-        )
+        with ExitStack() as held:  # what serves closes both, but a signal may come before
+            held.callback(keeper.close)
+            looking = None
+            if faces is not None:
+                looking = _looking(folder, keeper, faces, watch, keep_crops)
+                held.callback(looking.close)
+            address = address_of(host, port, allow_host or [], secure=certificate is not None)
+            if log == "json":
+                told_to.tell(
+                    "info", "started", folder=folder, address=address, tokens=path_of(folder)
+                )
+            else:
+                _greet(folder, address, path_of(folder), tokens if new else None)
+                if looking is not None:
+                    say(Console(stderr=True, highlight=False), f"Faces: {address}/faces")
+            serve_until_stopped(
+                keeper,
+                tokens,
+                door,
+                hosts_of(host, port, allow_host or []),
+                certificate=certificate,
+                private_key=private_key,
+                demo=demo,
+                faces=looking,
+                limits=Limits(patience=patience, timeout=timeout, sockets=sockets, rate=rate),
+                log=told_to,
+            )
 
 
 def _looking(folder: str, keeper: Keeper, kind: str, watch: str | None, keep_crops: bool) -> Faces:
-    try:
-        from labelwalk.service.faces import faces_in
+    from labelwalk.service.faces import faces_in
 
-        return faces_in(folder, keeper, kind, watch=watch, keep_crops=keep_crops)
-    except BaseException:
-        keeper.close()
-        raise
+    return faces_in(folder, keeper, kind, watch=watch, keep_crops=keep_crops)
 
 
 def _greet(folder: str, address: str, where: str, new: Tokens | None) -> None:

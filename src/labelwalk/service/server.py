@@ -133,7 +133,8 @@ def serve(
     log : Log
     """
     limits = limits or Limits()
-    watcher, shown = Watcher(keeper), Demo(keeper)
+    watcher, shown, stop = Watcher(keeper), Demo(keeper), threading.Event()
+    watch = threading.Thread(target=_watch, args=(keeper, log, stop))
     inside = limited(Swift(application(keeper, watcher, shown, faces), keeper), limits)
     guard = Guard(inside, tokens, hosts)
     config = uvicorn.Config(
@@ -150,15 +151,13 @@ def serve(
         ws_per_message_deflate=False,
     )
     sys.setswitchinterval(SWITCH)
-    for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises it again when it has stopped
-        signal.signal(number, _leave)
     server = uvicorn.Server(config)
     watcher.stopping = lambda: server.should_exit
     listen_to_all(log)
-    stop = threading.Event()
-    watch = threading.Thread(target=_watch, args=(keeper, log, stop))
-    watch.start()
     try:
+        for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises it again in the end
+            signal.signal(number, _leave)
+        watch.start()
         with threadpool_limits(limits=1, user_api="blas"):
             watcher.start()
             if demo:
@@ -171,7 +170,8 @@ def serve(
         watcher.close()
         keeper.close()
         stop.set()
-        watch.join()
+        if watch.is_alive():
+            watch.join()
         log.tell("info", "stopped")
 
 

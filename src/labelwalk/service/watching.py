@@ -49,7 +49,9 @@ class Watching:
         first = opened(where)  # what cannot be opened at all is told at once
         self.name = first.name
         self.error: str | None = "there is no frame yet."
-        self._thread = threading.Thread(target=self._watch, args=(first,), name="watching")
+        self._thread = threading.Thread(  # whoever began it may be interrupted before they hold it
+            target=self._watch, args=(first,), name="watching", daemon=True
+        )
         self._thread.start()
 
     def view(self) -> View:
