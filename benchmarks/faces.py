@@ -3,12 +3,13 @@
 Faces out of twelve tracking videos, as vectors of dlib's network and as 32 × 32 pixels. "Office":
 the eight people with most faces, whose videos are cut into ten segments that take turns. "Places":
 one man in an office, where four of his faces are labelled, then in a room and a lobby, then
-outdoors; all other people, and detections that show no face, are strangers at random moments.
-"For 500 frames": somebody unknown stands before a camera that knows five others, and is named as
-on a video, by the votes of the views on a track. Every face is answered before it is learned. The
-nearest neighbour names whoever is within a radius, the best one for it, chosen with the truth. The
-constants of a profile (bandwidth, usual sink, weights, smoothing) are the same for all lines, but
-were chosen on these very faces: see decision 0018.
+outdoors; all other people, and detections that show no face, are strangers at random moments. "For
+500 frames": somebody unknown stands before a camera that knows five others, and is named as on a
+video, by the votes of the views on a track. Every face is answered before it is learned. The
+nearest neighbour names whoever is within a radius, the best one for it, chosen with the truth.
+Where a line tells the sink and the cliff, the sink is that of the last look, some faces ago, and
+the cliff that of the end. The constants of a profile (bandwidth, usual sink, weights, smoothing)
+are the same for all lines, but were chosen on these very faces: see decision 0018.
 
     python benchmarks/faces.py --data FOLDER [--write FILE.md]
 """

@@ -94,8 +94,8 @@ class Watched:
     def __init__(self, side: int) -> None:
         self.watch, self.n_faces = Stopwatch(), 0
         timed, mind = self.watch.timed, AtHand(PIXELS.learner())
-        for change in ("ask", "adjust"):
-            setattr(mind, change, timed(CLIFF, getattr(mind, change)))
+        for step in ("ask", "adjust"):
+            setattr(mind, step, timed(CLIFF, getattr(mind, step)))
         recognizer = FaceRecognizer(PIXELS, mind=mind)
         recognizer.observe = timed(LEARN, recognizer.observe)  # type: ignore[method-assign]
         self.draw = timed("draw", drawn)

@@ -10,7 +10,6 @@ from functools import cache
 from threadpoolctl import ThreadpoolController
 
 _alone = threading.RLock()
-_limited = [False]  # read and written by the thread that has the lock
 
 
 @contextmanager
@@ -31,16 +30,8 @@ def one_blas_thread() -> Iterator[None]:
     ...     print(np.eye(2) @ np.ones(2))
     [1. 1.]
     """
-    with _alone:
-        if _limited[0]:  # setting a limit takes a tenth of a millisecond where caches are cold
-            yield
-            return
-        with _controller().limit(limits=1, user_api="blas"):
-            _limited[0] = True
-            try:
-                yield
-            finally:
-                _limited[0] = False
+    with _alone, _controller().limit(limits=1, user_api="blas"):
+        yield
 
 
 @cache

@@ -97,8 +97,8 @@ def solve_exactly(system: System, n: int) -> None:
     free = ~labelled & system.lit[system.component[:n]]
     with one_blas_thread():
         right = graph.w[:, labelled] @ (graph.v[labelled] * f[:, labelled]).T
-        right[:, STEPS] = system.d[:n] + system.g[:n]
-        f[:, free] = factorise_graph(graph._replace(labelled=~free)).solve(right)[free].T
+    right[:, STEPS] = system.d[:n] + system.g[:n]
+    f[:, free] = factorise_graph(graph._replace(labelled=~free)).solve(right)[free].T
     np.clip(f[STEPS + 1 :], 0.0, 1.0, out=f[STEPS + 1 :])
     rebuild(system, n)
 

@@ -81,8 +81,8 @@ def vertex_table(state: State, classes: Sequence[Label]) -> VertexTable:
     n = state.n
     vertices, system = state.vertices, state.system
     return VertexTable(
-        points=vertices.points[:, :n].copy().T,
-        means=state.representatives.copy().T,
+        points=vertices.points[:, :n].T.copy(),
+        means=state.representatives.T.copy(),
         bandwidth=vertices.bandwidth[:n].copy(),
         count=vertices.examples[:n].copy(),
         weight=system.v[:n].copy(),

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.faces.profiles import VECTORS
+from labelwalk.faces.profiles import PIXELS, VECTORS, Profile
 from labelwalk.faces.recognizer import FaceRecognizer
-from labelwalk.faces.strangers import Numbers
+from labelwalk.faces.strangers import Numbers, _kinship
 from tests.faces.people import views
 
 groupings = st.lists(st.integers(0, 5), min_size=8, max_size=8).map(
@@ -30,6 +30,15 @@ def test_numbers_differ_and_stay(all_groups: list[list[list[int]]]) -> None:
             most = max(most, number)
             taken.add(number)
             known.update(dict.fromkeys(group, number))
+
+
+@given(st.integers(0, 10**6), st.sampled_from([VECTORS, PIXELS]))
+def test_two_are_kin_as_their_profile_has_it(seed: int, profile: Profile) -> None:
+    random = np.random.default_rng(seed)
+    rows = profile.bandwidth * random.normal(size=(12, 8))
+    expected = [[profile.are_kin(one, other) for other in rows] for one in rows]
+    assert np.array_equal(_kinship(rows, profile), expected)
+    assert 12 < np.sum(expected) <= 144
 
 
 def test_looking_changes_no_number() -> None:

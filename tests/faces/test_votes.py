@@ -48,6 +48,7 @@ def test_who_looks_unlike_the_view_before_begins_anew() -> None:
 
 def test_nobody_is_known_and_somebody_no_more() -> None:
     votes = Votes(VECTORS)
+    assert (votes.name, votes.confidence) == (None, 0.0)
     votes.take(VIEW, {}, 0)
     assert (votes.name, votes.confidence) == (None, 0.0)
     votes.take(VIEW, {"ada": 1.0}, 1)

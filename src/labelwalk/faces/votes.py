@@ -58,7 +58,7 @@ class Votes:
     @property
     def confidence(self) -> float:
         """How often walks from the last views end at the likeliest name."""
-        return max(self._shares.values(), default=0.0) / self._weight
+        return max(self._shares.values(), default=0.0) / max(1.0, self._weight)
 
     @property
     def name(self) -> str | None:

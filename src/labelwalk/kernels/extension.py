@@ -18,7 +18,7 @@ from labelwalk.kernels.verdict import NOBODY, Answers, write_answer
 def compare_row(vertices: Vertices, here: Record, x: Floats, beside: Comparison) -> None:
     """Measure the distances of a row to founders and representatives.
 
-    Until vertices have to stand for examples that differ, both are the same points.
+    Until vertices have to stand for examples that differ, both are the same but for rounding.
     """
     distances_to(vertices.points, here.n, x, beside.distances)
     if vertices.means.shape[0] > 0 and vertices.reach[: here.n].any():
