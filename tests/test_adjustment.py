@@ -87,6 +87,7 @@ def test_a_new_sink_is_that_of_the_exact_solution(
         assert np.allclose(said.probabilities, extended, atol=1e-6)
 
 
+@pytest.mark.slow
 @makers
 @given(seed=seeds)
 def test_what_was_adjusted_goes_on_and_is_kept(made: dict[str, Any], seed: int) -> None:

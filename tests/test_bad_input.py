@@ -736,6 +736,7 @@ class TestNothingIsRun:
             assert dangers(ast.parse(code))
         assert not dangers(ast.parse("import re; re.compile('x')"))
 
+    @pytest.mark.slow
     def test_loading_imports_compiles_and_runs_nothing(self, tmp_path: Path) -> None:
         """Names in a file are names, even of functions that exist."""
         hostile = "__import__('os').system('true')"

@@ -287,6 +287,7 @@ class TestEveryExample:
             method.teach([[1.0], [2.0], [3.0]], ["c", "c", "c"])
         assert method.observe([[1.0], [8.0]]).label.tolist() == ["a", "b"]
 
+    @pytest.mark.slow
     def test_digits(self) -> None:
         bandwidth = 0.22 * full_graph.scale_bandwidth(digits()[2])
         assert accuracy(EveryExample(Gaussian(bandwidth), sink=1e-2)) > 0.8

@@ -150,6 +150,7 @@ class TestDistortion:
         for x, c in zip(q.X, q.own, strict=True):
             assert math.dist(x, q.centres[c]) <= min(math.dist(x, p) for p in q.centres) + 1e-12
 
+    @pytest.mark.slow
     @given(seeds, st.integers(1, 6), st.sampled_from([1.2, 1.5, 2.0]))
     def test_doubling_keeps_both_laws_and_proposition_6(self, seed: int, k: int, m: float) -> None:
         X = np.random.default_rng(seed).random((25, 2))

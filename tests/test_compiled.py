@@ -139,10 +139,12 @@ if os.access(folder, os.W_OK):
 
 
 class TestWithoutACache:
+    @pytest.mark.slow
     def test_kernels_work_where_no_folder_can_be_made(self, toy: Path) -> None:
         (toy / "toy" / "kernels" / "__pycache__").write_text("a file in the way")
         assert answer(toy, HOME="/dev/null/nowhere") == ["3.0", "compiled", "NullCache"]
 
+    @pytest.mark.slow
     def test_kernels_work_in_a_read_only_install_without_a_home(self) -> None:
         before: list[str] = []
         if os.geteuid() == 0:

@@ -443,6 +443,7 @@ def test_an_empty_learner_is_the_identity_of_merging(
     assert empty.digest() == learner.digest()
 
 
+@pytest.mark.slow
 @given(all_rules(), st.integers(1, 3), st.integers(0, 2**32 - 1))
 def test_a_tree_of_32_merges_keeps_the_laws_of_a_cover(
     rules: Rules, n_features: int, seed: int

@@ -73,6 +73,7 @@ def test_conventions_of_scikit_learn(
     check(estimator)
 
 
+@pytest.mark.slow
 @needs_the_compiler
 def test_expected_failure_is_the_only_one_and_does_fail() -> None:
     results = check_estimator(

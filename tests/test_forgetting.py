@@ -281,6 +281,7 @@ def test_any_chunks_and_any_saving_give_the_same_learner(
     assert_symmetric(whole)
 
 
+@pytest.mark.slow
 @costly
 @given(seeds, forgetful)
 def test_answers_keep_their_bounds(seed: int, settings: dict[str, Any]) -> None:

@@ -285,6 +285,7 @@ class TestRetract:
         expected[(expected < 1e-4) | (now.vertices.apart[0, : now.n] == 0.0)] = 0.0
         np.testing.assert_allclose(now.graph.w[0], expected, rtol=1e-9)
 
+    @pytest.mark.slow
     @given(seeds, st.integers(0, 40))
     def test_after_a_fading_too(self, seed: int, n: int) -> None:
         learner, more = OnlineLearner(15, half_life=8), cubes(seed, 200)[0]

@@ -682,6 +682,7 @@ class TestSavedLearners:
             mine, theirs = getattr(learner.vertices, name), getattr(back.vertices, name)
             np.testing.assert_array_equal(mine, theirs)
 
+    @pytest.mark.slow
     @both_profiles
     def test_a_fresh_process_goes_on_identically(self, make: Maker, tmp_path: Path) -> None:
         stream = made_stream(14, 150, 3, grid=False, taught=0.1, classes=3)

@@ -208,6 +208,7 @@ def assert_same_numbers(one: Path, two: Path) -> None:
             assert (one / name).read_bytes() == (two / name).read_bytes(), name
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_a_study_leaves_tables_that_can_be_read(tmp_path: Path) -> None:
     found = reproduce("bounds", tmp_path, quick=True, workers=1)

@@ -43,6 +43,7 @@ class TestSameStream:
         assert labels_in(output) == expected[1]
         assert not list(tmp_path.glob("*.part*"))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["csv", "ndjson", "arrows"])
     def test_standard_input(
         self, kind: str, tmp_path: Path, expected: tuple[str, list[str | None]]

@@ -45,6 +45,7 @@ def send(broker: str, topic: str, values: list[dict[str, Any]]) -> None:
 
 
 class TestKafka:
+    @pytest.mark.slow
     def test_topics_in_and_out(self, broker: str, tmp_path: Path) -> None:
         learner, said = by_hand()
         send(broker, "rows", records())

@@ -44,6 +44,7 @@ class TestProcess:
         process: subprocess.Popen[bytes] = subprocess.Popen(command, **(settings | options))
         return process
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_a_growing_file_is_followed_until_a_signal(
         self, number: signal.Signals, tmp_path: Path
@@ -64,6 +65,7 @@ class TestProcess:
         assert load(tmp_path / "m.lw").digest() == by_hand(80)[0].digest()
         assert load(tmp_path / "c.lw").n_seen == 80
 
+    @pytest.mark.slow
     def test_nobody_reads_the_output(self, tmp_path: Path) -> None:
         write_csv(tmp_path / "in.csv", 20_000)
         process = self.start(tmp_path, "in.csv", "--quiet", stdout=subprocess.PIPE)

@@ -121,6 +121,7 @@ def test_tracks_that_ended_are_not_kept() -> None:
     assert len(onlooker._votes) <= 1
 
 
+@pytest.mark.slow
 def test_made_up_people_in_a_video() -> None:
     """Found by a real cascade, compared by their pixels, each named once when first seen."""
     onlooker, tally, named = Onlooker(Pixels(32)), Tally(), set[str]()

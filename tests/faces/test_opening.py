@@ -38,6 +38,7 @@ def until_refused(where: str | Path) -> tuple[list[Frame], str]:
     return frames, str(refused.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_video_gives_all_its_frames(kind: str, people: People) -> None:
     with opened(people(kind)) as source:
@@ -84,6 +85,7 @@ def test_a_folder_is_sorted_as_people_count(tmp_path: Path) -> None:
     assert [frame.number for frame in frames] == [1, 2, 3, 4]
 
 
+@pytest.mark.slow
 def test_pictures_of_8k_are_shrunk_and_say_so(tmp_path: Path) -> None:
     large = np.zeros((4320, 7680, 3), np.uint8)
     large[2160:] = 200

@@ -21,6 +21,7 @@ def tried(video: DemoVideo, trial: Trial) -> Trial:
     return trial
 
 
+@pytest.mark.slow
 def test_the_first_faces_are_taught_and_not_judged() -> None:
     trial = tried(DemoVideo(people=2, n_frames=80), Trial(Onlooker(Pixels(32)), labels=3))
     assert trial.taught == {"Ada": 3, "Ben": 3}
@@ -31,6 +32,7 @@ def test_the_first_faces_are_taught_and_not_judged() -> None:
     assert trial.tally.accepted == 0
 
 
+@pytest.mark.slow
 def test_who_is_not_known_is_a_stranger() -> None:
     knows_ada = tried(DemoVideo(people=1, n_frames=60), Trial(Onlooker(Pixels(32)))).recognizer
     before = knows_ada.learner.digest()

@@ -178,6 +178,7 @@ def wanted(kind: str, told: Told) -> tuple[dict[str, Any], set[int]]:
     return {"examples": gone}, gone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["a class", "a class and what belongs to it", "examples"])
 @pytest.mark.parametrize("seed", range(4))
 def test_as_if_never_seen(seed: int, kind: str, tmp_path: Path, passphrase: str | None) -> None:
@@ -221,6 +222,7 @@ def test_as_if_never_seen(seed: int, kind: str, tmp_path: Path, passphrase: str 
     again.close()
 
 
+@pytest.mark.slow
 def test_copies_are_cleansed_and_come_back(tmp_path: Path, passphrase: str | None) -> None:
     keeper, number, told = kept(tmp_path / "kept", 9, passphrase=passphrase)
     unwanted, gone = wanted("a class", told)

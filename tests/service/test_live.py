@@ -67,6 +67,7 @@ def status_of(page: socket.socket) -> int:
     return int(page.recv(12).split()[1])
 
 
+@pytest.mark.slow
 def test_pages_are_told_and_let_go_when_it_stops(tmp_path: Path) -> None:
     with served(tmp_path / "kept") as one:
         one.http.post("/api/learners", json={"name": "a"})

@@ -60,6 +60,7 @@ def cut_everywhere(tmp_path: Path, quick_folder: Path, events: int, bug: str = "
     return cuts
 
 
+@pytest.mark.slow
 def test_all_that_was_acknowledged_is_there(
     tmp_path: Path, quick_folder: Path, sizes: Sizes
 ) -> None:

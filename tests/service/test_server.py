@@ -117,6 +117,7 @@ def frame(number: int) -> bytes:
     return content
 
 
+@pytest.mark.slow
 def test_a_stream_of_frames(tmp_path: Path) -> None:
     alone = OnlineLearner(K)
     with served(tmp_path / "kept") as one:
