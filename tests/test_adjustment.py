@@ -69,6 +69,7 @@ def solved(learner: OnlineLearner, sink: float) -> Floats:
     )
 
 
+@pytest.mark.slow
 @makers
 @given(seed=seeds, sink=st.sampled_from([1e-8, 1e-3, 0.5, 20.0]))
 def test_a_new_sink_is_that_of_the_exact_solution(

@@ -220,6 +220,7 @@ def test_a_study_leaves_tables_that_can_be_read(tmp_path: Path) -> None:
     assert not found.missing
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_the_folder_of_the_data_is_known_during_the_run_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -292,6 +293,7 @@ class TestCommand:
     def test_every_study_can_be_named(self) -> None:
         assert [name.value for name in Name] == [*STUDIES, ALL]
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("small")
     def test_it_says_what_holds_and_where_the_report_is(self, tmp_path: Path) -> None:
         out = tmp_path / "out"

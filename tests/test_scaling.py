@@ -368,6 +368,7 @@ def accuracy(rows: Floats, truth: Ints, **parameters: Any) -> float:
 
 
 class TestUse:
+    @pytest.mark.slow
     @costly
     @given(st.integers(0, 2**32 - 1), st.integers(-30, 30), st.integers(-8, 8))
     def test_powers_of_two_and_shifts_of_a_feature_change_no_label(

@@ -137,6 +137,7 @@ def test_a_text_is_not_made_a_film_of_letters(kind: str, content: bytes, tmp_pat
         opened(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [".avi", ".webm", ".mkv"])
 def test_a_video_that_is_cut_short_gives_what_it_has(
     kind: str, people: People, tmp_path: Path

@@ -75,6 +75,7 @@ def allowed(method: str, path: str, host: str | None, origin: str | None, who: s
     return "cookie" not in who or method in ("GET", "HEAD") or origin is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS)
 def test_only_what_is_allowed_is_answered(path: str) -> None:
     real = path.replace("{name}", "some%20name")
