@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
+Singles: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]
 SmallInts: TypeAlias = NDArray[np.int32]
 Places: TypeAlias = NDArray[np.uint32]

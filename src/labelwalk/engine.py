@@ -23,6 +23,7 @@ from labelwalk import (
 )
 from labelwalk.arrays import Floats, Ints
 from labelwalk.decision import blank_answers
+from labelwalk.frozen import Frozen, frozen
 from labelwalk.interrupts import held_interrupts
 from labelwalk.kernels import stream
 from labelwalk.kernels.balance import balance
@@ -38,6 +39,7 @@ from labelwalk.similarity import Pairwise, compare
 FIRST_CAPACITY = 64
 BALANCED_EVERY = 32  # examples
 FIRST_CHOICE = 64
+MANY = 64  # rows for which a screen is worth its making
 BLOCK = 10_000  # rows at most in one run of the compiled loop, which no interrupt can stop
 
 
@@ -58,6 +60,7 @@ class Engine:
         self.now = now
         self.shares = np.ones(0)
         self._settled: tuple[System, Floats] | None = None
+        self._frozen: Frozen | None = None
 
     @classmethod
     def start(cls, settings: Settings, n_features: int) -> Engine:
@@ -112,7 +115,7 @@ class Engine:
         n_known, n_classes = self.now.n_classes, len(shares)
         self.shares = shares
         self._know(n_classes)
-        self._settled = None
+        self._settled = self._frozen = None
         answers = blank_answers(len(rows), n_classes)
         row = 0
         try:
@@ -169,7 +172,8 @@ class Engine:
 
     def _draw_without(self, since: int, n_labels: int) -> None:
         """Draw the graph without labels that have left: as it was, or by measuring it again."""
-        now, self._settled = self.now, None
+        now = self.now
+        self._settled = self._frozen = None
         restored = undo.taken_back(now, since, n_labels)
         if not restored and now.here.measure_at_founded != NEVER:
             self._bandwidths_moved()
@@ -312,6 +316,8 @@ class Engine:
         answers = blank_answers(len(rows), len(shares))
         if now.n == 0:
             return answers
+        if len(rows) >= MANY and not self.rules.own_distances:
+            return self.frozen(shares).answer(rows)
         system, errors = self.settled(shares)
         parts = (now.vertices, system, now.progress, self.rules, now.beside, errors, now.reading)
         if not self.rules.own_distances:
@@ -333,6 +339,12 @@ class Engine:
             if self.rules.balanced and here.n_seen >= here.balance_at_seen:
                 balance(now.vertices, self._settled[0], now.n, shares)
         return self._settled
+
+    def frozen(self, shares: Floats) -> Frozen:
+        """Return what answers as this learner does now, and learns no more."""
+        if self._frozen is None:
+            self._frozen = frozen(self.now, self.rules, *self.settled(shares))
+        return self._frozen
 
     def similarities(self, x: Floats) -> Floats:
         """Return how similar a row is to every vertex; to none where it is an outlier."""
@@ -358,7 +370,8 @@ class Engine:
         """Take in the vertices of another state whose class codes are ours."""
         similarity = self.settings.similarity
         both = union.united(self.now, theirs, similarity)  # where a function of the user's may fail
-        self.now, self._settled = both, None
+        self.now = both
+        self._settled = self._frozen = None
         regrouping = cover.unite(both.vertices, both.here, self.settings, both.n_classes)
         relaxation.keep(both.system, regrouping.kept, regrouping.heir)
         memory.forget(both.memory, both.here)

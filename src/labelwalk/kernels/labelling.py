@@ -1,0 +1,203 @@
+"""Answers for many rows from a solved graph, without measuring what is far from a row.
+
+What is near is found as `screened` finds it; all else is the harmonic extension, bit for bit that
+of `extension`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from labelwalk.arrays import Bools, Floats, Ints, SmallInts
+from labelwalk.kernels.comparison import LENIENT, between, gaussian
+from labelwalk.kernels.compiled import compiled
+from labelwalk.kernels.screened import Sight, distance, insert
+from labelwalk.kernels.system import UNIT_ROUNDOFF
+from labelwalk.kernels.verdict import NOBODY, Answers, write_answer
+
+NEARLY = 1.0 + 1e-9  # what is looked for is a little farther away than what is wanted
+
+
+class Solved(NamedTuple):
+    """A graph and its solution, as far as answers need them; arrays are over vertices."""
+
+    points: Floats  # (n, features) representatives
+    bandwidth: Floats
+    weight: Floats
+    lit: Bools  # can a label be reached?
+    f: Floats  # (n, classes) probabilities,
+    errors: Floats  # and what they may be off by
+    labelled: Ints  # vertices with a label, and their classes
+    label: SmallInts
+    bias: Floats  # (1 + classes)
+
+
+class Reach(NamedTuple):
+    """How far a row looks."""
+
+    sink: float
+    cut: float  # bandwidths past which similarity is zero
+    neighbour: int  # whose distance is the local scale of a self-tuning graph; 0: one for all
+    width: float
+    evenness: float
+    typical: float
+    sigma: float
+    far: float  # an outlier is so many bandwidths from every vertex; infinite: there is none
+    guess: bool  # the nearest label is named where no other can be reached
+    sharpness: float
+
+
+@compiled
+def local_distance(
+    points: Floats, few: int, x: Floats, lowest: Floats, highest: Floats, unit: float
+) -> float:
+    """Return the distance to one of the nearest points at another place, the `few`-th.
+
+    Where there are fewer, the farthest stands in; 0 where there is none.
+    """
+    limits, places = np.full(few, np.inf), np.empty(few, dtype=np.int64)
+    limit = np.inf
+    for j in range(points.shape[0]):
+        most = highest[j]
+        if most < limit:
+            if lowest[j] <= 0.0:  # it may be at the same place
+                apart = distance(x, points[j]) / unit
+                most = apart * apart * NEARLY if apart > 0.0 else np.inf
+            insert(places, limits, j, most)
+            limit = limits[few - 1]
+    nearest = np.full(few, np.inf)
+    for j in range(points.shape[0]):
+        if lowest[j] <= limit:
+            apart = distance(x, points[j])
+            if 0.0 < apart < nearest[few - 1]:
+                insert(places, nearest, j, apart)
+    found = few
+    while found > 0 and nearest[found - 1] == np.inf:
+        found -= 1
+    return nearest[found - 1] if found > 0 else 0.0
+
+
+@compiled
+def own_bandwidth(reach: Reach, local: float) -> float:
+    """Turn a local distance into a bandwidth."""
+    if reach.neighbour == 0:
+        return reach.sigma
+    if local == 0.0 or reach.typical == 0.0:
+        return reach.width * max(local, reach.typical)
+    return reach.width * local * (reach.typical / local) ** reach.evenness
+
+
+@compiled
+def list_similar(
+    solved: Solved,
+    reach: Reach,
+    x: Floats,
+    own: float,
+    lowest: Floats,
+    unit: float,
+    similar: Ints,
+    flow: Floats,
+) -> int:
+    """List the vertices that a row is similar to, and how much flows there; return how many."""
+    many, span = 0, reach.cut * NEARLY / unit
+    bound = span * span * own if reach.cut < np.inf else np.inf
+    for j in range(lowest.shape[0]):
+        if lowest[j] <= bound * solved.bandwidth[j] or lowest[j] <= 0.0:
+            apart = distance(x, solved.points[j])
+            alike = gaussian(apart, between(own, solved.bandwidth[j]), reach.cut)
+            if alike > 0.0:
+                similar[many] = j
+                flow[many] = alike * solved.weight[j]
+                many += 1
+    return many
+
+
+@compiled
+def is_outlier(solved: Solved, reach: Reach, x: Floats, lowest: Floats, unit: float) -> bool:
+    """Say whether no vertex is near, as each vertex judges it."""
+    if reach.far == np.inf:
+        return False
+    for j in range(lowest.shape[0]):
+        bandwidth = min(max(solved.bandwidth[j], reach.sigma), LENIENT * reach.sigma)
+        span = reach.far * NEARLY * bandwidth / unit
+        if bandwidth == 0.0:
+            return False
+        if lowest[j] <= span * span:
+            if distance(x, solved.points[j]) <= reach.far * bandwidth:
+                return False
+    return lowest.shape[0] > 0
+
+
+@compiled
+def nearest_label(solved: Solved, x: Floats) -> int:
+    """Return the class of the nearest labelled vertex, or NOBODY."""
+    guess, shortest = NOBODY, np.inf
+    for a in range(solved.labelled.shape[0]):
+        apart = distance(x, solved.points[solved.labelled[a]])
+        if apart < shortest:
+            guess, shortest = solved.label[a], apart
+    return guess
+
+
+@compiled
+def label_row(
+    solved: Solved,
+    reach: Reach,
+    x: Floats,
+    lowest: Floats,
+    highest: Floats,
+    unit: float,
+    similar: Ints,
+    flow: Floats,
+    values: Floats,
+    answers: Answers,
+    row: int,
+) -> None:
+    """Answer one row."""
+    local = 0.0
+    if reach.neighbour > 0:
+        local = local_distance(solved.points, reach.neighbour, x, lowest, highest, unit)
+    own = own_bandwidth(reach, local)
+    if is_outlier(solved, reach, x, lowest, unit):
+        answers.outlier[row] = True
+        return
+    many = list_similar(solved, reach, x, own, lowest, unit, similar, flow)
+    total = reach.sink
+    for a in range(many):
+        total += flow[a]
+    values[:] = 0.0
+    error, reached = 0.0, False
+    for a in range(many):
+        j, share = similar[a], flow[a] / total
+        error += share * solved.errors[j]
+        if solved.lit[j]:
+            reached = True
+            for c in range(values.shape[0]):
+                values[c] += share * solved.f[j, c]
+    if reached:
+        error += 2.0 * (lowest.shape[0] + 8) * UNIT_ROUNDOFF
+    guess = nearest_label(solved, x) if reach.guess else NOBODY
+    write_answer(answers, row, values, error, solved.bias, guess, reach.sharpness)
+
+
+@compiled
+def label_rows(
+    solved: Solved, reach: Reach, sight: Sight, rows: Floats, answers: Answers, first: int
+) -> None:
+    """Answer rows that have been screened, the answers from place `first` on."""
+    n, low, high, unit = solved.points.shape[0], sight.low, sight.high, sight.unit
+    lowest, highest = np.empty(n), np.empty(n)
+    similar, flow, values = np.empty(n, dtype=np.int64), np.empty(n), np.empty(solved.f.shape[1])
+    for i in range(rows.shape[0]):
+        row, square, slack = sight.products[i], sight.squares[i], sight.slack[i]
+        least, most = square - slack, square + slack
+        for j in range(n):
+            twice = 2.0 * row[j]
+            lowest[j] = low[j] - twice + least
+            highest[j] = high[j] - twice + most
+        label_row(
+            *(solved, reach, rows[i], lowest, highest, unit),
+            *(similar, flow, values, answers, first + i),
+        )

@@ -1,0 +1,120 @@
+"""A cover in the making: rows come, closest pairs merge, and what is left is compact again."""
+
+from __future__ import annotations
+
+from math import ceil
+
+import numpy as np
+
+from labelwalk.arrays import Floats, Ints
+from labelwalk.kernels.screened import NOBODY
+from labelwalk.kernels.sketching import (
+    STALE,
+    TO_MEASURE,
+    Members,
+    forget_all_gone,
+    merge_closest,
+    take,
+)
+from labelwalk.scale.cover import Cover
+from labelwalk.screen import Screen
+
+BLOCK = 256  # rows that are screened at once
+ROOM = 0.9  # coarsening goes on towards this share of k, to have some room
+AT_ONCE = 256  # vertices that are measured anew at once
+MATES = 4  # older vertices that each one knows
+
+
+class Covering:
+    """A cover that rows can be added to.
+
+    Parameters
+    ----------
+    capacity, n_features : int
+    """
+
+    def __init__(self, capacity: int, n_features: int) -> None:
+        self._members = Members(
+            points=np.empty((capacity, n_features)),
+            means=np.empty((capacity, n_features)),
+            examples=np.zeros(capacity, dtype=np.int64),
+            reach=np.zeros(capacity),
+            mates=np.empty((capacity, MATES), dtype=np.int64),
+            gaps=np.empty((capacity, MATES)),
+            beyond=np.empty(capacity),
+        )
+        self._screen = Screen(capacity, n_features)
+        self.n, self.n_features, self.radius = 0, n_features, 0.0
+
+    def take(self, rows: Floats, limit: int, growth: float) -> None:
+        """Take rows in, in order, and never stand with more than `limit` vertices."""
+        for at in range(0, len(rows), BLOCK):
+            self._take_block(rows[at : at + BLOCK], limit, growth)
+
+    def put(self, cover: Cover, gap: float) -> None:
+        """Let the vertices of a cover follow, none nearer to an older one than `gap`."""
+        first, self.n = self.n, self.n + len(cover)
+        place, members = slice(first, self.n), self._members
+        members.points[place], members.means[place] = cover.points, cover.means
+        members.examples[place], members.reach[place] = cover.examples, cover.reach
+        members.mates[place], members.gaps[place] = NOBODY, np.inf
+        members.mates[place, 0], members.gaps[place, 0] = STALE, gap
+        self._screen.put(first, cover.points)
+
+    def merge(self, limit: int, aim: int, growth: float, within: float = -1.0) -> None:
+        """Merge closest pairs, as `merge_closest` says, and be compact again."""
+        heir, last = np.arange(self.n), -1.0
+        while True:
+            how, last = merge_closest(self._members, self.n, heir, within, limit, aim, growth, last)
+            if how != TO_MEASURE:
+                break
+            self._measure_some(heir)
+        self.radius = max(self.radius, last)
+        self._compact(heir)
+
+    def cover(self) -> Cover:
+        """Return a copy of what stands now."""
+        members, n = self._members, self.n
+        return Cover(
+            members.points[:n].copy(),
+            members.means[:n].copy(),
+            members.examples[:n].copy(),
+            members.reach[:n].copy(),
+            self.radius,
+        )
+
+    def _take_block(self, rows: Floats, limit: int, growth: float) -> None:
+        while len(rows):
+            before, points = self.n, self._members.points
+            nearest, distances = self._screen.nearest(rows, points[:before], MATES)
+            taken, self.n = take(self._members, before, rows, nearest, distances, self.radius)
+            rows = rows[taken:]
+            self._screen.put(before, points[before : self.n])
+            if self.n > limit:
+                self.merge(limit, ceil(ROOM * limit), growth)
+
+    def _measure_some(self, heir: Ints) -> None:
+        """Measure those whose mates have gone, the likeliest to be close first."""
+        members, n = self._members, self.n
+        alone = np.flatnonzero((members.mates[:n, 0] == STALE) & (heir == np.arange(n)))
+        if len(alone) > AT_ONCE:
+            gaps = members.gaps[alone, 0]
+            alone = np.sort(alone[np.argpartition(gaps, AT_ONCE)[:AT_ONCE]])
+        self._screen.leave(np.flatnonzero(heir != np.arange(n)))
+        points = members.points
+        mates, gaps = self._screen.nearest(points[alone], points[:n], MATES, below=alone)
+        members.mates[alone], members.gaps[alone] = mates, gaps
+        members.beyond[alone] = gaps[:, -1]
+
+    def _compact(self, heir: Ints) -> None:
+        """Close the gaps that merged vertices leave, in order of age."""
+        forget_all_gone(self._members, self.n, heir)
+        kept = np.flatnonzero(heir == np.arange(self.n))
+        place = np.full(self.n + 2, STALE, dtype=np.int64)  # the last two: STALE, and NOBODY
+        place[kept], place[-1] = np.arange(len(kept)), -1
+        members, self.n = self._members, len(kept)
+        for column in members:
+            column[: self.n] = column[kept]
+        members.mates[: self.n] = place[members.mates[: self.n]]
+        self._screen.put(0, members.points[: self.n])
+        self._screen.leave(np.arange(self.n, len(members.reach)))
