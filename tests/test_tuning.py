@@ -106,7 +106,7 @@ def test_trial_graphs_keep_what_vertices_that_faded_left_behind() -> None:
     learner.teach([[0.0], [0.1], [9.0], [9.1]], ["low", "low", "high", "high"])
     learner.observe(np.linspace(0.2, 8.0, 200)[:, None])
     engine = learner._engine
-    engine._measure()
+    engine.measure()
     now, here = engine.now, engine.now.here
     assert now.system.mesh.max() > 0.0
     codes = now.vertices.label[: now.n].astype(np.int64)

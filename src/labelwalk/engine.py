@@ -202,7 +202,7 @@ class Engine:
         elif event == stream.COMPARE:
             self._compare_arrived(x)
         elif event == stream.MEASURE:
-            self._measure()
+            self.measure()
         elif event == stream.TRIM:
             budget = self.settings.labels_per_class
             self._regroup(cover.trim_labels(now.vertices, now.here, code, budget))
@@ -234,7 +234,7 @@ class Engine:
         here.sharpness = chosen.sharpness
         if (here.width, here.evenness) != (chosen.width, chosen.evenness):
             here.width, here.evenness = chosen.width, chosen.evenness
-            self._measure()
+            self.measure()
 
     def _forget(self) -> None:
         now, here = self.now, self.now.here
@@ -284,7 +284,9 @@ class Engine:
             raise RowRefusedError(reason) from None
         here.stage = COMPARED
 
-    def _measure(self) -> None:
+    def measure(self) -> None:
+        """Measure bandwidths, and draw the graph with them where any has changed."""
+        self._settled = self._frozen = None
         if self._bandwidths_moved():
             self._draw()
             relaxation.refresh(self.now.system, self.now.n)
@@ -374,15 +376,20 @@ class Engine:
         self._settled = self._frozen = None
         regrouping = cover.unite(both.vertices, both.here, self.settings, both.n_classes)
         relaxation.keep(both.system, regrouping.kept, regrouping.heir)
-        memory.forget(both.memory, both.here)
-        undo.drop_record(both)
-        if not isinstance(similarity, Pairwise):
+        self.stand()
+
+    def stand(self) -> None:
+        """Measure, draw, weigh and solve anew, from the cover alone; what came before is gone."""
+        now = self.now
+        memory.forget(now.memory, now.here)
+        undo.drop_record(now)
+        if not isinstance(self.settings.similarity, Pairwise):
             self._bandwidths_moved()
         self._draw()
-        weights.weigh(self.now, self.rules)
-        relaxation.refresh(both.system, both.n)
-        relaxation.solve_exactly(both.system, both.n)
-        signs.watch_anew(both)
+        weights.weigh(now, self.rules)
+        relaxation.refresh(now.system, now.n)
+        relaxation.solve_exactly(now.system, now.n)
+        signs.watch_anew(now)
 
 
 def class_by_class(codes: Ints, n_known: int) -> Iterator[tuple[slice, int]]:

@@ -201,3 +201,51 @@ def label_rows(
             *(solved, reach, rows[i], lowest, highest, unit),
             *(similar, flow, values, answers, first + i),
         )
+
+
+@compiled
+def local_distances(points: Floats, few: int, sight: Sight, rows: Floats, local: Floats) -> None:
+    """Write the distance of each row to its `few`-th nearest point at another place."""
+    n, low, high, unit = points.shape[0], sight.low, sight.high, sight.unit
+    lowest, highest = np.empty(n), np.empty(n)
+    for i in range(rows.shape[0]):
+        row, square, slack = sight.products[i], sight.squares[i], sight.slack[i]
+        for j in range(n):
+            lowest[j] = low[j] - 2.0 * row[j] + (square - slack)
+            highest[j] = high[j] - 2.0 * row[j] + (square + slack)
+        local[i] = local_distance(points, few, rows[i], lowest, highest, unit)
+
+
+@compiled
+def list_pairs(
+    points: Floats,
+    bandwidth: Floats,
+    cut: float,
+    sight: Sight,
+    first: int,
+    n_rows: int,
+    others: Ints,
+    alike: Floats,
+    ends: Ints,
+) -> int:
+    """List the points that others are similar to, row after row; return how many rows had room.
+
+    Row i of the sight is point `first` + i, and its list ends at `ends[i]`.
+    """
+    n, low, unit, many = points.shape[0], sight.low, sight.unit, 0
+    span = cut * NEARLY / unit
+    for i in range(n_rows):
+        if many + n > others.shape[0]:
+            return i
+        own, row = bandwidth[first + i], sight.products[i]
+        least = sight.squares[i] - sight.slack[i]
+        for j in range(n):
+            lowest = low[j] - 2.0 * row[j] + least
+            if (lowest <= span * span * own * bandwidth[j] or lowest <= 0.0) and j != first + i:
+                apart = distance(points[first + i], points[j])
+                w = gaussian(apart, between(own, bandwidth[j]), cut)
+                if w > 0.0:
+                    others[many], alike[many] = j, w
+                    many += 1
+        ends[i] = many
+    return n_rows

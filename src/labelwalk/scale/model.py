@@ -1,0 +1,146 @@
+"""A solved graph that names rows: the learner's own where it is small, a sparse one where not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from labelwalk.arrays import Floats, Label
+from labelwalk.bandwidth import typical
+from labelwalk.decision import Verdicts, decide
+from labelwalk.engine import Engine
+from labelwalk.frozen import Frozen
+from labelwalk.kernels.cover import UNLABELLED
+from labelwalk.kernels.labelling import Reach, Solved
+from labelwalk.kernels.progress import Rules
+from labelwalk.learner import OnlineLearner
+from labelwalk.rows import as_rows
+from labelwalk.scale import graph, solution
+from labelwalk.scale.cover import Cover
+from labelwalk.scale.planting import planted
+from labelwalk.scale.sketch import merge
+from labelwalk.settings import Settings
+from labelwalk.similarity import COVER_FRACTION, COVER_NEIGHBOUR, Gaussian
+from labelwalk.weights import capped_mean
+
+DENSE = 2000  # vertices of which each two are looked at
+
+
+@dataclass(frozen=True)
+class Model:
+    """What names rows, and learns no more.
+
+    Attributes
+    ----------
+    classes : tuple of labels
+    frozen : Frozen
+    abstain_below : float
+    """
+
+    classes: tuple[Label, ...]
+    frozen: Frozen
+    abstain_below: float
+
+    @property
+    def certificate(self) -> float:
+        """The largest proven error of a probability at any vertex."""
+        return float(self.frozen.solved.errors.max(initial=0.0))
+
+    def label(self, rows: Floats) -> Verdicts:
+        """Name rows; the answers do not depend on each other."""
+        points = self.frozen.solved.points
+        checked, _ = as_rows(rows, points.shape[1])
+        return decide(self.frozen.answer(checked), self.classes, self.abstain_below)
+
+
+def solved(cover: Cover, rows: Floats, labels: Sequence[Label], settings: Settings) -> Model:
+    """Return what names rows, from a cover of all of them and a few labels.
+
+    Where there are many vertices, the graph is chosen, and shares are balanced, on a coarser cover.
+
+    Parameters
+    ----------
+    cover : Cover
+    rows : array of shape (n, features)
+    labels : n labels
+    settings : Settings
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelwalk import OnlineLearner
+    >>> from labelwalk.scale.sketch import sketch
+    >>> stream = np.array([[0.0], [1.0], [2.0], [8.0], [9.0]])
+    >>> cover = sketch([stream], n_centroids=5)
+    >>> model = solved(cover, stream[[0, 4]], ["low", "high"], OnlineLearner().settings)
+    >>> model.label(stream).label.tolist()
+    ['low', 'low', 'low', 'high', 'high']
+    """
+    if len(cover) <= DENSE:
+        return frozen_model(planted(cover, rows, labels, settings))
+    learner = planted(merge([cover], DENSE), rows, labels, settings)
+    return Model(learner.classes, _sparse(cover, learner), settings.abstain_below)
+
+
+def frozen_model(learner: OnlineLearner) -> Model:
+    """Return what names rows as a learner does now."""
+    frozen = learner._engine.frozen(learner._shares())
+    return Model(learner.classes, frozen, learner.settings.abstain_below)
+
+
+def _sparse(cover: Cover, learner: OnlineLearner) -> Frozen:
+    """Solve on all vertices of a cover, and the labels of a learner that knows a coarser one."""
+    engine, settings = learner._engine, learner.settings
+    coarse = engine.frozen(learner._shares())
+    rules, labelled = engine.rules, coarse.solved.labelled
+    free = cover.means if settings.moving else cover.points
+    points = np.concatenate([free, coarse.solved.points[labelled]])
+    codes = np.concatenate([np.full(len(cover), UNLABELLED), coarse.solved.label]).astype(np.int64)
+    reach, bandwidth = _bandwidths(points, settings, engine, coarse.reach)
+    weight, sink = _weights(cover, len(labelled), rules)
+    w = graph.similarities(points, bandwidth, rules.cut)
+    found = solution.solve(
+        w, weight, np.full(len(points), sink), codes, len(learner.classes), rules.tolerance
+    )
+    solved = Solved(
+        points=points,
+        bandwidth=bandwidth,
+        weight=weight,
+        lit=found.lit,
+        f=found.f,
+        errors=found.errors,
+        labelled=np.flatnonzero(codes >= 0),
+        label=coarse.solved.label,
+        bias=coarse.solved.bias,
+    )
+    return Frozen(solved, reach._replace(sink=sink))
+
+
+def _bandwidths(
+    points: Floats, settings: Settings, engine: Engine, reach: Reach
+) -> tuple[Reach, Floats]:
+    """Measure bandwidths as `labelwalk.bandwidth` does, with the width that was chosen."""
+    similarity, neighbour = settings.similarity, reach.neighbour
+    if isinstance(similarity, Gaussian):
+        sigma = reach.sigma
+        if similarity.bandwidth == "cover":
+            sigma = COVER_FRACTION * typical(graph.local(points, COVER_NEIGHBOUR))
+        return reach._replace(sigma=sigma), np.full(len(points), sigma)
+    local = graph.local(points, neighbour)
+    usual = typical(local)
+    at_one_place = (local == 0.0) | (usual == 0.0)
+    even = np.where(at_one_place, 1.0, usual / np.where(local == 0.0, 1.0, local)) ** reach.evenness
+    bandwidth = reach.width * np.where(at_one_place, np.maximum(local, usual), local * even)
+    return reach._replace(typical=usual, sigma=reach.width * usual), bandwidth
+
+
+def _weights(cover: Cover, n_labelled: int, rules: Rules) -> tuple[Floats, float]:
+    """Weigh vertices as `labelwalk.weights` does."""
+    free = cover.examples.astype(np.float64)
+    if rules.label_weight == 0.0:
+        return np.concatenate([free, np.ones(n_labelled)]), rules.sink
+    mean = capped_mean(free, rules.weight_cap)
+    heavy = np.full(n_labelled, rules.label_weight * mean)
+    return np.concatenate([np.minimum(free, rules.weight_cap * mean), heavy]), rules.sink * mean
