@@ -12,8 +12,8 @@ from labelwalk import Gaussian, OnlineLearner, SelfTuning
 from labelwalk.harmonic import solve as solve_densely
 from labelwalk.learner import from_bytes
 from labelwalk.scale import graph, model, solution
+from labelwalk.scale.covers import covered, united
 from labelwalk.scale.planting import planted
-from labelwalk.scale.sketch import merge, sketch
 from labelwalk.similarity import Similarity, euclidean
 from tests.small_graphs import Graph, bare, graphs
 
@@ -35,7 +35,7 @@ def test_a_sparse_model_is_the_dense_one(
     settings = OnlineLearner(
         150, similarity=similarity, label_weight=label_weight, tolerance=1e-9
     ).settings
-    cover = sketch([rows], 150)
+    cover = covered([rows], 150)
     taught = rows[:12], who[:12].tolist()
     dense = model.solved(cover, *taught, settings)
     coarse = planted(cover, *taught, settings)
@@ -52,7 +52,7 @@ def test_a_sparse_model_is_the_dense_one(
 def test_many_vertices_are_solved_sparsely_and_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "DENSE", 60)
     rows, who = clouds(1500)
-    cover = sketch([rows], 400)
+    cover = covered([rows], 400)
     settings = OnlineLearner(400).settings
     found = model.solved(cover, rows[:12], who[:12].tolist(), settings)
     assert len(found.frozen.solved.points) > 300
@@ -94,8 +94,8 @@ def test_pairs_are_those_of_plain_loops(seed: int, n: int, d: int, cut: float) -
 def test_a_planted_learner_goes_on_learning(shards: int) -> None:
     rows, who = clouds(900)
     settings = OnlineLearner(100).settings
-    parts = [sketch([part], 100) for part in np.array_split(rows[:600], shards)]
-    learner = planted(merge(parts, 100), rows[:12], who[:12].tolist(), settings)
+    parts = [covered([part], 100) for part in np.array_split(rows[:600], shards)]
+    learner = planted(united(parts, 100), rows[:12], who[:12].tolist(), settings)
     assert learner.n_seen == 612
     assert (learner.observe(rows[600:]).label == who[600:]).mean() > 0.95
     again = from_bytes(learner.to_bytes())
@@ -115,12 +115,12 @@ def test_what_shards_cannot_do_is_refused_by_name(options: dict[str, object], na
     rows, who = clouds(40)
     settings = OnlineLearner(20, **options).settings  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=name):
-        planted(sketch([rows], 20), rows[:3], who[:3].tolist(), settings)
+        planted(covered([rows], 20), rows[:3], who[:3].tolist(), settings)
 
 
 def test_a_bandwidth_that_follows_the_cover_is_measured_on_all_of_it() -> None:
     rows, who = clouds(600)
-    cover = sketch([rows], 150)
+    cover = covered([rows], 150)
     settings = OnlineLearner(150, similarity=Gaussian("cover")).settings
     coarse = planted(cover, rows[:12], who[:12].tolist(), settings)
     frozen = model._sparse(cover, coarse)

@@ -1,105 +1,141 @@
-"""Covers of rows: those of plain loops, within their laws, and merged."""
+"""Sketches of batches: rows and labels apart, merged in any tree, and back from a table."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 
-from labelwalk.arrays import Floats
-from labelwalk.scale.cover import Cover, empty
-from labelwalk.scale.sketch import merge, sketch
-from tests.naive import sketch as naive
+from labelwalk import OnlineLearner
+from labelwalk.scale.cover import Cover
+from labelwalk.scale.covers import covered
+from labelwalk.scale.label import label
+from labelwalk.scale.model import solved
+from labelwalk.scale.sketch import Sketch, from_arrow, merge, sketch, to_arrow
+from labelwalk.streams.columns import ColumnError, Columns
+from labelwalk.streams.fault import InputError
 
-# few distinct values: ties, and rows at the same place
-numbers = st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0, 3.0, 1e-9, 1e6])
-tied = arrays.arrays(np.float64, st.tuples(st.integers(1, 40), st.integers(1, 3)), elements=numbers)
-spread = st.builds(
-    lambda seed, n, d: np.random.default_rng(seed).normal(size=(n, d)),
-    *(st.integers(0, 10**6), st.integers(1, 60), st.integers(1, 5)),
+
+def shard(n: int, seed: int, labelled: int = 3) -> pa.RecordBatch:
+    random = np.random.default_rng(seed)
+    who = random.integers(0, 2, n)
+    rows = 6.0 * who[:, None] + random.normal(size=(n, 2))
+    names = [("low", "high")[one] if i < labelled else None for i, one in enumerate(who)]
+    columns = {"a": rows[:, 0], "b": rows[:, 1], "label": pa.array(names, pa.string())}
+    return pa.RecordBatch.from_pydict({**columns, "truth": who})
+
+
+COLUMNS = Columns(drop=("truth",))
+
+
+def same(one: Sketch, other: Sketch) -> bool:
+    def alike(a: Cover, b: Cover) -> bool:
+        return all(map(np.array_equal, vars(a).values(), vars(b).values()))
+
+    return (
+        one.features == other.features
+        and list(one.taught) == list(other.taught)
+        and all(map(alike, one.covers.values(), other.covers.values()))
+    )
+
+
+def test_rows_and_labels_are_covered_apart() -> None:
+    batch = shard(200, 0)
+    found = sketch([batch], 50, columns=COLUMNS)
+    rows = np.stack([batch.column(name).to_numpy() for name in ("a", "b")], axis=1)
+    expected = covered([rows[3:]], 50)
+    assert np.array_equal(found.cover.points, expected.points)
+    assert found.features == ("a", "b")
+    assert found.n_seen == 200
+    assert sum(len(cover) for cover in found.taught.values()) == 3
+
+
+@given(st.integers(0, 1000), st.lists(st.integers(0, 60), max_size=3))
+def test_how_batches_are_cut_does_not_matter(seed: int, cuts: list[int]) -> None:
+    batch = shard(60, seed)
+    edges = [0, *sorted(cuts), 60]
+    parts = [batch.slice(a, b - a) for a, b in pairwise(edges)]
+    assert same(sketch([batch], 20, columns=COLUMNS), sketch(parts, 20, columns=COLUMNS))
+
+
+@given(st.integers(1, 80), st.integers(0, 30), st.integers(0, 1000))
+def test_a_table_gives_a_sketch_back(n: int, labelled: int, seed: int) -> None:
+    found = sketch([shard(n, seed, labelled)], 20, columns=COLUMNS, labels_per_class=5)
+    assert same(from_arrow(to_arrow(found)), found)
+    sink = pa.BufferOutputStream()
+    table = to_arrow(found)
+    with pa.ipc.new_file(sink, table.schema) as file:
+        file.write(table)
+    again = pa.ipc.open_file(sink.getvalue()).get_batch(0)
+    assert same(from_arrow(again), found)
+
+
+def test_labels_of_all_shards_are_kept_within_their_budget() -> None:
+    shards = [sketch([shard(40, seed, 20)], 30, columns=COLUMNS) for seed in range(5)]
+    merged = merge(shards, 30, labels_per_class=8)
+    assert list(merged.taught) == ["high", "low"]
+    assert all(len(cover) <= 8 for cover in merged.taught.values())
+    assert sum(cover.n_seen for cover in merged.taught.values()) == 100
+    assert merged.n_seen == 200
+
+
+def test_shards_without_rows_change_nothing() -> None:
+    one = sketch([shard(40, 1)], 30, columns=COLUMNS)
+    nothing = sketch([shard(0, 2)], 30, columns=COLUMNS)
+    assert nothing.n_seen == 0
+    assert same(merge([nothing, one, sketch([], 30)], 30), one)
+    assert merge([], 30).n_seen == 0
+    assert same(from_arrow(to_arrow(merge([], 30))), merge([], 30))
+
+
+def test_rows_come_out_with_their_verdicts() -> None:
+    batches = [shard(300, seed, labelled=4 if seed == 0 else 0) for seed in range(3)]
+    found = merge([sketch([batch], 60, columns=COLUMNS) for batch in batches], 60)
+    rows = np.concatenate([cover.points for cover in found.taught.values()])
+    names = [name for name, cover in found.taught.items() for _ in range(len(cover))]
+    model = solved(found.cover, rows, names, OnlineLearner(60).settings)
+    tables = list(label(batches, model, columns=COLUMNS, prefix="predicted_"))
+    whole = pa.concat_tables(tables)
+    assert whole.column_names[-3:] == [
+        f"predicted_{one}" for one in ("label", "confidence", "outlier")
+    ]
+    said, truth = whole["predicted_label"].to_pylist(), whole["truth"].to_pylist()
+    right = [("low", "high")[true] == word for word, true in zip(said, truth, strict=True)]
+    assert np.mean(right) > 0.97
+    assert whole["predicted_confidence"].to_pylist()[:4] == [1.0] * 4
+
+
+def broken(**columns: Any) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"a": [1.0, 2.0], "b": [1.0, 2.0], **columns})
+
+
+@pytest.mark.parametrize(
+    ("batch", "columns", "error", "said"),
+    [
+        (broken(b=[1.0, None]), Columns(), InputError, "row 2.*'b'.*missing"),
+        (broken(b=["1", "x"]), Columns(), InputError, "row 2.*'b'.*'x'.*not a number"),
+        (broken(b=[1.0, float("nan")]), Columns(), InputError, "row 2.*'b'.*finite"),
+        (broken(), Columns(features=("z",)), ColumnError, "'z'"),
+    ],
 )
-rows_of_any_kind = tied | spread
+def test_what_is_no_number_is_told_by_row_and_column(
+    batch: pa.RecordBatch, columns: Columns, error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        sketch([batch], 10, columns=columns)
 
 
-def assert_same(cover: Cover, vertices: list[dict[str, Any]], radius: float) -> None:
-    assert cover.radius == radius
-    assert cover.points.tolist() == [list(vertex["point"]) for vertex in vertices]
-    assert cover.examples.tolist() == [len(vertex["rows"]) for vertex in vertices]
-    assert cover.reach.tolist() == [vertex["reach"] for vertex in vertices]
-    means = [np.mean(vertex["rows"], axis=0) for vertex in vertices]
-    np.testing.assert_allclose(cover.means, np.array(means), rtol=1e-9, atol=1e-9)
-
-
-def assert_lawful(cover: Cover, rows: Floats, k: int) -> None:
-    assert len(cover) <= k
-    assert cover.n_seen == len(rows)
-    apart = np.sqrt(((cover.points[:, None] - cover.points) ** 2).sum(axis=2))
-    apart[np.diag_indices(len(cover))] = np.inf
-    assert (apart >= cover.radius * (1 - 1e-12)).all()
-    nearest = np.sqrt(((rows[:, None] - cover.points) ** 2).sum(axis=2)).min(axis=1)
-    assert nearest.max() <= cover.distortion * (1 + 1e-12)
-    total = cover.examples @ cover.means
-    np.testing.assert_allclose(total, rows.sum(axis=0), rtol=1e-9, atol=1e-9 * np.abs(rows).sum())
-
-
-@given(rows_of_any_kind, st.integers(1, 12), st.sampled_from([1.1, 1.5, 4.0]))
-def test_a_sketch_is_that_of_plain_loops(rows: Floats, k: int, growth: float) -> None:
-    cover = sketch([rows], k, growth)
-    assert_same(cover, *naive.sketch(rows.tolist(), k, growth))
-    assert_lawful(cover, rows, k)
-
-
-@given(rows_of_any_kind, st.integers(1, 12), st.lists(st.integers(0, 40), max_size=4))
-def test_how_rows_are_cut_does_not_matter(rows: Floats, k: int, cuts: list[int]) -> None:
-    blocks = [block for block in np.split(rows, sorted(cuts)) if len(block)]
-    whole, parts = sketch([rows], k), sketch(blocks, k)
-    for one, other in zip(vars(whole).values(), vars(parts).values(), strict=True):
-        assert np.array_equal(one, other)
-
-
-@given(rows_of_any_kind, st.integers(1, 8), st.integers(1, 5))
-def test_covers_merge_as_plain_loops_do(rows: Floats, k: int, shards: int) -> None:
-    parts = [part for part in np.array_split(rows, shards) if len(part)]
-    merged = merge([sketch([part], k) for part in parts], k)
-    twins = [naive.sketch(part.tolist(), k, 1.5) for part in parts]
-    assert_same(merged, *naive.merge(twins, k))
-    assert_lawful(merged, rows, k)
-
-
-def test_many_rows_and_coarsenings_keep_the_laws() -> None:
-    random = np.random.default_rng(0)
-    rows = np.concatenate([random.normal(size=(4000, 6)), 50.0 + random.normal(size=(4000, 6))])
-    assert_lawful(sketch([rows], 300), rows, 300)
-    shards = [sketch([part], 300) for part in np.array_split(rows, 7)]
-    assert_lawful(merge(shards, 300), rows, 300)
-
-
-def test_values_of_all_sizes_are_told_apart() -> None:
-    rows = np.array([[0.0], [1e-160], [2e-160], [1.0], [1e150], [-1e150], [1.0 + 1e-15]])
-    cover = sketch([rows[:3], rows[3:]], 7)
-    assert cover.points.tolist() == rows.tolist()
-    assert sketch([rows], 3).n_seen == 7
-
-
-def test_no_rows_and_no_covers() -> None:
-    assert len(sketch([], 5)) == len(merge([], 5)) == len(merge([empty(2)], 5)) == 0
-    one = sketch([np.ones((3, 2))], 5)
-    merged = merge([empty(0), one, empty(7)], 5)
-    assert (len(merged), merged.n_seen) == (1, 3)
-
-
-@pytest.mark.parametrize(("k", "growth", "name"), [(0, 1.5, "n_centroids"), (3, 1.0, "growth")])
-def test_what_makes_no_sense_is_refused_by_name(k: int, growth: float, name: str) -> None:
-    with pytest.raises(ValueError, match=f"{name}="):
-        sketch([np.ones((3, 2))], k, growth)
-
-
-def test_rows_of_other_widths_are_refused() -> None:
-    with pytest.raises(ValueError, match="3 features, but this learner was started with 2"):
-        sketch([np.ones((3, 2)), np.ones((3, 3))], 5)
-    with pytest.raises(ValueError, match="2 and 3 features"):
-        merge([sketch([np.ones((1, d))], 5) for d in (2, 3)], 5)
+def test_shards_of_other_columns_do_not_merge() -> None:
+    one = sketch([broken()], 10)
+    other = sketch([pa.RecordBatch.from_pydict({"a": [1.0], "c": [1.0]})], 10)
+    with pytest.raises(ValueError, match=r"\['a', 'b'\].*\['a', 'c'\]"):
+        merge([one, other], 10)
+    with pytest.raises(ColumnError, match="no column 'b'"):
+        sketch([pa.RecordBatch.from_pydict({"a": [1.0], "c": [1.0]})], 10, features=("a", "b"))
+    with pytest.raises(ValueError, match="no sketch"):
+        from_arrow(broken())

@@ -19,8 +19,8 @@ from labelwalk.learner import OnlineLearner
 from labelwalk.rows import as_rows
 from labelwalk.scale import graph, solution
 from labelwalk.scale.cover import Cover
+from labelwalk.scale.covers import united
 from labelwalk.scale.planting import planted
-from labelwalk.scale.sketch import merge
 from labelwalk.settings import Settings
 from labelwalk.similarity import COVER_FRACTION, COVER_NEIGHBOUR, Gaussian
 from labelwalk.weights import capped_mean
@@ -71,16 +71,16 @@ def solved(cover: Cover, rows: Floats, labels: Sequence[Label], settings: Settin
     --------
     >>> import numpy as np
     >>> from labelwalk import OnlineLearner
-    >>> from labelwalk.scale.sketch import sketch
+    >>> from labelwalk.scale.covers import covered
     >>> stream = np.array([[0.0], [1.0], [2.0], [8.0], [9.0]])
-    >>> cover = sketch([stream], n_centroids=5)
+    >>> cover = covered([stream], n_centroids=5)
     >>> model = solved(cover, stream[[0, 4]], ["low", "high"], OnlineLearner().settings)
     >>> model.label(stream).label.tolist()
     ['low', 'low', 'low', 'high', 'high']
     """
     if len(cover) <= DENSE:
         return frozen_model(planted(cover, rows, labels, settings))
-    learner = planted(merge([cover], DENSE), rows, labels, settings)
+    learner = planted(united([cover], DENSE), rows, labels, settings)
     return Model(learner.classes, _sparse(cover, learner), settings.abstain_below)
 
 

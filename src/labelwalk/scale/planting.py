@@ -35,8 +35,8 @@ def planted(
     --------
     >>> import numpy as np
     >>> from labelwalk import OnlineLearner
-    >>> from labelwalk.scale.sketch import sketch
-    >>> cover = sketch([np.array([[0.0], [1.0], [2.0], [8.0], [9.0]])], n_centroids=5)
+    >>> from labelwalk.scale.covers import covered
+    >>> cover = covered([np.array([[0.0], [1.0], [2.0], [8.0], [9.0]])], n_centroids=5)
     >>> settings = OnlineLearner(n_centroids=5).settings
     >>> learner = planted(cover, np.array([[0.0], [9.0]]), ["low", "high"], settings)
     >>> learner.n_seen, learner.predict([[1.5], [8.5]]).label.tolist()

@@ -15,7 +15,7 @@ def apart(x: list[float], y: list[float]) -> float:
     return math.sqrt(total)
 
 
-def sketch(rows: list[list[float]], k: int, growth: float) -> Cover:
+def covered(rows: list[list[float]], k: int, growth: float) -> Cover:
     vertices: list[Vertex] = []
     radius = 0.0
     for x in rows:
@@ -37,7 +37,7 @@ def sketch(rows: list[list[float]], k: int, growth: float) -> Cover:
     return vertices, radius
 
 
-def merge(covers: list[Cover], k: int) -> Cover:
+def united(covers: list[Cover], k: int) -> Cover:
     vertices = [vertex for cover, _ in covers for vertex in cover]
     radius = max([own for cover, own in covers if cover], default=0.0)
     vertices, last = merge_closest(vertices, radius, k, k, 1.0)

@@ -1,0 +1,81 @@
+"""Rows to a cover, and covers to one: the parts of a job that know nothing of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from labelwalk.arrays import Floats
+from labelwalk.parameters import check_number, check_whole
+from labelwalk.rows import as_rows
+from labelwalk.scale.cover import Cover, empty
+from labelwalk.scale.covering import Covering
+
+
+def covered(blocks: Iterable[Floats], n_centroids: int, growth: float = 1.5) -> Cover:
+    """Return at most `n_centroids` vertices that stand for all rows.
+
+    It depends on the rows and their order alone, and not on how they are cut into blocks.
+
+    Parameters
+    ----------
+    blocks : iterable of arrays of shape (n, features)
+    n_centroids : int
+        k.
+    growth : float
+        Where vertices have to merge, they go on past k only while the next distance is at most
+        this times the last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.array([[0.0], [1.0], [10.0], [10.5], [0.2]])
+    >>> cover = covered([rows[:2], rows[2:]], n_centroids=2)
+    >>> cover.points.tolist(), cover.examples.tolist(), cover.distortion
+    ([[0.0], [10.0]], [3, 2], 1.0)
+    """
+    check_whole("n_centroids", n_centroids, "1000")
+    check_number("growth", growth, 1, 1e100, "1.5", above=True)
+    covering: Covering | None = None
+    for block in blocks:
+        rows, _ = as_rows(block, None if covering is None else covering.n_features)
+        if covering is None:
+            covering = Covering(n_centroids + 1, rows.shape[1])
+        covering.take(rows, n_centroids, growth)
+    return empty(0) if covering is None else covering.cover()
+
+
+def united(covers: Sequence[Cover], n_centroids: int) -> Cover:
+    """Return one cover, of at most `n_centroids` vertices, of all that these stand for.
+
+    Closest pairs merge while closer than the largest radius, or while there are too many.
+
+    Parameters
+    ----------
+    covers : sequence of Cover
+        Of rows with the same features; older ones first. Empty ones change nothing.
+    n_centroids : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> covers = [covered([np.array([[x], [x + 0.1]])], n_centroids=1) for x in (0.0, 5.0, 0.3)]
+    >>> merged = united(covers, n_centroids=2)
+    >>> merged.points.tolist(), merged.examples.tolist()
+    ([[0.0], [5.0]], [4, 2])
+    """
+    check_whole("n_centroids", n_centroids, "1000")
+    some = [cover for cover in covers if len(cover)]
+    if not some:
+        return empty(0)
+    widths = sorted({cover.n_features for cover in some})
+    if len(widths) > 1:
+        raise ValueError(
+            f"covers are of rows with {' and '.join(map(str, widths))} features. Merge covers of "
+            "the same columns."
+        )
+    covering = Covering(sum(map(len, some)), widths[0])
+    covering.radius = max(cover.radius for cover in some)
+    for i, cover in enumerate(some):
+        covering.put(cover, gap=cover.radius if i == 0 else 0.0)
+    covering.merge(n_centroids, n_centroids, 1.0, within=covering.radius)
+    return covering.cover()

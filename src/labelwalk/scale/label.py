@@ -1,0 +1,66 @@
+"""Rows to verdicts: the last pass of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from labelwalk.arrays import Label
+from labelwalk.scale.model import Model
+from labelwalk.scale.rows import examples_of
+from labelwalk.streams.batch import Answers
+from labelwalk.streams.columns import Columns
+from labelwalk.streams.tables import TableRows, with_columns
+
+
+def label(
+    batches: Iterable[pa.RecordBatch],
+    model: Model,
+    *,
+    columns: Columns | None = None,
+    unlabeled: str = "",
+    prefix: str = "",
+    features: tuple[str, ...] = (),
+) -> Iterator[pa.Table]:
+    """Yield batches with three more columns: label, confidence and outlier.
+
+    A row that came with a label keeps it, with confidence 1.
+
+    Parameters
+    ----------
+    batches : iterable of pyarrow.RecordBatch
+    model : Model
+    columns, unlabeled, features
+        As in `labelwalk.scale.sketch.sketch`.
+    prefix : str
+        Before the names of the new columns.
+
+    Examples
+    --------
+    >>> from labelwalk import OnlineLearner
+    >>> from labelwalk.scale.model import frozen_model
+    >>> learner = OnlineLearner()
+    >>> learner.teach([[0.0], [9.0]], ["low", "high"])
+    >>> batch = pa.RecordBatch.from_pydict({"x": [1.0, 8.0]})
+    >>> (table,) = label([batch], frozen_model(learner))
+    >>> table.column_names, table["label"].to_pylist()
+    (['x', 'label', 'confidence', 'outlier'], ['low', 'high'])
+    """
+    words: dict[Label | None, str | None] = {name: str(name) for name in model.classes}
+    words[None] = None
+    for examples in examples_of(batches, columns or Columns(), unlabeled, features):
+        rows = examples.rows
+        assert isinstance(rows, TableRows)  # as batches of Arrow are
+        said: list[str | None] = []
+        confidence, outlier = np.empty(0), np.empty(0, dtype=np.bool_)
+        if len(rows):
+            verdicts = model.label(examples.matrix())
+            said = [words[name] for name in verdicts.label.tolist()]
+            confidence, outlier = verdicts.confidence, verdicts.outlier
+        for i, name in enumerate(examples.labels):
+            if name is not None:
+                said[i], confidence[i], outlier[i] = name, 1.0, False
+        answers = Answers(said, confidence, outlier)
+        yield with_columns(rows.content, answers.named(prefix))

@@ -1,0 +1,105 @@
+"""Covers of rows: those of plain loops, within their laws, and merged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from labelwalk.arrays import Floats
+from labelwalk.scale.cover import Cover, empty
+from labelwalk.scale.covers import covered, united
+from tests.naive import covers as naive
+
+# few distinct values: ties, and rows at the same place
+numbers = st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0, 3.0, 1e-9, 1e6])
+tied = arrays.arrays(np.float64, st.tuples(st.integers(1, 40), st.integers(1, 3)), elements=numbers)
+spread = st.builds(
+    lambda seed, n, d: np.random.default_rng(seed).normal(size=(n, d)),
+    *(st.integers(0, 10**6), st.integers(1, 60), st.integers(1, 5)),
+)
+rows_of_any_kind = tied | spread
+
+
+def assert_same(cover: Cover, vertices: list[dict[str, Any]], radius: float) -> None:
+    assert cover.radius == radius
+    assert cover.points.tolist() == [list(vertex["point"]) for vertex in vertices]
+    assert cover.examples.tolist() == [len(vertex["rows"]) for vertex in vertices]
+    assert cover.reach.tolist() == [vertex["reach"] for vertex in vertices]
+    means = [np.mean(vertex["rows"], axis=0) for vertex in vertices]
+    np.testing.assert_allclose(cover.means, np.array(means), rtol=1e-9, atol=1e-9)
+
+
+def assert_lawful(cover: Cover, rows: Floats, k: int) -> None:
+    assert len(cover) <= k
+    assert cover.n_seen == len(rows)
+    apart = np.sqrt(((cover.points[:, None] - cover.points) ** 2).sum(axis=2))
+    apart[np.diag_indices(len(cover))] = np.inf
+    assert (apart >= cover.radius * (1 - 1e-12)).all()
+    nearest = np.sqrt(((rows[:, None] - cover.points) ** 2).sum(axis=2)).min(axis=1)
+    assert nearest.max() <= cover.distortion * (1 + 1e-12)
+    total = cover.examples @ cover.means
+    np.testing.assert_allclose(total, rows.sum(axis=0), rtol=1e-9, atol=1e-9 * np.abs(rows).sum())
+
+
+@given(rows_of_any_kind, st.integers(1, 12), st.sampled_from([1.1, 1.5, 4.0]))
+def test_a_sketch_is_that_of_plain_loops(rows: Floats, k: int, growth: float) -> None:
+    cover = covered([rows], k, growth)
+    assert_same(cover, *naive.covered(rows.tolist(), k, growth))
+    assert_lawful(cover, rows, k)
+
+
+@given(rows_of_any_kind, st.integers(1, 12), st.lists(st.integers(0, 40), max_size=4))
+def test_how_rows_are_cut_does_not_matter(rows: Floats, k: int, cuts: list[int]) -> None:
+    blocks = [block for block in np.split(rows, sorted(cuts)) if len(block)]
+    whole, parts = covered([rows], k), covered(blocks, k)
+    for one, other in zip(vars(whole).values(), vars(parts).values(), strict=True):
+        assert np.array_equal(one, other)
+
+
+@given(rows_of_any_kind, st.integers(1, 8), st.integers(1, 5))
+def test_covers_merge_as_plain_loops_do(rows: Floats, k: int, shards: int) -> None:
+    parts = [part for part in np.array_split(rows, shards) if len(part)]
+    merged = united([covered([part], k) for part in parts], k)
+    twins = [naive.covered(part.tolist(), k, 1.5) for part in parts]
+    assert_same(merged, *naive.united(twins, k))
+    assert_lawful(merged, rows, k)
+
+
+def test_many_rows_and_coarsenings_keep_the_laws() -> None:
+    random = np.random.default_rng(0)
+    rows = np.concatenate([random.normal(size=(4000, 6)), 50.0 + random.normal(size=(4000, 6))])
+    assert_lawful(covered([rows], 300), rows, 300)
+    shards = [covered([part], 300) for part in np.array_split(rows, 7)]
+    assert_lawful(united(shards, 300), rows, 300)
+
+
+def test_values_of_all_sizes_are_told_apart() -> None:
+    rows = np.array([[0.0], [1e-160], [2e-160], [1.0], [1e150], [-1e150], [1.0 + 1e-15]])
+    cover = covered([rows[:3], rows[3:]], 7)
+    assert cover.points.tolist() == rows.tolist()
+    assert covered([rows], 3).n_seen == 7
+
+
+def test_no_rows_and_no_covers() -> None:
+    assert len(covered([], 5)) == len(united([], 5)) == len(united([empty(2)], 5)) == 0
+    one = covered([np.ones((3, 2))], 5)
+    merged = united([empty(0), one, empty(7)], 5)
+    assert (len(merged), merged.n_seen) == (1, 3)
+
+
+@pytest.mark.parametrize(("k", "growth", "name"), [(0, 1.5, "n_centroids"), (3, 1.0, "growth")])
+def test_what_makes_no_sense_is_refused_by_name(k: int, growth: float, name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name}="):
+        covered([np.ones((3, 2))], k, growth)
+
+
+def test_rows_of_other_widths_are_refused() -> None:
+    with pytest.raises(ValueError, match="3 features, but this learner was started with 2"):
+        covered([np.ones((3, 2)), np.ones((3, 3))], 5)
+    with pytest.raises(ValueError, match="2 and 3 features"):
+        united([covered([np.ones((1, d))], 5) for d in (2, 3)], 5)
