@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from labelwalk import modelfile
 from labelwalk.arrays import Floats, Label
 from labelwalk.bandwidth import typical
 from labelwalk.decision import Verdicts, decide
@@ -144,3 +145,42 @@ def _weights(cover: Cover, n_labelled: int, rules: Rules) -> tuple[Floats, float
     mean = capped_mean(free, rules.weight_cap)
     heavy = np.full(n_labelled, rules.label_weight * mean)
     return np.concatenate([np.minimum(free, rules.weight_cap * mean), heavy]), rules.sink * mean
+
+
+def to_bytes(model: Model) -> bytes:
+    """Return a model as a file holds it.
+
+    Examples
+    --------
+    >>> from labelwalk import OnlineLearner
+    >>> learner = OnlineLearner()
+    >>> learner.teach([[0.0], [9.0]], ["low", "high"])
+    >>> from_bytes(to_bytes(frozen_model(learner))).label(np.array([[1.0]])).label.tolist()
+    ['low']
+    """
+    header = {"classes": list(model.classes), "abstain_below": float(model.abstain_below)}
+    arrays = model.frozen.solved._asdict()
+    return modelfile.pack(header, arrays | {"reach": np.array(model.frozen.reach, dtype=float)})
+
+
+def from_bytes(content: bytes) -> Model:
+    """Return the model whose file has this content.
+
+    Raises
+    ------
+    ModelFileError
+        The content is damaged, or of something else.
+    """
+    header, arrays = modelfile.unpack(content)
+    try:
+        sink, cut, neighbour, width, evenness, typical, sigma, far, guess, sharpness = arrays.pop(
+            "reach"
+        ).tolist()
+        reach = Reach(
+            *(sink, cut, int(neighbour), width, evenness, typical, sigma, far),
+            *(bool(guess), sharpness),
+        )
+        frozen = Frozen(Solved(**arrays), reach)
+        return Model(tuple(header["classes"]), frozen, float(header["abstain_below"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise modelfile.ModelFileError(f"this is no model of shards: {error}") from error

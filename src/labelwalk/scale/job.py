@@ -1,0 +1,285 @@
+"""A whole job: one pass to sketch, a tree of merges, one solution, one pass to label.
+
+What is done lies in a folder of work beside the output, and is not done again; a job that is begun
+again with the same files and settings goes on there. The output has the names and the format of
+the input, and every file of it is there as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from labelwalk.scale.cover import empty
+from labelwalk.scale.model import Model, from_bytes, solved, to_bytes
+from labelwalk.scale.places import Found, Place, blamed, files_at, place_of, write_whole
+from labelwalk.scale.pools import Here, Pool
+from labelwalk.scale.shards import parts_of, schema_of, with_answers
+from labelwalk.scale.sketch import Sketch
+from labelwalk.scale.tasks import (
+    Budget,
+    LabelFile,
+    MergeSome,
+    Reading,
+    SketchPart,
+    label_file,
+    merge_some,
+    read_sketch,
+    sketch_part,
+)
+from labelwalk.settings import Settings
+from labelwalk.streams.columns import ColumnError, Columns
+from labelwalk.streams.fault import InputError
+from labelwalk.streams.task import PREDICTED
+
+WORK, END = ".labelwalk", "_labelwalk.json"
+FAN_IN = 4  # sketches that merge at once
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to do.
+
+    Attributes
+    ----------
+    input : str
+        A file, a folder or a pattern; a path or an address.
+    output : str
+        A folder.
+    settings : Settings
+    columns : Columns
+    unlabeled : str
+        What stands for no label in its column, beside nothing.
+    prefix : str, optional
+        Before the names of the new columns. None: `predicted_` where there are such columns.
+    """
+
+    input: str
+    output: str
+    settings: Settings
+    columns: Columns = field(default_factory=Columns)
+    unlabeled: str = ""
+    prefix: str | None = None
+
+    @property
+    def budget(self) -> Budget:
+        """How many vertices may stand for rows."""
+        return Budget(self.settings.n_centroids or 500, self.settings.labels_per_class)
+
+
+class Step(NamedTuple):
+    """How far a job has come."""
+
+    what: str  # "sketch", "merge", "solve" or "label"
+    done: int
+    of: int
+    rows: int  # that were read in this step
+
+
+class Outcome(NamedTuple):
+    """What came of a job."""
+
+    rows: int
+    files: int
+    vertices: int
+    distortion: float
+    certificate: float
+    classes: tuple[str, ...]
+
+
+def run(
+    job: Job, pool: Pool | None = None, watch: Callable[[Step], None] = lambda step: None
+) -> Outcome:
+    """Do a job, or what is left of it.
+
+    Parameters
+    ----------
+    job : Job
+    pool : Pool, optional
+        Who does the tasks; this process, one after another, where it is not given.
+    watch : function, optional
+        Told how far it has come.
+
+    Raises
+    ------
+    InputError, ColumnError
+        A file cannot be read or does not fit the others, or the output is that of another job.
+    """
+    going = _Run(job, pool or Here(), watch)
+    done = going.begin()
+    if done is not None:
+        return done
+    merged = going.merged(going.sketched())
+    model = going.solved(merged)
+    going.label()
+    return going.finished(
+        Outcome(
+            rows=merged.n_seen,
+            files=len(going.files),
+            vertices=len(model.frozen.solved.points),
+            distortion=merged.cover.distortion,
+            certificate=model.certificate,
+            classes=tuple(map(str, model.classes)),
+        )
+    )
+
+
+class _Run:
+    """A job on its way: what is planned, and what is done already."""
+
+    def __init__(self, job: Job, pool: Pool, watch: Callable[[Step], None]) -> None:
+        self.job, self.pool, self.watch = job, pool, watch
+        self.files = files_at(job.input)
+        self.out = place_of(job.output)
+        self.work, self.end = self.out / WORK, self.out / END
+        self.reading, self.prefix = _understood(job, self.files)
+        self.sign = _sign(job, self.files, self.reading)
+
+    def begin(self) -> Outcome | None:
+        """Begin, or go on; return what came of it where it was finished before.
+
+        Raises
+        ------
+        InputError
+            There is something else in the folder of the output.
+        """
+        with blamed(self.job.output):
+            if self.end.is_there():
+                told = json.loads(self.end.read())
+                if told["sign"] == self.sign:
+                    self.work.remove()
+                    told["outcome"]["classes"] = tuple(told["outcome"]["classes"])
+                    return Outcome(**told["outcome"])
+            elif (self.work / "sign").is_there():
+                if (self.work / "sign").read().decode() == self.sign:
+                    return None
+            elif not any((self.out / file.name).is_there() for file in self.files):
+                write_whole(self.work / "sign", lambda out: out.write(self.sign.encode()))
+                return None
+        raise InputError(
+            f"{self.job.output} holds the output of another job, or of one with other files or "
+            "settings. Choose another folder, or remove this one."
+        )
+
+    def sketched(self) -> list[Place]:
+        """Sketch every part of every file."""
+        tasks = []
+        for number, file in enumerate(self.files):
+            for i, part in enumerate(parts_of(number, file)):
+                out = self.work / f"sketches/{number:06}-{i:06}.arrow"
+                tasks.append(SketchPart(file, part, self.reading, self.job.budget, out))
+        self._do("sketch", sketch_part, tasks)
+        return [task.out for task in tasks]
+
+    def merged(self, sketches: Sequence[Place]) -> Sketch:
+        """Merge sketches in a tree that depends on their number alone."""
+        level, places = 0, list(sketches)
+        while len(places) > 1:
+            level += 1
+            some = [tuple(places[i : i + FAN_IN]) for i in range(0, len(places), FAN_IN)]
+            tasks = [
+                MergeSome(group, self.job.budget, self.work / f"merged/{level}-{i:06}.arrow")
+                for i, group in enumerate(some)
+            ]
+            self._do("merge", merge_some, tasks)
+            places = [task.out for task in tasks]
+        return read_sketch(places[0])
+
+    def solved(self, merged: Sketch) -> Model:
+        """Solve the merged cover, once."""
+        if not merged.taught:
+            raise InputError(
+                f"{self.job.input}: no row has a label, so nothing can be named. Give a few rows "
+                "one, in the column that --label-column names."
+            )
+        self.watch(Step("solve", 0, 1, 0))
+        if self._model.is_there():
+            return from_bytes(self._model.read())
+        rows = np.concatenate([cover.points for cover in merged.taught.values()])
+        names = [name for name, cover in merged.taught.items() for _ in range(len(cover))]
+        cover = merged.cover if len(merged.cover) else empty(rows.shape[1])
+        model = solved(cover, rows, names, self.job.settings)
+        with blamed(self.job.output):
+            write_whole(self._model, lambda out: out.write(to_bytes(model)))
+        self.watch(Step("solve", 1, 1, 0))
+        return model
+
+    def label(self) -> None:
+        """Name the rows of every file."""
+        sign = hashlib.sha256(self._model.read()).hexdigest()
+        tasks = [
+            LabelFile(file, self.reading, self.prefix, self._model, sign, self.out / file.name)
+            for file in self.files
+        ]
+        self._do("label", label_file, tasks)
+
+    def finished(self, outcome: Outcome) -> Outcome:
+        """Say that all is there, and remove what only served that."""
+        told = json.dumps({"sign": self.sign, "outcome": outcome._asdict()}).encode()
+        with blamed(self.job.output):
+            write_whole(self.end, lambda out: out.write(told))
+            self.work.remove()
+        return outcome
+
+    @property
+    def _model(self) -> Place:
+        return self.work / "model.lw"
+
+    def _do(self, what: str, function: Callable[[Any], int], tasks: Sequence[Any]) -> None:
+        """Do the tasks whose files are not there."""
+        left = [task for task in tasks if not task.out.is_there()]
+        done, rows = len(tasks) - len(left), 0
+        self.watch(Step(what, done, len(tasks), rows))
+        for n in self.pool.each(function, left):
+            done, rows = done + 1, rows + n
+            self.watch(Step(what, done, len(tasks), rows))
+
+
+def _understood(job: Job, files: Sequence[Found]) -> tuple[Reading, str]:
+    """Return how rows are read; all files must have the same features."""
+    schema = schema_of(files[0])
+    features = job.columns.among(schema.names)
+    for file in files:
+        own = schema_of(file)
+        with blamed(file.name):
+            _check_features(own, schema, features)
+    names = {name for file in files for name in schema_of(file).names}
+    prefix = job.prefix
+    if prefix is None:
+        prefix = PREDICTED if names & {"label", "confidence", "outlier"} else ""
+    with_answers(schema, prefix)
+    return Reading(job.columns, job.unlabeled, features), prefix
+
+
+def _check_features(own: pa.Schema, first: pa.Schema, features: Sequence[str]) -> None:
+    for name in features:
+        expected = first.field(name).type
+        if name not in own.names:
+            raise ColumnError(
+                f"there is no column {name!r}, which is a feature elsewhere. Give every file the "
+                "same columns, or name those that all have by --features."
+            )
+        if own.field(name).type != expected:
+            raise ColumnError(
+                f"column {name!r} holds {own.field(name).type}, and {expected} in the first file. "
+                "Give every file the same types."
+            )
+
+
+def _sign(job: Job, files: Sequence[Found], reading: Reading) -> str:
+    """Return what tells this job from others: the same files and settings."""
+    told = {
+        "settings": job.settings.describe(),
+        "columns": asdict(job.columns),
+        "features": reading.features,
+        "unlabeled": job.unlabeled,
+        "prefix": job.prefix,
+        "files": [(file.name, file.size, file.changed) for file in files],
+    }
+    return hashlib.sha256(json.dumps(told, sort_keys=True, default=list).encode()).hexdigest()

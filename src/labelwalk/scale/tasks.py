@@ -1,0 +1,138 @@
+"""The tasks of a job: each reads files and writes one, as a whole or not at all.
+
+They are done anywhere, again where somebody was lost, and by two at once if need be: what is
+written depends on what is read alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from labelwalk.scale import sketch as sketches
+from labelwalk.scale.label import label
+from labelwalk.scale.model import Model, from_bytes
+from labelwalk.scale.places import Found, Place, blamed, write_whole
+from labelwalk.scale.shards import Part, batches_of, schema_of, with_answers, write_like
+from labelwalk.scale.sketch import Sketch
+from labelwalk.streams.columns import Columns
+
+
+class Reading(NamedTuple):
+    """How rows are understood."""
+
+    columns: Columns
+    unlabeled: str
+    features: tuple[str, ...]
+
+
+class Budget(NamedTuple):
+    """How many vertices may stand for rows."""
+
+    n_centroids: int
+    labels_per_class: int
+
+
+class SketchPart(NamedTuple):
+    """Sketch a part of a file."""
+
+    file: Found
+    part: Part
+    reading: Reading
+    budget: Budget
+    out: Place
+
+
+class MergeSome(NamedTuple):
+    """Merge sketches, in order."""
+
+    sketches: tuple[Place, ...]
+    budget: Budget
+    out: Place
+
+
+class LabelFile(NamedTuple):
+    """Name the rows of a file."""
+
+    file: Found
+    reading: Reading
+    prefix: str
+    model: Place
+    sign: str  # of the model
+    out: Place
+
+
+def sketch_part(task: SketchPart) -> int:
+    """Sketch a part of a file, and return how many rows it has."""
+    reading, budget = task.reading, task.budget
+    with blamed(task.file.name):
+        found = sketches.sketch(
+            batches_of(task.file, task.part),
+            budget.n_centroids,
+            columns=reading.columns,
+            unlabeled=reading.unlabeled,
+            labels_per_class=budget.labels_per_class,
+            features=reading.features,
+        )
+    write_sketch(task.out, found)
+    return found.n_seen
+
+
+def merge_some(task: MergeSome) -> int:
+    """Merge sketches, and return how many rows they stand for."""
+    found = sketches.merge(list(map(read_sketch, task.sketches)), *task.budget)
+    write_sketch(task.out, found)
+    return found.n_seen
+
+
+def label_file(task: LabelFile) -> int:
+    """Name the rows of a file, and return how many there are."""
+    reading, model, n = task.reading, _model(task.model, task.sign), 0
+
+    def write(out: Any) -> None:
+        nonlocal n
+        tables = label(
+            batches_of(task.file),
+            model,
+            columns=reading.columns,
+            unlabeled=reading.unlabeled,
+            prefix=task.prefix,
+            features=reading.features,
+        )
+        n = write_like(task.file, with_answers(schema_of(task.file), task.prefix), tables, out)
+
+    with blamed(task.file.name):
+        write_whole(task.out, write)
+    return n
+
+
+def write_sketch(place: Place, sketch: Sketch) -> None:
+    """Write a sketch to a file of Arrow."""
+    batch = sketches.to_arrow(sketch)
+
+    def write(out: Any) -> None:
+        with pa.ipc.new_file(out, batch.schema) as file:
+            file.write_batch(batch)
+
+    with blamed(place.path):
+        write_whole(place, write)
+
+
+def read_sketch(place: Place) -> Sketch:
+    """Read a sketch that `write_sketch` wrote."""
+    with blamed(place.path):
+        return sketches.from_arrow(pa.ipc.open_file(pa.py_buffer(place.read())).get_batch(0))
+
+
+_at_hand: dict[str, Model] = {}  # the last model, by its sign
+
+
+def _model(place: Place, sign: str) -> Model:
+    """Read a model once for all files that a process labels."""
+    if sign not in _at_hand:
+        with blamed(place.path):
+            model = from_bytes(place.read())
+        _at_hand.clear()
+        _at_hand[sign] = model
+    return _at_hand[sign]

@@ -1,0 +1,169 @@
+"""Whole jobs: files in, the same files with verdicts out, and nothing done twice or by half."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from labelwalk import OnlineLearner
+from labelwalk.scale import shards
+from labelwalk.scale.job import END, WORK, Job, Step, run
+from labelwalk.streams.columns import ColumnError, Columns
+from labelwalk.streams.fault import InputError
+from tests.scale.test_sketch import shard
+
+SETTINGS = OnlineLearner(60).settings
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    folder = tmp_path / "rows"
+    (folder / "day=2").mkdir(parents=True)
+    for i, name in enumerate(["a.parquet", "b.parquet", "day=2/c.parquet", "d.parquet"]):
+        batch = shard(0 if i == 3 else 400, i, labelled=4 if i == 0 else 0)
+        pq.write_table(pa.Table.from_batches([batch]), folder / name, row_group_size=150)
+    (folder / "_SUCCESS").touch()
+    return folder
+
+
+def job(rows: Path, out: Path, **options: Any) -> Job:
+    given: dict[str, Any] = {"columns": Columns(drop=("truth",)), "settings": SETTINGS} | options
+    return Job(str(rows), str(out), **given)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_files_come_out_as_they_went_in_with_verdicts(rows: Path, tmp_path: Path) -> None:
+    steps: list[Step] = []
+    outcome = run(job(rows, tmp_path / "out"), watch=steps.append)
+    assert (outcome.rows, outcome.files, outcome.classes) == (1200, 4, ("high", "low"))
+    assert outcome.certificate <= SETTINGS.tolerance
+    names = {"a.parquet", "b.parquet", "day=2/c.parquet", "d.parquet", END}
+    assert set(contents(tmp_path / "out")) == names
+    for name in names - {END}:
+        before, after = pq.read_table(rows / name), pq.read_table(tmp_path / "out" / name)
+        assert after.select(before.column_names).equals(before)
+        said = after["predicted_label"].to_pylist()
+        right = [("low", "high")[own] for own in after["truth"].to_pylist()]
+        assert not said or np.mean([a == b for a, b in zip(said, right, strict=True)]) > 0.97
+    assert [step.what for step in steps if step.done == step.of][-1] == "label"
+
+
+class KilledError(Exception):
+    """Somebody pulled the plug."""
+
+
+class Dying:
+    """Does so many tasks, and dies."""
+
+    def __init__(self, left: int) -> None:
+        self.left, self.done = left, 0
+
+    def each(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+        for task in tasks:
+            if self.left == 0:
+                raise KilledError
+            self.left -= 1
+            self.done += 1
+            yield function(task)
+
+
+@pytest.mark.parametrize("lives", range(1, 9))
+def test_what_is_done_is_not_done_again(
+    lives: int, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shards, "PART", 200)
+    run(job(rows, tmp_path / "whole"))
+    n_done = 0
+    for _ in range(20):
+        pool = Dying(lives)
+        try:
+            run(job(rows, tmp_path / "out"), pool)
+            break
+        except KilledError:
+            assert not (tmp_path / "out" / END).exists()
+        finally:
+            n_done += pool.done
+    first, second = contents(tmp_path / "whole"), contents(tmp_path / "out")
+    assert first == second
+    assert n_done == 7 + 2 + 1 + 4  # parts, two levels of merging, files
+    assert run(job(rows, tmp_path / "out"), Dying(0)).rows == 1200
+
+
+def test_another_job_does_not_go_on_here(rows: Path, tmp_path: Path) -> None:
+    with pytest.raises(KilledError):
+        run(job(rows, tmp_path / "out"), Dying(3))
+    others = {"settings": OnlineLearner(50).settings}, {"columns": Columns(features=("a",))}
+    for other in others:
+        with pytest.raises(InputError, match="another job"):
+            run(job(rows, tmp_path / "out", **other))
+    run(job(rows, tmp_path / "out"))
+    pq.write_table(pa.Table.from_batches([shard(10, 9)]), rows / "e.parquet")
+    with pytest.raises(InputError, match="another job"):
+        run(job(rows, tmp_path / "out"))
+    with pytest.raises(InputError, match="another job"):
+        run(job(rows, rows))
+
+
+def spoil(path: Path, **columns: Any) -> None:
+    given = {"a": [1.0], "b": [2.0], "label": pa.array(["low"]), "truth": [0]} | columns
+    table = pa.table({name: values for name, values in given.items() if values is not None})
+    pq.write_table(table, path)
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "said"),
+    [
+        ({"b": None}, ColumnError, "z.parquet.*no column 'b'"),
+        ({"b": ["x"]}, ColumnError, "z.parquet.*'b' holds string, and double"),
+        ({"b": pa.array([2.0], pa.float32())}, ColumnError, "z.parquet.*float.*same types"),
+        ({"b": pa.array([None], pa.float64())}, InputError, "z.parquet, row 1.*'b'.*missing"),
+    ],
+)
+def test_a_shard_that_does_not_fit_is_named(
+    rows: Path, tmp_path: Path, columns: dict[str, Any], error: type[Exception], said: str
+) -> None:
+    spoil(rows / "z.parquet", **columns)
+    with pytest.raises(error, match=said):
+        run(job(rows, tmp_path / "out"))
+    assert not [name for name in contents(tmp_path / "out") if not name.startswith(WORK)]
+
+
+def test_files_that_are_not_what_they_are_called(rows: Path, tmp_path: Path) -> None:
+    (rows / "z.parquet").write_bytes(b"not at all")
+    with pytest.raises(InputError, match=r"z.parquet is not what its name says"):
+        run(job(rows, tmp_path / "out"))
+    (rows / "z.parquet").rename(rows / "z.csv")
+    with pytest.raises(InputError, match=r"z.csv: only .parquet"):
+        run(job(rows, tmp_path / "out"))
+    assert run(job(rows / "*.parquet", tmp_path / "out")).files == 3
+
+
+def test_nothing_to_read_or_to_name(rows: Path, tmp_path: Path) -> None:
+    for nothing in ("nowhere", "rows/*.arrow"):
+        with pytest.raises(InputError, match=r"there is nothing|no file is there"):
+            run(job(tmp_path / nothing, tmp_path / "out"))
+    with pytest.raises(InputError, match="no row has a label"):
+        run(job(rows / "b.parquet", tmp_path / "out"))
+    with pytest.raises(InputError, match="cannot be opened"):
+        run(Job("nosuch://x", str(tmp_path / "out"), SETTINGS))
+
+
+def test_arrow_files_are_read_and_written_too(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for i in range(2):
+        batch = shard(300, i)
+        with pa.ipc.new_file(tmp_path / "in" / f"{i}.arrow", batch.schema) as file:
+            file.write_batch(batch)
+    run(job(tmp_path / "in", tmp_path / "out"))
+    with pa.ipc.open_file(tmp_path / "out" / "1.arrow") as file:
+        assert file.read_all().num_rows == 300
