@@ -103,15 +103,23 @@ def test_a_truth_of_more_frames_than_there_are(
     assert warned(video, table(tmp_path / "truth.csv", 50)) == []
 
 
+def test_lines_that_end_before_the_frames_do(people: Callable[[str], Path], tmp_path: Path) -> None:
+    lines = tmp_path / "ada.txt"
+    lines.write_text("10,10,50,50\n" * 5)
+    said = ok("evaluate", people(".avi"), lines).stderr
+    assert "it ends at frame 5, and" in said
+    assert "--first says so" in said
+
+
 def test_a_truth_of_other_pixels(people: Callable[[str], Path], tmp_path: Path) -> None:
     boxes = [DemoVideo().truth(number)[0].box for number in range(1, 9)]
     lines = [",".join(map(str, box)) for box in boxes]
     truth = tmp_path / "ada.txt"
     truth.write_text("\n".join([*lines[:6], "320,0,40,40", "0,-40,40,40"]))
-    (said,) = warned(people(".avi"), truth)
+    _, said = warned(people(".avi"), truth)
     assert f"{truth}: 2 of 8 true boxes do not lie in the 320 × 240 pixels of" in said
     truth.write_text("\n".join(["0,0,9,9"] * 8))
-    (said,) = warned(people(".avi"), truth)
+    _, said = warned(people(".avi"), truth)
     assert f"{truth}: on none of its 8 true boxes was a face found." in said
 
 

@@ -118,7 +118,7 @@ class TestName:
         found = everybody(folder)
         assert [(one["name"], one["taught"]) for one in found["people"]] == [("Ada", 4)]
         assert found["strangers"] == []
-        assert "there is no unknown #1." in refused(2, "name", folder, "#1", "Ben")
+        assert "there is no unknown #1, or no longer" in refused(2, "name", folder, "#1", "Ben")
 
     def test_whoever_joins_somebody_is_told_and_can_be_parted(self, tmp_path: Path) -> None:
         folder = tmp_path / "people"
@@ -226,6 +226,19 @@ class TestForget:
         assert found["strangers"] == []
         assert found["people"] == [{"name": "Ben", "taught": 4, "examples": 4}]
         assert "nobody called 'unknown #1'" in refused(2, "forget", folder, "unknown #1", "--yes")
+
+    def test_whoever_has_no_name_and_no_number_either(self, tmp_path: Path) -> None:
+        folder = tmp_path / "people"
+        ok("enroll", folder, "Ben", pictures(tmp_path / "ben", BEN))
+        ok("watch", "demo", "--people", folder, "--frames=3")
+        assert everybody(folder)["strangers"] == []
+        watched = sorted(set(remembered(folder)) - set(views(BEN)))
+        assert files_with(folder, watched)
+        refused(2, "forget", folder, "--yes")
+        refused(2, "forget", folder, "Ben", "--strangers", "--yes")
+        assert "Erased: 3 views." in ok("forget", folder, "--strangers", "--yes").stderr
+        assert files_with(folder, watched) == set()
+        assert everybody(folder)["people"] == [{"name": "Ben", "taught": 4, "examples": 4}]
 
     @pytest.mark.parametrize("answer", ["n\n", "\n", ""])
     def test_it_asks_first(self, answer: str, tmp_path: Path) -> None:

@@ -183,6 +183,14 @@ class Gallery:
 
         return self._erased(belongs=is_theirs)
 
+    def forget_strangers(self) -> Erased:
+        """Make all who have no name as if they had never been, those without a number too."""
+
+        def is_nobody(pupil: Pupil, rows: Rows) -> Bools:
+            return np.array([said is None for said in pupil.learner.predict(rows).label])
+
+        return self._erased(belongs=is_nobody)
+
     def picture(self, example: int) -> bytes:
         """Return a picture of an example as a JPEG; one drawn from its vector where none is held.
 
@@ -205,10 +213,12 @@ class Gallery:
         return learner.vertices.means[places[0]] if len(places) else None
 
     def _stranger(self, number: int) -> Stranger:
-        for one in self.recognizer.strangers():
+        strangers = self.recognizer.strangers()
+        for one in strangers:
             if one.number == number:
                 return one
-        raise NobodyError(f"there is no unknown #{number}. Look at the list of strangers.")
+        others = ", ".join(f"#{one.number}" for one in strangers) or "nobody"
+        raise NobodyError(f"there is no unknown #{number}, or no longer. Unknown are: {others}.")
 
     def check_remembered(self, example: int) -> None:
         """See that an example can be named.

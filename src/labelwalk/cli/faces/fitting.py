@@ -78,6 +78,11 @@ class Fitting:
                 f"frame {self._last:,}, the last of {self._source}. It may be of another video, "
                 "or its frames be counted otherwise."
             )
+        if to_the_end and min(self._truth) == 1 and max(self._truth) < self._last:
+            yield (
+                f"{self._path}: it ends at frame {max(self._truth):,}, and {self._source} at "
+                f"{self._last:,}. Where its lines begin at a later frame, --first says so."
+            )
         if self._outside:
             yield (
                 f"{self._path}: {self._outside:,} of {self._boxes:,} true boxes do not lie in the "

@@ -57,6 +57,7 @@ def kept_in(
         if not new:
             raise ValueError(nobody)
         _check_empty(folder)
+        called(kind or "pixels")  # where that cannot be, no folder is made
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of learners name labels
         try:

@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 
 def forget(
     folder: Folder,
-    who: Annotated[str, typer.Argument(help="A name; or '#3', a stranger.", metavar="NAME")],
+    who: Annotated[
+        str | None, typer.Argument(help="A name; or '#3', a stranger.", metavar="NAME")
+    ] = None,
+    strangers: Annotated[
+        bool,
+        typer.Option("--strangers", help="All who have no name, those without a number too."),
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     passphrase_file: PassphraseFile = None,
     quiet: read.Quiet = False,
@@ -34,7 +40,10 @@ def forget(
     Examples:
       labelwalk faces forget people Ada
       labelwalk faces forget people '#3' --yes
+      labelwalk faces forget people --strangers
     """  # noqa: D301
+    if (who is None) != strangers:
+        raise typer.BadParameter("give a NAME, or '#3' in quotes, or --strangers: one of them.")
     with told():
         with kept_in(folder, None, passphrase_file) as gallery:
             asked = _asked(gallery, who)
@@ -52,9 +61,11 @@ class _Asked(NamedTuple):
     erase: Callable[[], Erased]
 
 
-def _asked(gallery: Gallery, who: str) -> _Asked:
+def _asked(gallery: Gallery, who: str | None) -> _Asked:
     from labelwalk.faces.names import stranger_called, unknown
 
+    if who is None:
+        return _Asked("All views that have no name", gallery.forget_strangers)
     for person in gallery.recognizer.known():
         if person.name == who:
             taught, seen = counted(person.taught, "view"), counted(person.examples, "time")
@@ -67,4 +78,7 @@ def _asked(gallery: Gallery, who: str) -> _Asked:
             said = f"{unknown(number)}: seen about {counted(stranger.examples, 'time')}"
             return _Asked(said, partial(gallery.forget_stranger, stranger.number))
     people = ", ".join(gallery.recognizer.people) or "nobody"
-    raise ValueError(f"there is nobody called {who!r}. Known by name: {people}.")
+    others = ", ".join(f"#{one.number}" for one in gallery.recognizer.strangers()) or "nobody"
+    raise ValueError(
+        f"there is nobody called {who!r}. Known by name: {people}. Unknown are: {others}."
+    )
