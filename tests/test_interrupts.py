@@ -84,7 +84,7 @@ def test_a_learner_that_broke_halfway_says_so(monkeypatch: pytest.MonkeyPatch) -
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr(Engine, "_measure", broken)
+        patch.setattr(Engine, "measure", broken)
         with pytest.raises(MemoryError):
             learner.observe(rows)
     with pytest.raises(RuntimeError, match="Load it from its last file"):
