@@ -9,6 +9,7 @@ from labelwalk.arrays import Floats, Label
 from labelwalk.engine import Engine
 from labelwalk.kernels.cover import UNKNOWN, UNLABELLED
 from labelwalk.kernels.progress import NEVER
+from labelwalk.kernels.system import STEPS
 from labelwalk.learner import OnlineLearner
 from labelwalk.scale.cover import Cover
 from labelwalk.scaling import Scale
@@ -47,6 +48,7 @@ def planted(
     now = engine.now = state.resized(engine.now, len(cover) + SPARE, 0)
     _found(now, cover)
     now.system.g[: len(cover)] = settings.sink
+    now.system.f[STEPS, : len(cover)] = 1.0  # no walk takes less
     engine.stand()
     if now.here.choose_at_seen != NEVER:
         now.here.choose_at_seen = cover.n_seen + len(labels)  # by all of them
