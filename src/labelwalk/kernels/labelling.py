@@ -101,10 +101,10 @@ def list_similar(
     flow: Floats,
 ) -> int:
     """List the vertices that a row is similar to, and how much flows there; return how many."""
-    many, span = 0, reach.cut * NEARLY / unit
-    bound = span * span * own if reach.cut < np.inf else np.inf
+    many, all_are_near, span = 0, reach.cut == np.inf, reach.cut * NEARLY / unit
     for j in range(lowest.shape[0]):
-        if lowest[j] <= bound * solved.bandwidth[j] or lowest[j] <= 0.0:
+        near = all_are_near or lowest[j] <= span * span * own * solved.bandwidth[j]
+        if near or lowest[j] <= 0.0:
             apart = distance(x, solved.points[j])
             alike = gaussian(apart, between(own, solved.bandwidth[j]), reach.cut)
             if alike > 0.0:
@@ -233,7 +233,7 @@ def list_pairs(
     Row i of the sight is point `first` + i, and its list ends at `ends[i]`.
     """
     n, low, unit, many = points.shape[0], sight.low, sight.unit, 0
-    span = cut * NEARLY / unit
+    all_are_near, span = cut == np.inf, cut * NEARLY / unit
     for i in range(n_rows):
         if many + n > others.shape[0]:
             return i
@@ -241,7 +241,8 @@ def list_pairs(
         least = sight.squares[i] - sight.slack[i]
         for j in range(n):
             lowest = low[j] - 2.0 * row[j] + least
-            if (lowest <= span * span * own * bandwidth[j] or lowest <= 0.0) and j != first + i:
+            near = all_are_near or lowest <= span * span * own * bandwidth[j]
+            if (near or lowest <= 0.0) and j != first + i:
                 apart = distance(points[first + i], points[j])
                 w = gaussian(apart, between(own, bandwidth[j]), cut)
                 if w > 0.0:
