@@ -158,6 +158,15 @@ def test_nothing_to_read_or_to_name(rows: Path, tmp_path: Path) -> None:
         run(Job("nosuch://x", str(tmp_path / "out"), SETTINGS))
 
 
+@pytest.mark.parametrize("options", [{"n_centroids": None}, {"scale": "robust"}])
+def test_settings_that_shards_cannot_have_are_refused_at_once(
+    options: dict[str, Any], rows: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=r"n_centroids=None|scale='robust'"):
+        run(job(rows, tmp_path / "out", settings=OnlineLearner(**options).settings))
+    assert not (tmp_path / "out").exists()
+
+
 def test_arrow_files_are_read_and_written_too(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for i in range(2):

@@ -106,6 +106,9 @@ def test_a_planted_learner_goes_on_learning(shards: int) -> None:
     ("options", "name"),
     [
         ({"window": 50}, "window=50"),
+        ({"scale": "robust"}, "scale='robust'"),
+        ({"coarsening": "doubling"}, "coarsening='doubling'"),
+        ({"labelled": "absorb"}, "labelled='absorb'"),
         ({"half_life": 50.0}, "half_life=50"),
         ({"similarity": Gaussian("scale")}, "bandwidth='scale'"),
         ({"similarity": Gaussian(1.0, distance=euclidean)}, "similarity="),

@@ -6,7 +6,7 @@ import numpy as np
 
 from labelwalk.arrays import Floats, Ints, SmallInts
 from labelwalk.kernels.compiled import compiled
-from labelwalk.kernels.cover import UNLABELLED, Vertices, join
+from labelwalk.kernels.cover import UNLABELLED, Vertices, join, nearer_to_all
 
 
 @compiled
@@ -70,15 +70,11 @@ def mergeable(a: int, b: int, group: int) -> bool:
 @compiled
 def survivor(vertices: Vertices, older: int, younger: int) -> int:
     """Of two vertices, return the one that stands for both with the smaller reach."""
-    labels, reach, examples = vertices.label, vertices.reach, vertices.examples
+    labels = vertices.label
     if labels[older] != labels[younger]:
         return younger if labels[older] == UNLABELLED else older
     gap = vertices.distance[older, younger]
-    if_older = max(reach[older], gap + reach[younger])
-    if_younger = max(reach[younger], gap + reach[older])
-    if if_younger < if_older or (if_younger == if_older and examples[younger] > examples[older]):
-        return younger
-    return older
+    return nearer_to_all(vertices.reach, vertices.examples, older, younger, gap)
 
 
 @compiled

@@ -148,9 +148,15 @@ def own_bandwidth(local: float, here: Record, rules: Rules) -> float:
     """Turn a local distance into a bandwidth."""
     if rules.neighbour == 0:
         return here.sigma
-    if local == 0.0 or here.typical == 0.0:
-        return here.width * max(local, here.typical)
-    return here.width * local * (here.typical / local) ** here.evenness
+    return width_at(local, here.width, here.typical, here.evenness)
+
+
+@compiled
+def width_at(local: float, width: float, typical: float, evenness: float) -> float:
+    """Return the bandwidth where a local distance is drawn towards the typical one."""
+    if local == 0.0 or typical == 0.0:
+        return width * max(local, typical)
+    return width * local * (typical / local) ** evenness
 
 
 @compiled

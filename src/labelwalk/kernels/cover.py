@@ -85,6 +85,19 @@ def found(
 
 
 @compiled
+def nearer_to_all(reach: Floats, examples: Ints, older: int, younger: int, gap: float) -> int:
+    """Of two vertices at a distance, return the one that stands for both with the smaller reach.
+
+    In a tie the one with more examples, and then the older.
+    """
+    if_older = max(reach[older], gap + reach[younger])
+    if_younger = max(reach[younger], gap + reach[older])
+    if if_younger < if_older or (if_younger == if_older and examples[younger] > examples[older]):
+        return younger
+    return older
+
+
+@compiled
 def join(vertices: Vertices, gone: int, heir: int) -> None:
     """Let `heir` stand for the examples of `gone` too."""
     span = vertices.distance[heir, gone] + vertices.reach[gone]

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Bools, Floats, Ints, SmallInts
-from labelwalk.kernels.comparison import LENIENT, between, gaussian
+from labelwalk.kernels.comparison import LENIENT, between, gaussian, width_at
 from labelwalk.kernels.compiled import compiled
-from labelwalk.kernels.screened import Sight, distance, insert
+from labelwalk.kernels.screened import Sight, distance, insert, write_bounds
 from labelwalk.kernels.system import UNIT_ROUNDOFF
 from labelwalk.kernels.verdict import NOBODY, Answers, write_answer
 
@@ -77,16 +77,6 @@ def local_distance(
     while found > 0 and nearest[found - 1] == np.inf:
         found -= 1
     return nearest[found - 1] if found > 0 else 0.0
-
-
-@compiled
-def own_bandwidth(reach: Reach, local: float) -> float:
-    """Turn a local distance into a bandwidth."""
-    if reach.neighbour == 0:
-        return reach.sigma
-    if local == 0.0 or reach.typical == 0.0:
-        return reach.width * max(local, reach.typical)
-    return reach.width * local * (reach.typical / local) ** reach.evenness
 
 
 @compiled
@@ -156,10 +146,10 @@ def label_row(
     row: int,
 ) -> None:
     """Answer one row."""
-    local = 0.0
+    own = reach.sigma
     if reach.neighbour > 0:
         local = local_distance(solved.points, reach.neighbour, x, lowest, highest, unit)
-    own = own_bandwidth(reach, local)
+        own = width_at(local, reach.width, reach.typical, reach.evenness)
     if is_outlier(solved, reach, x, lowest, unit):
         answers.outlier[row] = True
         return
@@ -187,16 +177,11 @@ def label_rows(
     solved: Solved, reach: Reach, sight: Sight, rows: Floats, answers: Answers, first: int
 ) -> None:
     """Answer rows that have been screened, the answers from place `first` on."""
-    n, low, high, unit = solved.points.shape[0], sight.low, sight.high, sight.unit
+    n, unit = solved.points.shape[0], sight.unit
     lowest, highest = np.empty(n), np.empty(n)
     similar, flow, values = np.empty(n, dtype=np.int64), np.empty(n), np.empty(solved.f.shape[1])
     for i in range(rows.shape[0]):
-        row, square, slack = sight.products[i], sight.squares[i], sight.slack[i]
-        least, most = square - slack, square + slack
-        for j in range(n):
-            twice = 2.0 * row[j]
-            lowest[j] = low[j] - twice + least
-            highest[j] = high[j] - twice + most
+        write_bounds(sight, i, lowest, highest)
         label_row(
             *(solved, reach, rows[i], lowest, highest, unit),
             *(similar, flow, values, answers, first + i),
@@ -206,14 +191,10 @@ def label_rows(
 @compiled
 def local_distances(points: Floats, few: int, sight: Sight, rows: Floats, local: Floats) -> None:
     """Write the distance of each row to its `few`-th nearest point at another place."""
-    n, low, high, unit = points.shape[0], sight.low, sight.high, sight.unit
-    lowest, highest = np.empty(n), np.empty(n)
+    lowest, highest = np.empty(points.shape[0]), np.empty(points.shape[0])
     for i in range(rows.shape[0]):
-        row, square, slack = sight.products[i], sight.squares[i], sight.slack[i]
-        for j in range(n):
-            lowest[j] = low[j] - 2.0 * row[j] + (square - slack)
-            highest[j] = high[j] - 2.0 * row[j] + (square + slack)
-        local[i] = local_distance(points, few, rows[i], lowest, highest, unit)
+        write_bounds(sight, i, lowest, highest)
+        local[i] = local_distance(points, few, rows[i], lowest, highest, sight.unit)
 
 
 @compiled

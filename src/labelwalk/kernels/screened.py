@@ -57,6 +57,17 @@ def insert(nearest: Ints, distances: Floats, j: int, apart: float) -> None:
 
 
 @compiled
+def write_bounds(sight: Sight, i: int, lowest: Floats, highest: Floats) -> None:
+    """Write what the squared distances of row i to all points are at least, and at most."""
+    row, low, high = sight.products[i], sight.low, sight.high
+    least, most = sight.squares[i] - sight.slack[i], sight.squares[i] + sight.slack[i]
+    for j in range(lowest.shape[0]):
+        twice = 2.0 * row[j]
+        lowest[j] = low[j] - twice + least
+        highest[j] = high[j] - twice + most
+
+
+@compiled
 def confirm_nearest(
     sight: Sight, rows: Floats, points: Floats, below: Ints, nearest: Ints, distances: Floats
 ) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from labelwalk.arrays import Floats, Ints
 from labelwalk.kernels.compiled import compiled
+from labelwalk.kernels.cover import nearer_to_all
 from labelwalk.kernels.screened import NOBODY, distance, insert
 
 STALE = -2  # in place of the first mate: all have gone, and the gap is a lower bound
@@ -111,17 +112,6 @@ def forget_the_gone(members: Members, i: int, heir: Ints) -> None:
 
 
 @compiled
-def survivor(members: Members, older: int, younger: int, gap: float) -> int:
-    """Of two vertices, return the one that stands for both with the smaller reach."""
-    reach, examples = members.reach, members.examples
-    if_older = max(reach[older], gap + reach[younger])
-    if_younger = max(reach[younger], gap + reach[older])
-    if if_younger < if_older or (if_younger == if_older and examples[younger] > examples[older]):
-        return younger
-    return older
-
-
-@compiled
 def unite(members: Members, kept: int, gone: int, gap: float) -> None:
     """Let one vertex stand for the examples of another too."""
     members.reach[kept] = max(members.reach[kept], gap + members.reach[gone])
@@ -164,7 +154,7 @@ def merge_closest(
         if heir[older] != older:
             forget_the_gone(members, younger, heir)
             continue
-        kept = survivor(members, older, younger, gap)
+        kept = nearer_to_all(members.reach, members.examples, older, younger, gap)
         gone = older if kept == younger else younger
         unite(members, kept, gone, gap)
         heir[gone] = kept

@@ -7,6 +7,7 @@ from math import ceil
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints
+from labelwalk.cover import ROOM
 from labelwalk.kernels.screened import NOBODY
 from labelwalk.kernels.sketching import (
     STALE,
@@ -20,7 +21,6 @@ from labelwalk.scale.cover import Cover
 from labelwalk.screen import Screen
 
 BLOCK = 256  # rows that are screened at once
-ROOM = 0.9  # coarsening goes on towards this share of k, to have some room
 AT_ONCE = 256  # vertices that are measured anew at once
 MATES = 4  # older vertices that each one knows
 

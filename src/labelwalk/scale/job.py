@@ -19,6 +19,7 @@ import pyarrow as pa
 from labelwalk.scale.cover import empty
 from labelwalk.scale.model import Model, from_bytes, solved, to_bytes
 from labelwalk.scale.places import Found, Place, blamed, files_at, place_of, write_whole
+from labelwalk.scale.planting import check_fits
 from labelwalk.scale.pools import Here, Pool
 from labelwalk.scale.shards import parts_of, schema_of, with_answers
 from labelwalk.scale.sketch import Sketch
@@ -70,7 +71,9 @@ class Job:
     @property
     def budget(self) -> Budget:
         """How many vertices may stand for rows."""
-        return Budget(self.settings.n_centroids or 500, self.settings.labels_per_class)
+        settings = self.settings
+        assert settings.n_centroids is not None  # as check_fits has it
+        return Budget(settings.n_centroids, settings.labels_per_class, float(settings.growth))
 
 
 class Step(NamedTuple):
@@ -134,6 +137,7 @@ class _Run:
     """A job on its way: what is planned, and what is done already."""
 
     def __init__(self, job: Job, pool: Pool, watch: Callable[[Step], None]) -> None:
+        check_fits(job.settings)
         self.job, self.pool, self.watch = job, pool, watch
         self.files = files_at(job.input)
         self.out = place_of(job.output)

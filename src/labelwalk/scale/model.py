@@ -13,6 +13,7 @@ from labelwalk.bandwidth import typical
 from labelwalk.decision import Verdicts, decide
 from labelwalk.engine import Engine
 from labelwalk.frozen import Frozen
+from labelwalk.kernels.comparison import own_bandwidths
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.labelling import Reach, Solved
 from labelwalk.kernels.progress import Rules
@@ -130,10 +131,10 @@ def _bandwidths(
             sigma = COVER_FRACTION * typical(graph.local(points, COVER_NEIGHBOUR))
         return reach._replace(sigma=sigma), np.full(len(points), sigma)
     local = graph.local(points, neighbour)
-    usual = typical(local)
-    at_one_place = (local == 0.0) | (usual == 0.0)
-    even = np.where(at_one_place, 1.0, usual / np.where(local == 0.0, 1.0, local)) ** reach.evenness
-    bandwidth = reach.width * np.where(at_one_place, np.maximum(local, usual), local * even)
+    here, bandwidth = engine.now.progress.copy()[0], np.empty(len(points))
+    here.typical = typical(local)
+    own_bandwidths(local, here, engine.rules, bandwidth)
+    usual = float(here.typical)
     return reach._replace(typical=usual, sigma=reach.width * usual), bandwidth
 
 

@@ -43,7 +43,7 @@ def planted(
     >>> learner.n_seen, learner.predict([[1.5], [8.5]]).label.tolist()
     (7, ['low', 'high'])
     """
-    _check_fits(settings)
+    check_fits(settings)
     engine = Engine.start(settings, cover.n_features)
     now = engine.now = state.resized(engine.now, len(cover) + SPARE, 0)
     _found(now, cover)
@@ -60,7 +60,8 @@ def planted(
     return learner
 
 
-def _check_fits(settings: Settings) -> None:
+def check_fits(settings: Settings) -> None:
+    """Refuse settings that shards cannot have."""
     repair = "Use the defaults, or another of OnlineLearner's that fits."
     similarity = settings.similarity
     if settings.own_distances:
@@ -73,6 +74,15 @@ def _check_fits(settings: Settings) -> None:
             "bandwidth='scale' follows the moments of all rows, which covers do not keep. "
             "Use bandwidth='cover'."
         )
+    fixed = {"scale": "none", "coarsening": "just-enough", "labelled": "pure"}
+    for name, only in fixed.items():
+        if getattr(settings, name) != only:
+            raise ValueError(
+                f"{name}={getattr(settings, name)!r}: shards are covered with {name}={only!r} "
+                f"alone. Leave {name} out."
+            )
+    if settings.n_centroids is None:
+        raise ValueError("n_centroids=None keeps all rows, which covers do not. Try 1000.")
     for name in ("window", "half_life"):
         if getattr(settings, name) is not None:
             raise ValueError(

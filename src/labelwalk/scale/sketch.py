@@ -20,7 +20,6 @@ from labelwalk.streams.arrow_arrays import from_matrix, from_numpy, from_words
 from labelwalk.streams.columns import Columns
 
 KEY = b"labelwalk.sketch"  # of what a table says of itself in its schema
-GROWTH = 1.5  # as in OnlineLearner
 
 
 @dataclass(frozen=True)
@@ -59,6 +58,7 @@ def sketch(
     columns: Columns | None = None,
     unlabeled: str = "",
     labels_per_class: int = 64,
+    growth: float = 1.5,
     features: tuple[str, ...] = (),
 ) -> Sketch:
     """Return what stands for the rows of batches.
@@ -74,6 +74,8 @@ def sketch(
         What stands for no label in its column, beside nothing.
     labels_per_class : int
         The most vertices with one label.
+    growth : float
+        As in `labelwalk.scale.covers.covered`.
     features : names
         The features of other shards, where they are known: these must be the same.
 
@@ -92,10 +94,10 @@ def sketch(
         rows, labels = examples.matrix(), examples.labels or [None] * len(examples.rows)
         for label in dict.fromkeys(labels):
             some = rows[[own == label for own in labels]]
-            limit, growth = (labels_per_class, 1.0) if label else (n_centroids, GROWTH)
+            limit, onwards = (n_centroids, growth) if label is None else (labels_per_class, 1.0)
             if label not in coverings:
                 coverings[label] = Covering(limit + 1, rows.shape[1])
-            coverings[label].take(some, limit, growth)
+            coverings[label].take(some, limit, onwards)
     found = {label: covering.cover() for label, covering in coverings.items()}
     cover = found.pop(None, empty(0))
     return Sketch(cover, {str(label): own for label, own in sorted(found.items())}, features)

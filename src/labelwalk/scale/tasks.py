@@ -32,6 +32,7 @@ class Budget(NamedTuple):
 
     n_centroids: int
     labels_per_class: int
+    growth: float
 
 
 class SketchPart(NamedTuple):
@@ -73,6 +74,7 @@ def sketch_part(task: SketchPart) -> int:
             columns=reading.columns,
             unlabeled=reading.unlabeled,
             labels_per_class=budget.labels_per_class,
+            growth=budget.growth,
             features=reading.features,
         )
     write_sketch(task.out, found)
@@ -81,7 +83,8 @@ def sketch_part(task: SketchPart) -> int:
 
 def merge_some(task: MergeSome) -> int:
     """Merge sketches, and return how many rows they stand for."""
-    found = sketches.merge(list(map(read_sketch, task.sketches)), *task.budget)
+    some = list(map(read_sketch, task.sketches))
+    found = sketches.merge(some, task.budget.n_centroids, task.budget.labels_per_class)
     write_sketch(task.out, found)
     return found.n_seen
 
