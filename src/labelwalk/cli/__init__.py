@@ -1,4 +1,4 @@
-"""The command line: one file a command, each a call of the library; those of faces in a folder."""
+"""The command line: one file a command, each a call of the library; some have a folder."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from labelwalk.cli import (
     reproduce,
     restore,
     retract,
+    scale,
     serve,
     teach,
 )
@@ -86,3 +87,4 @@ for command in (
 ):
     app.command(epilog=EXIT_CODES)(command)
 app.add_typer(faces.app, name="faces")
+app.add_typer(scale.app, name="scale")

@@ -25,6 +25,7 @@ EXTRAS = {
     "dlib": "dlib",
     "face_recognition_models": "dlib",
     "matplotlib": "plot",
+    "ray": "cluster",
     "fastapi": "serve",
     "uvicorn": "serve",
 }

@@ -1,0 +1,120 @@
+"""`labelwalk scale label`: a data set in, the same files out with label, confidence and outlier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from labelwalk.cli.files import say
+from labelwalk.cli.learners import SHOWN
+from labelwalk.cli.options import configured
+from labelwalk.cli.progress import State, showing
+from labelwalk.cli.reading import Prefix, Quiet
+from labelwalk.configuration import Configuration
+
+if TYPE_CHECKING:
+    from labelwalk.scale.job import Outcome, Step
+    from labelwalk.scale.pools import Pool
+
+WORKERS = "Workers"
+DOING = {"sketch": "covering", "merge": "merging", "solve": "solving", "label": "labelling"}
+SHARES = {"sketch": (0.0, 0.45), "merge": (0.45, 0.5), "solve": (0.5, 0.55), "label": (0.55, 1.0)}
+
+
+@configured("Columns", "Learner")
+def label(
+    input: Annotated[
+        str, typer.Argument(help="A file, a folder or a pattern; a path, or s3://bucket/key.")
+    ],
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", help="A folder; files are called as they were."),
+    ],
+    prefix: Prefix = None,
+    address: Annotated[
+        str,
+        typer.Option(
+            help="Who works: here (this process), local (workers on this machine), auto (the "
+            "cluster that runs here), or the address of one.",
+            rich_help_panel=WORKERS,
+        ),
+    ] = "local",
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="How many, with --address local.",
+            show_default="one a core",
+            rich_help_panel=WORKERS,
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    *,
+    configuration: Configuration,
+) -> None:
+    """Name every row of a data set, from the few rows that have a label.
+
+    One pass covers the rows of each file, covers are merged and solved once, and one more pass
+    names every row. Parquet and Arrow files come out as they went in, with three more columns. What
+    is done is not done again: after any accident, the same command goes on.
+
+    \b
+    Examples:
+      labelwalk scale label rows/ -o labelled/ --label-column y
+      labelwalk scale label 's3://bucket/rows/*.parquet' -o s3://bucket/labelled --address auto
+    """  # noqa: D301
+    from labelwalk.scale.job import Job, run
+
+    console = Console(stderr=True, highlight=False, quiet=quiet)
+    job = Job(
+        input,
+        output,
+        configuration.learner().settings,
+        configuration.columns,
+        configuration.unlabeled,
+        prefix,
+    )
+    with _working(address, workers) as pool, showing(console) as show:
+        outcome = run(job, pool, lambda step: show(_state(step)))
+    _say(console, outcome, output)
+
+
+@contextmanager
+def _working(address: str, workers: int | None) -> Iterator[Pool]:
+    """Yield who does the tasks, and let go of them."""
+    from labelwalk.scale.pools import Here
+
+    if address == "here":
+        yield Here()
+        return
+    from labelwalk.scale.on_ray import OnRay
+
+    pool = OnRay(address, workers)
+    try:
+        yield pool
+    finally:
+        pool.close()
+
+
+def _state(step: Step) -> State:
+    begin, end = SHARES[step.what]
+    share = begin + (end - begin) * (step.done / max(1, step.of))
+    line = f"{DOING[step.what]}: {step.done} of {step.of}, {step.rows:,} rows"
+    return State(step.rows, share, line)
+
+
+def _say(console: Console, outcome: Outcome, output: str) -> None:
+    names = ", ".join(outcome.classes[:SHOWN])
+    more = len(outcome.classes) - SHOWN
+    say(console, f"{outcome.rows:,} rows of {outcome.files:,} files: {output}")
+    say(
+        console,
+        f"{outcome.vertices:,} vertices stand for them, none farther than "
+        f"{outcome.distortion:.3g} from its own; probabilities are within "
+        f"{outcome.certificate:.2g} of the exact solution.",
+    )
+    say(console, f"Classes: {names}{f' and {more} more' if more > 0 else ''}.")

@@ -1,0 +1,134 @@
+"""Ray does the tasks: on the cores of this machine, or on a cluster that is running."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+if "ray" not in sys.modules:  # it reads this once, when it is imported
+    os.environ.setdefault("RAY_AUTH_MODE", "token")
+
+import ray
+from ray._private import ray_constants
+from ray.exceptions import RayError, RayTaskError
+
+AHEAD = 2  # tasks that are handed out for each core, so that none waits for the next
+PATIENCE = 10.0  # seconds for a cluster to answer; Ray itself goes on trying for many minutes
+LOCAL, AUTO = "local", "auto"
+
+
+class OnRay:
+    """Hands tasks to Ray, which does them again where a worker or a machine is lost.
+
+    Parameters
+    ----------
+    address : str
+        "local" for workers of our own on this machine, "auto" for the cluster that is running here,
+        or the address of one.
+    n_workers : int, optional
+        With "local": how many; None: one a core.
+
+    Raises
+    ------
+    ConnectionError
+        There is no cluster at that address, or it does not let us in.
+    """
+
+    def __init__(self, address: str = LOCAL, n_workers: int | None = None) -> None:
+        join(address, n_workers)
+
+    def each(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+        """Do every task, and yield what comes of each as it is done."""
+        remote = ray.remote(num_cpus=1, max_retries=-1, retry_exceptions=False)(function)
+        resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+        most = AHEAD * max(1, int(resources.get("CPU", 1)))
+        waiting = list(reversed(tasks))
+        running: list[Any] = []
+        try:
+            while waiting or running:
+                while waiting and len(running) < most:
+                    running.append(remote.remote(waiting.pop()))
+                done, running = ray.wait(running, num_returns=1)
+                yield _result(done[0])
+        finally:
+            for one in running:
+                ray.cancel(one, force=True)
+
+    def close(self) -> None:
+        """Let go of the workers."""
+        ray.shutdown()
+
+
+def join(address: str = LOCAL, n_workers: int | None = None) -> None:
+    """Begin with workers of our own, or join a cluster; parameters and errors as `OnRay` has them.
+
+    Whoever knows the token of a cluster may run what they like there. Workers of our own listen on
+    this machine alone, and ask for the token too.
+    """
+    if address == LOCAL:
+        _init(address, num_cpus=n_workers, include_dashboard=False)
+        return
+    if n_workers is not None:
+        raise ValueError(
+            f"n_workers={n_workers}: the cluster at {address} has the workers it has. "
+            "Leave n_workers out, or use address='local'."
+        )
+    if address == AUTO:
+        address = os.environ.get("RAY_ADDRESS", AUTO)
+    if address != AUTO:
+        _check_answers(address)
+    _init(address)
+
+
+def _init(address: str, **options: Any) -> None:
+    try:
+        with _loopback():
+            ray.init(address=address, log_to_driver=False, configure_logging=False, **options)
+    except (ConnectionError, RayError, RuntimeError) as error:
+        raise ConnectionError(
+            f"no cluster lets us in at {address} ({error}). Start one by `ray start --head` and "
+            "run this on one of its machines, with its ~/.ray/auth_token or RAY_AUTH_TOKEN; or use "
+            "'local' as the address."
+        ) from error
+
+
+@contextmanager
+def _loopback() -> Iterator[None]:
+    """Let workers of our own listen on this machine alone.
+
+    Ray turns 127.0.0.1 into the address that others see, unless it believes itself on a laptop.
+    """
+    before = ray_constants.ENABLE_RAY_CLUSTER
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = before
+
+
+def _check_answers(address: str) -> None:
+    """Refuse an address where nobody listens."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        raise ValueError(
+            f"address={address!r} is none of a cluster. Use 'local', 'auto', or a host and a port "
+            "such as '10.0.0.5:6379'."
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), PATIENCE).close()
+    except OSError as error:
+        raise ConnectionError(
+            f"no cluster answers at {address} ({error.strerror or error}). Start one there by "
+            "`ray start --head`, or use 'local' as the address."
+        ) from error
+
+
+def _result(reference: Any) -> Any:
+    try:
+        return ray.get(reference)
+    except RayTaskError as error:
+        raise error.cause from None

@@ -1,0 +1,208 @@
+"""Ray does the tasks: the same bytes whoever works, and whoever is killed while at it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from labelwalk.scale.job import END, WORK, run
+from labelwalk.streams.fault import InputError
+from tests.scale.test_job import contents, job, spoil
+from tests.scale.test_sketch import shard
+
+pytest.importorskip("ray")
+import ray
+
+from labelwalk.scale.on_ray import OnRay
+
+pytestmark = pytest.mark.slow
+FILES, ROWS, KILLS = 24, 20_000, 10
+LISTEN, LOOPBACK = "0A", "0100007F"
+MAPPED_LOOPBACK = "0000000000000000FFFF0000" + LOOPBACK
+
+DRIVER = """
+import sys
+from pathlib import Path
+from labelwalk.scale.job import run
+from labelwalk.scale.on_ray import OnRay
+from tests.scale.test_job import job
+run(job(Path(sys.argv[1]), Path(sys.argv[2])), OnRay(n_workers=2))
+"""
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rows")
+    for i in range(FILES):
+        batch = shard(ROWS, i, labelled=4 if i == 0 else 0)
+        pq.write_table(pa.Table.from_batches([batch]), folder / f"{i:02}.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(rows: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """What comes out where nothing goes wrong, in one process."""
+    out = tmp_path_factory.mktemp("whole") / "out"
+    run(job(rows, out))
+    return contents(out)
+
+
+@pytest.fixture
+def pool() -> Iterator[OnRay]:
+    pool = OnRay(n_workers=2)
+    yield pool
+    pool.close()
+
+
+def processes(*names: bytes) -> list[Path]:
+    """Return the processes whose commands are so called."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes().partition(b"\0")[0]
+        except OSError:
+            continue
+        if os.path.basename(command).startswith(names):
+            found.append(process)
+    return found
+
+
+def workers() -> list[int]:
+    """Return the processes that do tasks now."""
+    busy = processes(b"ray::sketch_part", b"ray::merge_some", b"ray::label_file")
+    return [int(process.name) for process in busy]
+
+
+def listened_at(process: Path) -> set[str]:
+    """Return the addresses a process listens at, as Linux writes them."""
+    sockets = {os.readlink(file) for file in (process / "fd").iterdir() if file.is_symlink()}
+    found = set()
+    for table in ("tcp", "tcp6"):
+        for line in (process / "net" / table).read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == LISTEN and f"socket:[{fields[9]}]" in sockets:
+                found.add(fields[1].partition(":")[0])
+    return found
+
+
+def test_the_bytes_are_those_of_one_process(
+    rows: Path, whole: dict[str, bytes], tmp_path: Path, pool: OnRay
+) -> None:
+    run(job(rows, tmp_path / "out"), pool)
+    assert contents(tmp_path / "out") == whole
+
+
+def test_workers_that_are_killed_change_nothing(
+    rows: Path, whole: dict[str, bytes], tmp_path: Path, pool: OnRay
+) -> None:
+    random, done = np.random.default_rng(0), threading.Event()
+    killed: list[int] = []
+
+    def kill() -> None:
+        while not done.is_set() and len(killed) < KILLS:
+            time.sleep(random.uniform(0.1, 0.4))
+            some = workers()
+            if some:
+                killed.append(some[random.integers(len(some))])
+                os.kill(killed[-1], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        outcome = run(job(rows, tmp_path / "out"), pool)
+    finally:
+        done.set()
+        killer.join()
+    assert len(killed) == KILLS
+    assert outcome.rows == FILES * ROWS
+    assert contents(tmp_path / "out") == whole
+
+
+def test_a_driver_that_is_killed_goes_on(
+    rows: Path, whole: dict[str, bytes], tmp_path: Path, pool: OnRay
+) -> None:
+    pool.close()
+    out = tmp_path / "out"
+    driver = subprocess.Popen(
+        [sys.executable, "-c", DRIVER, str(rows), str(out)], start_new_session=True
+    )
+    begun = time.monotonic()
+    while len(list((out / WORK / "sketches").glob("*.arrow"))) < FILES // 2:
+        assert driver.poll() is None
+        assert time.monotonic() < begun + 120
+        time.sleep(0.02)
+    os.kill(driver.pid, signal.SIGKILL)
+    driver.wait()
+    assert not (out / END).exists()
+    n_done = len(list((out / WORK / "sketches").glob("*.arrow")))
+    outcome = run(job(rows, out))
+    assert n_done >= FILES // 2
+    assert outcome.rows == FILES * ROWS
+    assert contents(out) == whole
+
+
+def test_a_fault_of_the_input_is_told_as_here(tmp_path: Path, pool: OnRay) -> None:
+    (tmp_path / "in").mkdir()
+    spoil(tmp_path / "in" / "z.parquet", b=pa.array([None], pa.float64()))
+    with pytest.raises(InputError, match=r"^z.parquet, row 1, column 'b': is missing"):
+        run(job(tmp_path / "in", tmp_path / "out"), pool)
+
+
+@pytest.mark.parametrize(
+    ("address", "error", "said"),
+    [
+        ("127.0.0.1:1", ConnectionError, r"no cluster answers at 127\.0\.0\.1:1 \(.*refused\)"),
+        ("nowhere.invalid:6379", ConnectionError, r"no cluster answers at nowhere.invalid:6379"),
+        ("auto", ConnectionError, r"no cluster lets us in at auto .*ray start"),
+        ("ray", ValueError, r"address='ray' is none of a cluster"),
+    ],
+)
+def test_a_cluster_that_is_not_there_is_told(
+    address: str, error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        OnRay(address)
+
+
+def test_a_cluster_has_the_workers_it_has() -> None:
+    with pytest.raises(ValueError, match=r"n_workers=3: the cluster at auto"):
+        OnRay("auto", 3)
+
+
+def test_nobody_listens_beyond_this_machine(pool: OnRay) -> None:
+    assert list(pool.each(os.path.basename, ["a/b"])) == ["b"]
+    listening = {
+        address
+        for process in processes(b"ray::", b"gcs_server", b"raylet")
+        for address in listened_at(process)
+    }
+    assert listening
+    assert listening <= {LOOPBACK, MAPPED_LOOPBACK}
+
+
+@pytest.mark.parametrize("known", [{"RAY_AUTH_TOKEN": "wrong" * 8}, {"RAY_AUTH_MODE": "disabled"}])
+def test_strangers_are_not_let_in(known: dict[str, str], pool: OnRay) -> None:
+    address = ray.get_runtime_context().gcs_address
+    assert address.startswith("127.0.0.1:")
+    join = f"from labelwalk.scale.on_ray import OnRay; OnRay({address!r})"
+    told = subprocess.run(
+        [sys.executable, "-c", join],
+        env=os.environ | known,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert told.returncode != 0
+    assert f"no cluster lets us in at {address}" in told.stderr
