@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,7 +48,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_files_come_out_as_they_went_in_with_verdicts(rows: Path, tmp_path: Path) -> None:
     steps: list[Step] = []
     outcome = run(job(rows, tmp_path / "out"), watch=steps.append)
-    assert (outcome.rows, outcome.files, outcome.classes) == (1200, 4, ("high", "low"))
+    assert (outcome.tally.rows, outcome.files, outcome.classes) == (1200, 4, ("high", "low"))
     assert outcome.certificate <= SETTINGS.tolerance
     names = {"a.parquet", "b.parquet", "day=2/c.parquet", "d.parquet", END}
     assert set(contents(tmp_path / "out")) == names
@@ -95,8 +98,75 @@ def test_what_is_done_is_not_done_again(
             n_done += pool.done
     first, second = contents(tmp_path / "whole"), contents(tmp_path / "out")
     assert first == second
-    assert n_done == 7 + 2 + 1 + 4  # parts, two levels of merging, files
-    assert run(job(rows, tmp_path / "out"), Dying(0)).rows == 1200
+    assert n_done == 7 + 2 + 1 + 7 + 3  # parts, two levels of merging, parts, files of two parts
+    assert run(job(rows, tmp_path / "out"), Dying(0)).tally.rows == 1200
+
+
+def test_files_that_are_labelled_in_parts_come_out_like_others(
+    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shards, "ROWS", 64)
+    monkeypatch.setattr(shards, "GROUP", 100)
+    sizes = {"whole": 10_000, "parts": 200}
+    for name, size in sizes.items():
+        monkeypatch.setattr(shards, "PART", size)
+        run(job(rows, tmp_path / name, settings=OnlineLearner(2000).settings))
+    for path in rows.rglob("*.parquet"):  # with a vertex for each row, parts make no difference
+        whole, parts = (pq.read_table(tmp_path / name / path.relative_to(rows)) for name in sizes)
+        assert parts.schema == whole.schema
+        assert parts.equals(whole)
+
+
+def test_what_was_named_rightly_is_counted(rows: Path, tmp_path: Path) -> None:
+    path = rows / "a.parquet"
+    table = pq.read_table(path)
+    names = pa.array([("low", "high")[own] for own in table["truth"].to_pylist()])
+    pq.write_table(table.set_column(table.column_names.index("truth"), "truth", names), path)
+    for path in rows.rglob("*.parquet"):
+        if path.name != "a.parquet":
+            path.unlink()
+    columns = Columns(truth="truth")
+    tally = run(job(rows, tmp_path / "out", columns=columns)).tally
+    assert (tally.rows, tally.taught, tally.answered, tally.judged) == (400, 4, 396, 396)
+    assert tally.accuracy is not None
+    assert tally.accuracy > 0.97
+    assert run(job(rows, tmp_path / "out", columns=columns)).tally == tally
+
+
+def test_output_that_is_gone_is_told(rows: Path, tmp_path: Path) -> None:
+    run(job(rows, tmp_path / "out"))
+    (tmp_path / "out" / "b.parquet").unlink()
+    with pytest.raises(InputError, match="not all of it any more"):
+        run(job(rows, tmp_path / "out"))
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
+from labelwalk.scale.job import run
+from tests.scale.test_job import job
+run(job(Path(sys.argv[1]), Path(sys.argv[2])))
+"""
+
+
+@pytest.mark.parametrize("room", [100, 5_000, 9_000])  # for the sign, for a sketch, for a file
+def test_where_there_is_no_room_nothing_looks_complete(
+    room: int, rows: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    command = [sys.executable, "-c", FULL, str(rows), str(out), str(room)]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert told.returncode == 1
+    last = told.stderr.strip().splitlines()[-1]
+    assert re.search(rf"OSError: {out}/.* cannot be written \(.*File too large.*\)", last)
+    left = [name for name in contents(out) if not name.startswith(WORK)]
+    assert END not in left
+    for name in left:
+        assert pq.read_table(out / name).num_rows == pq.read_table(rows / name).num_rows
+    run(job(rows, tmp_path / "whole"))
+    run(job(rows, out))
+    assert contents(out) == contents(tmp_path / "whole")
 
 
 def test_another_job_does_not_go_on_here(rows: Path, tmp_path: Path) -> None:

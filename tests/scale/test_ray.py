@@ -125,7 +125,7 @@ def test_workers_that_are_killed_change_nothing(
         done.set()
         killer.join()
     assert len(killed) == KILLS
-    assert outcome.rows == FILES * ROWS
+    assert outcome.tally.rows == FILES * ROWS
     assert contents(tmp_path / "out") == whole
 
 
@@ -148,7 +148,7 @@ def test_a_driver_that_is_killed_goes_on(
     n_done = len(list((out / WORK / "sketches").glob("*.arrow")))
     outcome = run(job(rows, out))
     assert n_done >= FILES // 2
-    assert outcome.rows == FILES * ROWS
+    assert outcome.tally.rows == FILES * ROWS
     assert contents(out) == whole
 
 

@@ -18,6 +18,15 @@ import pyarrow as pa
 
 from labelwalk.scale.cover import empty
 from labelwalk.scale.model import Model, from_bytes, solved, to_bytes
+from labelwalk.scale.naming import (
+    JoinParts,
+    LabelFile,
+    LabelPart,
+    Naming,
+    join_parts,
+    label_some,
+    read_tallies,
+)
 from labelwalk.scale.places import Found, Place, blamed, files_at, place_of, write_whole
 from labelwalk.scale.planting import check_fits
 from labelwalk.scale.pools import Here, Pool
@@ -25,11 +34,9 @@ from labelwalk.scale.shards import parts_of, schema_of, with_answers
 from labelwalk.scale.sketch import Sketch
 from labelwalk.scale.tasks import (
     Budget,
-    LabelFile,
     MergeSome,
     Reading,
     SketchPart,
-    label_file,
     merge_some,
     read_sketch,
     sketch_part,
@@ -37,6 +44,7 @@ from labelwalk.scale.tasks import (
 from labelwalk.settings import Settings
 from labelwalk.streams.columns import ColumnError, Columns
 from labelwalk.streams.fault import InputError
+from labelwalk.streams.tally import Tally
 from labelwalk.streams.task import PREDICTED
 
 WORK, END = ".labelwalk", "_labelwalk.json"
@@ -79,7 +87,7 @@ class Job:
 class Step(NamedTuple):
     """How far a job has come."""
 
-    what: str  # "sketch", "merge", "solve" or "label"
+    what: str  # "sketch", "merge", "solve", "label", or "join" where a file was labelled in parts
     done: int
     of: int
     rows: int  # that were read in this step
@@ -88,7 +96,7 @@ class Step(NamedTuple):
 class Outcome(NamedTuple):
     """What came of a job."""
 
-    rows: int
+    tally: Tally
     files: int
     vertices: int
     distortion: float
@@ -120,10 +128,9 @@ def run(
         return done
     merged = going.merged(going.sketched())
     model = going.solved(merged)
-    going.label()
     return going.finished(
         Outcome(
-            rows=merged.n_seen,
+            tally=going.labelled(),
             files=len(going.files),
             vertices=len(model.frozen.solved.points),
             distortion=merged.cover.distortion,
@@ -156,10 +163,9 @@ class _Run:
         with blamed(self.job.output):
             if self.end.is_there():
                 told = json.loads(self.end.read())
-                if told["sign"] == self.sign:
+                if told["sign"] == self.sign and self._all_there():
                     self.work.remove()
-                    told["outcome"]["classes"] = tuple(told["outcome"]["classes"])
-                    return Outcome(**told["outcome"])
+                    return _outcome(told["outcome"])
             elif (self.work / "sign").is_there():
                 if (self.work / "sign").read().decode() == self.sign:
                     return None
@@ -168,7 +174,7 @@ class _Run:
                 return None
         raise InputError(
             f"{self.job.output} holds the output of another job, or of one with other files or "
-            "settings. Choose another folder, or remove this one."
+            "settings, or not all of it any more. Choose another folder, or remove this one."
         )
 
     def sketched(self) -> list[Place]:
@@ -209,27 +215,46 @@ class _Run:
         names = [name for name, cover in merged.taught.items() for _ in range(len(cover))]
         cover = merged.cover if len(merged.cover) else empty(rows.shape[1])
         model = solved(cover, rows, names, self.job.settings)
-        with blamed(self.job.output):
-            write_whole(self._model, lambda out: out.write(to_bytes(model)))
+        write_whole(self._model, lambda out: out.write(to_bytes(model)))
         self.watch(Step("solve", 1, 1, 0))
         return model
 
-    def label(self) -> None:
-        """Name the rows of every file."""
-        sign = hashlib.sha256(self._model.read()).hexdigest()
-        tasks = [
-            LabelFile(file, self.reading, self.prefix, self._model, sign, self.out / file.name)
-            for file in self.files
-        ]
-        self._do("label", label_file, tasks)
+    def labelled(self) -> Tally:
+        """Name the rows of every file, and return what was counted."""
+        naming = Naming(self.reading, self.prefix, *self._signed_model())
+        tasks: list[LabelPart | LabelFile] = []
+        joins: list[JoinParts] = []
+        for number, file in enumerate(self.files):
+            counts, out = self.work / f"counts/{number:06}", self.out / file.name
+            parts = parts_of(number, file)
+            if len(parts) == 1:
+                tasks.append(LabelFile(file, naming, out, counts / "all.json"))
+                continue
+            verdicts = self.work / f"verdicts/{number:06}"
+            some = [
+                LabelPart(file, part, naming, verdicts / f"{i:06}.arrow", counts / f"{i:06}.json")
+                for i, part in enumerate(parts)
+            ]
+            tasks += some
+            joins.append(JoinParts(file, naming, tuple((one.part, one.out) for one in some), out))
+        self._do("label", label_some, tasks)
+        if joins:
+            self._do("join", join_parts, joins)
+        return read_tallies(task.counts for task in tasks)
+
+    def _signed_model(self) -> tuple[Place, str]:
+        return self._model, hashlib.sha256(self._model.read()).hexdigest()
 
     def finished(self, outcome: Outcome) -> Outcome:
         """Say that all is there, and remove what only served that."""
-        told = json.dumps({"sign": self.sign, "outcome": outcome._asdict()}).encode()
-        with blamed(self.job.output):
-            write_whole(self.end, lambda out: out.write(told))
-            self.work.remove()
+        said = outcome._asdict() | {"tally": asdict(outcome.tally)}
+        told = json.dumps({"sign": self.sign, "outcome": said}).encode()
+        write_whole(self.end, lambda out: out.write(told))
+        self.work.remove()
         return outcome
+
+    def _all_there(self) -> bool:
+        return all((self.out / file.name).is_there() for file in self.files)
 
     @property
     def _model(self) -> Place:
@@ -237,12 +262,19 @@ class _Run:
 
     def _do(self, what: str, function: Callable[[Any], int], tasks: Sequence[Any]) -> None:
         """Do the tasks whose files are not there."""
-        left = [task for task in tasks if not task.out.is_there()]
+        left = [task for task in tasks if not all(place.is_there() for place in task.leaves)]
         done, rows = len(tasks) - len(left), 0
         self.watch(Step(what, done, len(tasks), rows))
         for n in self.pool.each(function, left):
             done, rows = done + 1, rows + n
             self.watch(Step(what, done, len(tasks), rows))
+
+
+def _outcome(told: dict[str, Any]) -> Outcome:
+    """Return what came of a job, from how it was written down."""
+    return Outcome(
+        **told | {"tally": Tally(**told["tally"]), "classes": tuple(told["classes"])},
+    )
 
 
 def _understood(job: Job, files: Sequence[Found]) -> tuple[Reading, str]:

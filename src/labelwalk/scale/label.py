@@ -13,6 +13,7 @@ from labelwalk.scale.rows import examples_of
 from labelwalk.streams.batch import Answers
 from labelwalk.streams.columns import Columns
 from labelwalk.streams.tables import TableRows, with_columns
+from labelwalk.streams.tally import Tally
 
 
 def label(
@@ -23,6 +24,7 @@ def label(
     unlabeled: str = "",
     prefix: str = "",
     features: tuple[str, ...] = (),
+    tally: Tally | None = None,
 ) -> Iterator[pa.Table]:
     """Yield batches with three more columns: label, confidence and outlier.
 
@@ -36,6 +38,8 @@ def label(
         As in `labelwalk.scale.sketch.sketch`.
     prefix : str
         Before the names of the new columns.
+    tally : Tally, optional
+        Counts what is named, and what of it rightly where the truth is known.
 
     Examples
     --------
@@ -59,8 +63,11 @@ def label(
             verdicts = model.label(examples.matrix())
             said = [words[name] for name in verdicts.label.tolist()]
             confidence, outlier = verdicts.confidence, verdicts.outlier
+        given = np.zeros(len(rows), dtype=np.bool_)
         for i, name in enumerate(examples.labels):
             if name is not None:
-                said[i], confidence[i], outlier[i] = name, 1.0, False
+                said[i], confidence[i], outlier[i], given[i] = name, 1.0, False, True
         answers = Answers(said, confidence, outlier)
+        if tally is not None:
+            tally.count(examples, answers, given)
         yield with_columns(rows.content, answers.named(prefix))

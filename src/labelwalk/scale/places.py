@@ -146,12 +146,30 @@ def _parted(name: str) -> tuple[str, str | None]:
 
 
 def write_whole(place: Place, write: Callable[[Any], None]) -> None:
-    """Let a function write a file that is there as a whole or not at all."""
-    place.system.create_dir(os.path.dirname(place.path), recursive=True)
-    if not place.is_local:  # an object comes into being when it is closed
-        with place.system.open_output_stream(place.path) as file:
-            write(file)
-        return
+    """Let a function write a file that is there as a whole or not at all.
+
+    Raises
+    ------
+    OSError
+        There is no room, or no right to write there.
+    """
+    try:
+        place.system.create_dir(os.path.dirname(place.path), recursive=True)
+        if place.is_local:
+            _write_aside(place, write)
+        else:  # an object comes into being when it is closed
+            with place.system.open_output_stream(place.path) as file:
+                write(file)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise OSError(
+            f"{place.path} cannot be written ({why}). Mend that and begin again: what is done is "
+            "not done again."
+        ) from error
+
+
+def _write_aside(place: Place, write: Callable[[Any], None]) -> None:
+    """Write a file under another name, and give it its own when all of it is on the disk."""
     part = f"{os.path.dirname(place.path)}/.{os.path.basename(place.path)}.{uuid.uuid4().hex}"
     try:
         with open(part, "wb") as file:
@@ -178,4 +196,4 @@ def blamed(name: str) -> Iterator[None]:
         raise InputError(f"{name} is not what its name says, or damaged ({error}).") from error
     except OSError as error:
         why = error.strerror or str(error)
-        raise InputError(f"{name} cannot be read or written ({why}).") from error
+        raise InputError(f"{name} cannot be read ({why}).") from error

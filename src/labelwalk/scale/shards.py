@@ -13,8 +13,10 @@ from labelwalk.scale.places import Found, blamed
 from labelwalk.streams.fault import InputError
 
 ROWS = 1 << 14  # a batch
+GROUP = 1 << 17  # rows that are written at once
 PART = 1 << 20  # rows that are sketched apart, or as few more as come in one group
 BUFFER = 1 << 20  # bytes read at a time, of each column
+ANSWERS = {"label": pa.string(), "confidence": pa.float64(), "outlier": pa.bool_()}
 KINDS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 
 
@@ -58,11 +60,7 @@ def with_answers(schema: pa.Schema, prefix: str) -> pa.Schema:
     InputError
         A column is called like a new one.
     """
-    for name, kind in (
-        ("label", pa.string()),
-        ("confidence", pa.float64()),
-        ("outlier", pa.bool_()),
-    ):
+    for name, kind in ANSWERS.items():
         if prefix + name in schema.names:
             raise InputError(
                 f"there is a column {prefix + name!r} already. Give the new ones another --prefix."
@@ -103,15 +101,24 @@ def batches_of(file: Found, part: Part | None = None) -> Iterator[pa.RecordBatch
                 yield whole.slice(start, ROWS)
 
 
-def write_like(file: Found, schema: pa.Schema, tables: Iterable[pa.Table], out: Any) -> int:
-    """Write tables to an open file, in the format of another; return how many rows."""
-    n = 0
+def write_like(file: Found, schema: pa.Schema, tables: Iterable[pa.Table], out: Any) -> None:
+    """Write tables to an open file, in the format of another."""
     make = pq.ParquetWriter if kind_of(file) == "parquet" else pa.ipc.new_file
     with make(out, schema) as writer:
-        for table in tables:
-            writer.write_table(table)
-            n += table.num_rows
-    return n
+        for group in _grouped(tables):
+            writer.write_table(group)
+
+
+def _grouped(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Yield tables joined into groups of some size; small ones are slow to read again."""
+    some: list[pa.Table] = []
+    for table in tables:
+        some.append(table)
+        if sum(map(len, some)) >= GROUP:
+            yield pa.concat_tables(some)
+            some = []
+    if some:
+        yield pa.concat_tables(some)
 
 
 def _opened(file: Found) -> Any:

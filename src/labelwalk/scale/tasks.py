@@ -1,4 +1,4 @@
-"""The tasks of a job: each reads files and writes one, as a whole or not at all.
+"""The tasks up to a model: each reads files and writes one, as a whole or not at all.
 
 They are done anywhere, again where somebody was lost, and by two at once if need be: what is
 written depends on what is read alone.
@@ -11,10 +11,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from labelwalk.scale import sketch as sketches
-from labelwalk.scale.label import label
-from labelwalk.scale.model import Model, from_bytes
 from labelwalk.scale.places import Found, Place, blamed, write_whole
-from labelwalk.scale.shards import Part, batches_of, schema_of, with_answers, write_like
+from labelwalk.scale.shards import Part, batches_of
 from labelwalk.scale.sketch import Sketch
 from labelwalk.streams.columns import Columns
 
@@ -44,6 +42,11 @@ class SketchPart(NamedTuple):
     budget: Budget
     out: Place
 
+    @property
+    def leaves(self) -> tuple[Place, ...]:
+        """What is there when it is done."""
+        return (self.out,)
+
 
 class MergeSome(NamedTuple):
     """Merge sketches, in order."""
@@ -52,16 +55,10 @@ class MergeSome(NamedTuple):
     budget: Budget
     out: Place
 
-
-class LabelFile(NamedTuple):
-    """Name the rows of a file."""
-
-    file: Found
-    reading: Reading
-    prefix: str
-    model: Place
-    sign: str  # of the model
-    out: Place
+    @property
+    def leaves(self) -> tuple[Place, ...]:
+        """What is there when it is done."""
+        return (self.out,)
 
 
 def sketch_part(task: SketchPart) -> int:
@@ -89,27 +86,6 @@ def merge_some(task: MergeSome) -> int:
     return found.n_seen
 
 
-def label_file(task: LabelFile) -> int:
-    """Name the rows of a file, and return how many there are."""
-    reading, model, n = task.reading, _model(task.model, task.sign), 0
-
-    def write(out: Any) -> None:
-        nonlocal n
-        tables = label(
-            batches_of(task.file),
-            model,
-            columns=reading.columns,
-            unlabeled=reading.unlabeled,
-            prefix=task.prefix,
-            features=reading.features,
-        )
-        n = write_like(task.file, with_answers(schema_of(task.file), task.prefix), tables, out)
-
-    with blamed(task.file.name):
-        write_whole(task.out, write)
-    return n
-
-
 def write_sketch(place: Place, sketch: Sketch) -> None:
     """Write a sketch to a file of Arrow."""
     batch = sketches.to_arrow(sketch)
@@ -118,24 +94,10 @@ def write_sketch(place: Place, sketch: Sketch) -> None:
         with pa.ipc.new_file(out, batch.schema) as file:
             file.write_batch(batch)
 
-    with blamed(place.path):
-        write_whole(place, write)
+    write_whole(place, write)
 
 
 def read_sketch(place: Place) -> Sketch:
     """Read a sketch that `write_sketch` wrote."""
     with blamed(place.path):
         return sketches.from_arrow(pa.ipc.open_file(pa.py_buffer(place.read())).get_batch(0))
-
-
-_at_hand: dict[str, Model] = {}  # the last model, by its sign
-
-
-def _model(place: Place, sign: str) -> Model:
-    """Read a model once for all files that a process labels."""
-    if sign not in _at_hand:
-        with blamed(place.path):
-            model = from_bytes(place.read())
-        _at_hand.clear()
-        _at_hand[sign] = model
-    return _at_hand[sign]

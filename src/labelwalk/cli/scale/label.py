@@ -12,7 +12,7 @@ from rich.console import Console
 from labelwalk.cli.files import say
 from labelwalk.cli.learners import SHOWN
 from labelwalk.cli.options import configured
-from labelwalk.cli.progress import State, showing
+from labelwalk.cli.progress import State, showing, summary
 from labelwalk.cli.reading import Prefix, Quiet
 from labelwalk.configuration import Configuration
 
@@ -21,8 +21,13 @@ if TYPE_CHECKING:
     from labelwalk.scale.pools import Pool
 
 WORKERS = "Workers"
-DOING = {"sketch": "covering", "merge": "merging", "solve": "solving", "label": "labelling"}
-SHARES = {"sketch": (0.0, 0.45), "merge": (0.45, 0.5), "solve": (0.5, 0.55), "label": (0.55, 1.0)}
+STEPS = {  # what is said of each, and which share of the whole it is
+    "sketch": ("covering", 0.0, 0.3),
+    "merge": ("merging", 0.3, 0.32),
+    "solve": ("solving", 0.32, 0.35),
+    "label": ("labelling", 0.35, 0.95),
+    "join": ("joining", 0.95, 1.0),
+}
 
 
 @configured("Columns", "Learner")
@@ -101,20 +106,21 @@ def _working(address: str, workers: int | None) -> Iterator[Pool]:
 
 
 def _state(step: Step) -> State:
-    begin, end = SHARES[step.what]
+    doing, begin, end = STEPS[step.what]
     share = begin + (end - begin) * (step.done / max(1, step.of))
-    line = f"{DOING[step.what]}: {step.done} of {step.of}, {step.rows:,} rows"
+    line = f"{doing}: {step.done} of {step.of}, {step.rows:,} rows"
     return State(step.rows, share, line)
 
 
 def _say(console: Console, outcome: Outcome, output: str) -> None:
     names = ", ".join(outcome.classes[:SHOWN])
     more = len(outcome.classes) - SHOWN
-    say(console, f"{outcome.rows:,} rows of {outcome.files:,} files: {output}")
+    say(console, summary(outcome.tally))
     say(
         console,
-        f"{outcome.vertices:,} vertices stand for them, none farther than "
-        f"{outcome.distortion:.3g} from its own; probabilities are within "
+        f"{outcome.vertices:,} vertices stand for them; that no row is farther than "
+        f"{outcome.distortion:.3g} from its own is proven, and that probabilities are within "
         f"{outcome.certificate:.2g} of the exact solution.",
     )
     say(console, f"Classes: {names}{f' and {more} more' if more > 0 else ''}.")
+    say(console, f"{outcome.files:,} files: {output}")

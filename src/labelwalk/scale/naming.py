@@ -1,0 +1,152 @@
+"""The tasks after a model is there: rows are named, a file at once or in parts that are joined."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from labelwalk.scale.label import label
+from labelwalk.scale.model import Model, from_bytes
+from labelwalk.scale.places import Found, Place, blamed, write_whole
+from labelwalk.scale.shards import ANSWERS, Part, batches_of, schema_of, with_answers, write_like
+from labelwalk.scale.tasks import Reading
+from labelwalk.streams.tally import Tally
+
+
+class Naming(NamedTuple):
+    """How rows are named."""
+
+    reading: Reading
+    prefix: str
+    model: Place
+    sign: str  # of the model
+
+
+class LabelFile(NamedTuple):
+    """Name the rows of a file."""
+
+    file: Found
+    naming: Naming
+    out: Place
+    counts: Place
+
+    @property
+    def leaves(self) -> tuple[Place, ...]:
+        """What is there when it is done."""
+        return self.out, self.counts
+
+
+class LabelPart(NamedTuple):
+    """Name the rows of a part of a file, and write the verdicts alone."""
+
+    file: Found
+    part: Part
+    naming: Naming
+    out: Place
+    counts: Place
+
+    @property
+    def leaves(self) -> tuple[Place, ...]:
+        """What is there when it is done."""
+        return self.out, self.counts
+
+
+class JoinParts(NamedTuple):
+    """Join the rows of a file and the verdicts of its parts."""
+
+    file: Found
+    naming: Naming
+    verdicts: tuple[tuple[Part, Place], ...]
+    out: Place
+
+    @property
+    def leaves(self) -> tuple[Place, ...]:
+        """What is there when it is done."""
+        return (self.out,)
+
+
+def label_some(task: LabelFile | LabelPart) -> int:
+    """Name the rows of a file or of a part, and return how many there are."""
+    tally = Tally()
+    schema = with_answers(schema_of(task.file), task.naming.prefix)
+    if isinstance(task, LabelFile):
+        tables = _labelled(task.file, None, task.naming, tally)
+        write_whole(task.out, lambda out: write_like(task.file, schema, tables, out))
+    else:
+        tables = _labelled(task.file, task.part, task.naming, tally)
+        write_whole(task.out, lambda out: _write_verdicts(schema, tables, out))
+    write_whole(task.counts, lambda out: out.write(json.dumps(asdict(tally)).encode()))
+    return tally.rows
+
+
+def join_parts(task: JoinParts) -> int:
+    """Join the rows of a file and their verdicts, and return how many there are."""
+    schema, n = with_answers(schema_of(task.file), task.naming.prefix), 0
+
+    def tables() -> Iterator[pa.Table]:
+        nonlocal n
+        for part, place in task.verdicts:
+            with blamed(place.path):
+                verdicts = pa.ipc.open_file(pa.py_buffer(place.read()))
+            for i, batch in enumerate(batches_of(task.file, part)):
+                added = verdicts.get_batch(i)
+                n += batch.num_rows
+                yield pa.Table.from_batches(
+                    [pa.RecordBatch.from_arrays([*batch.columns, *added.columns], schema=schema)]
+                )
+
+    write_whole(task.out, lambda out: write_like(task.file, schema, tables(), out))
+    return n
+
+
+def _write_verdicts(schema: pa.Schema, tables: Iterable[pa.Table], out: Any) -> None:
+    """Write the last columns of tables, one batch each."""
+    added = pa.schema(list(schema)[-len(ANSWERS) :])
+    with pa.ipc.new_file(out, added) as writer:
+        for table in tables:
+            (batch,) = table.select(added.names).combine_chunks().to_batches() or [
+                pa.RecordBatch.from_pylist([], schema=added)
+            ]
+            writer.write_batch(batch)
+
+
+def read_tallies(places: Iterable[Place]) -> Tally:
+    """Return the sum of what `label_some` counted."""
+    whole = Counter[str]()
+    for place in places:
+        with blamed(place.path):
+            whole.update(json.loads(place.read()))
+    return Tally(**whole)
+
+
+def _labelled(file: Found, part: Part | None, naming: Naming, tally: Tally) -> Iterator[pa.Table]:
+    """Yield rows with their verdicts, and count them."""
+    reading, model = naming.reading, _model(naming.model, naming.sign)
+    with blamed(file.name):
+        yield from label(
+            batches_of(file, part),
+            model,
+            columns=reading.columns,
+            unlabeled=reading.unlabeled,
+            prefix=naming.prefix,
+            features=reading.features,
+            tally=tally,
+        )
+
+
+_at_hand: dict[str, Model] = {}  # the last model, by its sign
+
+
+def _model(place: Place, sign: str) -> Model:
+    """Read a model once for all files that a process labels."""
+    if sign not in _at_hand:
+        with blamed(place.path):
+            model = from_bytes(place.read())
+        _at_hand.clear()
+        _at_hand[sign] = model
+    return _at_hand[sign]
