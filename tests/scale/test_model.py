@@ -131,3 +131,15 @@ def test_a_bandwidth_that_follows_the_cover_is_measured_on_all_of_it() -> None:
     assert one == pytest.approx(other, rel=0.05)  # a learner keeps what has hardly changed
     said = model.Model(coarse.classes, frozen, 0.0).label(rows).label
     assert (said == coarse.predict(rows).label).mean() > 0.99
+
+
+def test_walks_on_more_vertices_still_arrive() -> None:
+    random = np.random.default_rng(0)
+    turn = random.uniform(0.0, 6.0, 4000)
+    curve = np.stack([np.cos(turn) * turn, np.sin(turn) * turn], axis=1)
+    rows = curve + random.normal(scale=0.02, size=curve.shape)
+    ends = rows[[turn.argmin(), turn.argmax()]]
+    coarse = planted(covered([rows], 100), ends, ["inner", "outer"], OnlineLearner(100).settings)
+    fine = covered([rows], 1000)
+    reached = model._sparse(fine, coarse).solved.f[: len(fine)].sum(axis=1)
+    assert reached.mean() > 0.4  # with sinks as large as on the coarser cover 0.19

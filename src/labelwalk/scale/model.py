@@ -93,7 +93,11 @@ def frozen_model(learner: OnlineLearner) -> Model:
 
 
 def _sparse(cover: Cover, learner: OnlineLearner) -> Frozen:
-    """Solve on all vertices of a cover, and the labels of a learner that knows a coarser one."""
+    """Solve on all vertices of a cover, and the labels of a learner that knows a coarser one.
+
+    Walks take more steps on more vertices, so that each sink takes less: all together as much as
+    those of the coarser cover.
+    """
     engine, settings = learner._engine, learner.settings
     coarse = engine.frozen(learner._shares())
     rules, labelled = engine.rules, coarse.solved.labelled
@@ -102,6 +106,7 @@ def _sparse(cover: Cover, learner: OnlineLearner) -> Frozen:
     codes = np.concatenate([np.full(len(cover), UNLABELLED), coarse.solved.label]).astype(np.int64)
     reach, bandwidth = _bandwidths(points, settings, engine, coarse.reach)
     weight, sink = _weights(cover, len(labelled), rules)
+    sink *= (len(coarse.solved.points) - len(labelled)) / len(cover)
     w = graph.similarities(points, bandwidth, rules.cut)
     found = solution.solve(
         w, weight, np.full(len(points), sink), codes, len(learner.classes), rules.tolerance
