@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from labelwalk import OnlineLearner
 from labelwalk.scale.cover import Cover
 from labelwalk.scale.covers import covered
-from labelwalk.scale.label import label
+from labelwalk.scale.labelling import label
 from labelwalk.scale.model import solved
-from labelwalk.scale.sketch import Sketch, from_arrow, merge, sketch, to_arrow
+from labelwalk.scale.sketches import Sketch, from_arrow, merge, sketch, to_arrow
 from labelwalk.streams.columns import ColumnError, Columns
 from labelwalk.streams.fault import InputError
 

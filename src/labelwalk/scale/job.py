@@ -31,7 +31,7 @@ from labelwalk.scale.places import Found, Place, blamed, files_at, place_of, wri
 from labelwalk.scale.planting import check_fits
 from labelwalk.scale.pools import Here, Pool
 from labelwalk.scale.shards import parts_of, schema_of, with_answers
-from labelwalk.scale.sketch import Sketch
+from labelwalk.scale.sketches import Sketch
 from labelwalk.scale.tasks import (
     Budget,
     MergeSome,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from labelwalk.scale.label import label
+from labelwalk.scale.labelling import label
 from labelwalk.scale.model import Model, from_bytes
 from labelwalk.scale.places import Found, Place, blamed, write_whole
 from labelwalk.scale.shards import ANSWERS, Part, batches_of, schema_of, with_answers, write_like

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from labelwalk.scale import sketch as sketches
+from labelwalk.scale import sketches
 from labelwalk.scale.places import Found, Place, blamed, write_whole
 from labelwalk.scale.shards import Part, batches_of
-from labelwalk.scale.sketch import Sketch
+from labelwalk.scale.sketches import Sketch
 from labelwalk.streams.columns import Columns
 
 

@@ -35,7 +35,7 @@ def label(
     batches : iterable of pyarrow.RecordBatch
     model : Model
     columns, unlabeled, features
-        As in `labelwalk.scale.sketch.sketch`.
+        As in `labelwalk.scale.sketches.sketch`.
     prefix : str
         Before the names of the new columns.
     tally : Tally, optional
