@@ -12,11 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk import OnlineLearner
-from labelwalk.scale.cover import Cover
+from labelwalk.scale.cover import Cover, empty
 from labelwalk.scale.covers import covered
 from labelwalk.scale.labelling import label
-from labelwalk.scale.model import solved
-from labelwalk.scale.sketches import Sketch, from_arrow, merge, sketch, to_arrow
+from labelwalk.scale.model import model_of
+from labelwalk.scale.sketches import (
+    Sketch,
+    from_arrow,
+    merge,
+    sketch,
+    sketch_from_bytes,
+    sketch_to_bytes,
+    to_arrow,
+)
 from labelwalk.streams.columns import ColumnError, Columns
 from labelwalk.streams.fault import InputError
 
@@ -67,12 +75,13 @@ def test_how_batches_are_cut_does_not_matter(seed: int, cuts: list[int]) -> None
 def test_a_table_gives_a_sketch_back(n: int, labelled: int, seed: int) -> None:
     found = sketch([shard(n, seed, labelled)], 20, columns=COLUMNS, labels_per_class=5)
     assert same(from_arrow(to_arrow(found)), found)
-    sink = pa.BufferOutputStream()
-    table = to_arrow(found)
-    with pa.ipc.new_file(sink, table.schema) as file:
-        file.write(table)
-    again = pa.ipc.open_file(sink.getvalue()).get_batch(0)
-    assert same(from_arrow(again), found)
+    assert same(sketch_from_bytes(sketch_to_bytes(found)), found)
+
+
+def test_tables_are_batches_too() -> None:
+    parts = [shard(30, seed) for seed in range(3)]
+    table = pa.Table.from_batches(parts)
+    assert same(sketch([table], 20, columns=COLUMNS), sketch(parts, 20, columns=COLUMNS))
 
 
 def test_labels_of_all_shards_are_kept_within_their_budget() -> None:
@@ -96,9 +105,7 @@ def test_shards_without_rows_change_nothing() -> None:
 def test_rows_come_out_with_their_verdicts() -> None:
     batches = [shard(300, seed, labelled=4 if seed == 0 else 0) for seed in range(3)]
     found = merge([sketch([batch], 60, columns=COLUMNS) for batch in batches], 60)
-    rows = np.concatenate([cover.points for cover in found.taught.values()])
-    names = [name for name, cover in found.taught.items() for _ in range(len(cover))]
-    model = solved(found.cover, rows, names, OnlineLearner(60).settings)
+    model = model_of(found, OnlineLearner(60).settings)
     tables = list(label(batches, model, columns=COLUMNS, prefix="predicted_"))
     whole = pa.concat_tables(tables)
     assert whole.column_names[-3:] == [
@@ -108,6 +115,19 @@ def test_rows_come_out_with_their_verdicts() -> None:
     right = [("low", "high")[true] == word for word, true in zip(said, truth, strict=True)]
     assert np.mean(right) > 0.97
     assert whole["predicted_confidence"].to_pylist()[:4] == [1.0] * 4
+
+
+def test_labels_alone_make_a_model() -> None:
+    found = sketch([shard(10, 0, labelled=10)], 20, columns=COLUMNS)
+    assert len(found.cover) == 0
+    model = model_of(found, OnlineLearner(20).settings)
+    assert model.label(np.array([[0.0, 0.0], [6.0, 6.0]])).label.tolist() == ["low", "high"]
+
+
+def test_nothing_is_named_without_labels() -> None:
+    found = sketch([shard(10, 0, labelled=0)], 20, columns=COLUMNS)
+    with pytest.raises(InputError, match=r"no row has a label.*Give a few rows one"):
+        model_of(found, OnlineLearner(20).settings)
 
 
 def broken(**columns: Any) -> pa.RecordBatch:
@@ -139,3 +159,15 @@ def test_shards_of_other_columns_do_not_merge() -> None:
         sketch([pa.RecordBatch.from_pydict({"a": [1.0], "c": [1.0]})], 10, features=("a", "b"))
     with pytest.raises(ValueError, match="no sketch"):
         from_arrow(broken())
+
+
+def test_what_is_no_batch_is_told() -> None:
+    for wrong in ([{"a": 1.0}], broken(), pa.Table.from_batches([broken()])):
+        with pytest.raises(TypeError, match=r"batches hold \w+, which is no .*\[batch\]"):
+            sketch(wrong, 10)
+
+
+@pytest.mark.parametrize("content", [b"", b"not at all", sketch_to_bytes(Sketch(empty(0)))[:-20]])
+def test_bytes_of_something_else_are_told(content: bytes) -> None:
+    with pytest.raises(InputError, match=r"content of \d+ bytes is no sketch.*sketch_to_bytes"):
+        sketch_from_bytes(content)

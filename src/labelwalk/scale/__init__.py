@@ -1,1 +1,33 @@
 """The same learner where rows are too many for one core: cover apart, merge, solve, label apart."""
+
+from labelwalk.scale.job import Job, Outcome, Step, run
+from labelwalk.scale.labelling import label
+from labelwalk.scale.model import Model, model_from_bytes, model_of, model_to_bytes
+from labelwalk.scale.sketches import (
+    Sketch,
+    from_arrow,
+    merge,
+    sketch,
+    sketch_from_bytes,
+    sketch_to_bytes,
+    to_arrow,
+)
+
+__all__ = [
+    "Job",
+    "Model",
+    "Outcome",
+    "Sketch",
+    "Step",
+    "from_arrow",
+    "label",
+    "merge",
+    "model_from_bytes",
+    "model_of",
+    "model_to_bytes",
+    "run",
+    "sketch",
+    "sketch_from_bytes",
+    "sketch_to_bytes",
+    "to_arrow",
+]

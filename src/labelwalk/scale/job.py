@@ -13,11 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
-from labelwalk.scale.cover import empty
-from labelwalk.scale.model import Model, from_bytes, solved, to_bytes
+from labelwalk.scale.model import Model, model_from_bytes, model_of, model_to_bytes
 from labelwalk.scale.naming import (
     JoinParts,
     LabelFile,
@@ -203,19 +201,12 @@ class _Run:
 
     def solved(self, merged: Sketch) -> Model:
         """Solve the merged cover, once."""
-        if not merged.taught:
-            raise InputError(
-                f"{self.job.input}: no row has a label, so nothing can be named. Give a few rows "
-                "one, in the column that --label-column names."
-            )
         self.watch(Step("solve", 0, 1, 0))
         if self._model.is_there():
-            return from_bytes(self._model.read())
-        rows = np.concatenate([cover.points for cover in merged.taught.values()])
-        names = [name for name, cover in merged.taught.items() for _ in range(len(cover))]
-        cover = merged.cover if len(merged.cover) else empty(rows.shape[1])
-        model = solved(cover, rows, names, self.job.settings)
-        write_whole(self._model, lambda out: out.write(to_bytes(model)))
+            return model_from_bytes(self._model.read())
+        with blamed(self.job.input):
+            model = model_of(merged, self.job.settings)
+        write_whole(self._model, lambda out: out.write(model_to_bytes(model)))
         self.watch(Step("solve", 1, 1, 0))
         return model
 

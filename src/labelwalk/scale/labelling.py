@@ -17,7 +17,7 @@ from labelwalk.streams.tally import Tally
 
 
 def label(
-    batches: Iterable[pa.RecordBatch],
+    batches: Iterable[pa.RecordBatch | pa.Table],
     model: Model,
     *,
     columns: Columns | None = None,
@@ -32,10 +32,10 @@ def label(
 
     Parameters
     ----------
-    batches : iterable of pyarrow.RecordBatch
+    batches : iterable of pyarrow.RecordBatch or Table
     model : Model
     columns, unlabeled, features
-        As in `labelwalk.scale.sketches.sketch`.
+        As in `labelwalk.scale.sketch`.
     prefix : str
         Before the names of the new columns.
     tally : Tally, optional

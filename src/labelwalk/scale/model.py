@@ -20,11 +20,13 @@ from labelwalk.kernels.progress import Rules
 from labelwalk.learner import OnlineLearner
 from labelwalk.rows import as_rows
 from labelwalk.scale import graph, solution
-from labelwalk.scale.cover import Cover
+from labelwalk.scale.cover import Cover, empty
 from labelwalk.scale.covers import united
 from labelwalk.scale.planting import planted
+from labelwalk.scale.sketches import Sketch
 from labelwalk.settings import Settings
 from labelwalk.similarity import COVER_FRACTION, COVER_NEIGHBOUR, Gaussian
+from labelwalk.streams.fault import InputError
 from labelwalk.weights import capped_mean
 
 DENSE = 2000  # vertices of which each two are looked at
@@ -55,6 +57,43 @@ class Model:
         points = self.frozen.solved.points
         checked, _ = as_rows(rows, points.shape[1])
         return decide(self.frozen.answer(checked), self.classes, self.abstain_below)
+
+
+def model_of(sketch: Sketch, settings: Settings) -> Model:
+    """Return what names rows, from what stands for all of them.
+
+    Parameters
+    ----------
+    sketch : Sketch
+        Of all shards, merged.
+    settings : Settings
+        Of a learner: `OnlineLearner(500).settings`.
+
+    Raises
+    ------
+    InputError
+        No row has a label.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from labelwalk import OnlineLearner
+    >>> from labelwalk.scale import sketch
+    >>> names = ["low", None, None, "high"]
+    >>> batch = pa.RecordBatch.from_pydict({"x": [0.0, 1.0, 8.0, 9.0], "label": names})
+    >>> model = model_of(sketch([batch], n_centroids=5), OnlineLearner(5).settings)
+    >>> model.label(np.array([[2.0], [7.0]])).label.tolist()
+    ['low', 'high']
+    """
+    if not sketch.taught:
+        raise InputError(
+            "no row has a label, so nothing can be named. Give a few rows one, in the column "
+            "of labels (--label-column)."
+        )
+    rows = np.concatenate([cover.points for cover in sketch.taught.values()])
+    names = [name for name, cover in sketch.taught.items() for _ in range(len(cover))]
+    cover = sketch.cover if len(sketch.cover) else empty(rows.shape[1])
+    return solved(cover, rows, names, settings)
 
 
 def solved(cover: Cover, rows: Floats, labels: Sequence[Label], settings: Settings) -> Model:
@@ -153,7 +192,7 @@ def _weights(cover: Cover, n_labelled: int, rules: Rules) -> tuple[Floats, float
     return np.concatenate([np.minimum(free, rules.weight_cap * mean), heavy]), rules.sink * mean
 
 
-def to_bytes(model: Model) -> bytes:
+def model_to_bytes(model: Model) -> bytes:
     """Return a model as a file holds it.
 
     Examples
@@ -161,7 +200,8 @@ def to_bytes(model: Model) -> bytes:
     >>> from labelwalk import OnlineLearner
     >>> learner = OnlineLearner()
     >>> learner.teach([[0.0], [9.0]], ["low", "high"])
-    >>> from_bytes(to_bytes(frozen_model(learner))).label(np.array([[1.0]])).label.tolist()
+    >>> content = model_to_bytes(frozen_model(learner))
+    >>> model_from_bytes(content).label(np.array([[1.0]])).label.tolist()
     ['low']
     """
     header = {"classes": list(model.classes), "abstain_below": float(model.abstain_below)}
@@ -169,7 +209,7 @@ def to_bytes(model: Model) -> bytes:
     return modelfile.pack(header, arrays | {"reach": np.array(model.frozen.reach, dtype=float)})
 
 
-def from_bytes(content: bytes) -> Model:
+def model_from_bytes(content: bytes) -> Model:
     """Return the model whose file has this content.
 
     Raises

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from labelwalk.scale.labelling import label
-from labelwalk.scale.model import Model, from_bytes
+from labelwalk.scale.model import Model, model_from_bytes
 from labelwalk.scale.places import Found, Place, blamed, write_whole
 from labelwalk.scale.shards import ANSWERS, Part, batches_of, schema_of, with_answers, write_like
 from labelwalk.scale.tasks import Reading
@@ -146,7 +146,7 @@ def _model(place: Place, sign: str) -> Model:
     """Read a model once for all files that a process labels."""
     if sign not in _at_hand:
         with blamed(place.path):
-            model = from_bytes(place.read())
+            model = model_from_bytes(place.read())
         _at_hand.clear()
         _at_hand[sign] = model
     return _at_hand[sign]

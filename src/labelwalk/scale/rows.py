@@ -13,7 +13,7 @@ from labelwalk.streams.tabular import table_batch
 
 
 def examples_of(
-    batches: Iterable[pa.RecordBatch],
+    batches: Iterable[pa.RecordBatch | pa.Table],
     columns: Columns,
     unlabeled: str = "",
     features: tuple[str, ...] = (),
@@ -22,7 +22,7 @@ def examples_of(
 
     Parameters
     ----------
-    batches : iterable of pyarrow.RecordBatch
+    batches : iterable of pyarrow.RecordBatch or Table
     columns : Columns
     unlabeled : str
         What stands for no label, beside nothing at all.
@@ -33,6 +33,8 @@ def examples_of(
     ------
     InputError, ColumnError
         A value is missing or no number, or a column is not there.
+    TypeError
+        There is something else among the batches.
 
     Examples
     --------
@@ -42,10 +44,19 @@ def examples_of(
     """
     reader, first = Reader(columns, unlabeled, taught_by=features), 0
     for batch in batches:
-        found, faults = reader.read(
-            table_batch(pa.Table.from_batches([batch]), first, None), first_fault=True
-        )
+        found, faults = reader.read(table_batch(_table(batch), first, None), first_fault=True)
         if faults:
             raise InputError(str(faults[0]))
         first += batch.num_rows
         yield found
+
+
+def _table(batch: pa.RecordBatch | pa.Table) -> pa.Table:
+    if isinstance(batch, pa.Table):
+        return batch
+    if isinstance(batch, pa.RecordBatch):
+        return pa.Table.from_batches([batch])
+    raise TypeError(
+        f"batches hold {type(batch).__name__}, which is no batch of Arrow. Give some of "
+        "pyarrow.RecordBatch or Table, one alone as [batch]."
+    )

@@ -18,6 +18,7 @@ from labelwalk.scale.covers import united
 from labelwalk.scale.rows import examples_of
 from labelwalk.streams.arrow_arrays import from_matrix, from_numpy, from_words
 from labelwalk.streams.columns import Columns
+from labelwalk.streams.fault import InputError
 
 KEY = b"labelwalk.sketch"  # of what a table says of itself in its schema
 
@@ -52,7 +53,7 @@ class Sketch:
 
 
 def sketch(
-    batches: Iterable[pa.RecordBatch],
+    batches: Iterable[pa.RecordBatch | pa.Table],
     n_centroids: int,
     *,
     columns: Columns | None = None,
@@ -65,9 +66,9 @@ def sketch(
 
     Parameters
     ----------
-    batches : iterable of pyarrow.RecordBatch
+    batches : iterable of pyarrow.RecordBatch or Table
     n_centroids : int
-        The most vertices without a label.
+        k, the most vertices without a label.
     columns : Columns, optional
         Which columns are features, and which holds labels.
     unlabeled : str
@@ -75,7 +76,8 @@ def sketch(
     labels_per_class : int
         The most vertices with one label.
     growth : float
-        As in `labelwalk.scale.covers.covered`.
+        Where vertices have to merge, they go on past k only while the next distance is at most
+        this times the last.
     features : names
         The features of other shards, where they are known: these must be the same.
 
@@ -196,6 +198,41 @@ def from_arrow(batch: pa.RecordBatch) -> Sketch:
         )
     cover = covers.pop(None, empty(0))
     return Sketch(cover, covers, tuple(said["features"]))
+
+
+def sketch_to_bytes(sketch: Sketch) -> bytes:
+    """Return a sketch as a file of Arrow, for engines whose tables have columns of their own.
+
+    Examples
+    --------
+    >>> batch = pa.RecordBatch.from_pydict({"x": [0.0, 1.0], "label": ["low", None]})
+    >>> content = sketch_to_bytes(sketch([batch], n_centroids=10))
+    >>> sketch_from_bytes(content).taught["low"].points.tolist()
+    [[0.0]]
+    """
+    batch, sink = to_arrow(sketch), pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, batch.schema) as file:
+        file.write_batch(batch)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def sketch_from_bytes(content: bytes) -> Sketch:
+    """Return the sketch that `sketch_to_bytes` was given.
+
+    Raises
+    ------
+    InputError
+        The content is damaged, or of something else.
+    """
+    try:
+        batch = pa.ipc.open_file(pa.py_buffer(content)).get_batch(0)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(
+            f"content of {len(content)} bytes is no sketch, or damaged ({error}). Give what "
+            "sketch_to_bytes returned."
+        ) from error
+    return from_arrow(batch)
 
 
 def _numbers(column: pa.Array, kind: Any) -> Any:

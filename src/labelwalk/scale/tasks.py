@@ -6,9 +6,7 @@ written depends on what is read alone.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import pyarrow as pa
+from typing import NamedTuple
 
 from labelwalk.scale import sketches
 from labelwalk.scale.places import Found, Place, blamed, write_whole
@@ -88,16 +86,11 @@ def merge_some(task: MergeSome) -> int:
 
 def write_sketch(place: Place, sketch: Sketch) -> None:
     """Write a sketch to a file of Arrow."""
-    batch = sketches.to_arrow(sketch)
-
-    def write(out: Any) -> None:
-        with pa.ipc.new_file(out, batch.schema) as file:
-            file.write_batch(batch)
-
-    write_whole(place, write)
+    content = sketches.sketch_to_bytes(sketch)
+    write_whole(place, lambda out: out.write(content))
 
 
 def read_sketch(place: Place) -> Sketch:
     """Read a sketch that `write_sketch` wrote."""
     with blamed(place.path):
-        return sketches.from_arrow(pa.ipc.open_file(pa.py_buffer(place.read())).get_batch(0))
+        return sketches.sketch_from_bytes(place.read())
