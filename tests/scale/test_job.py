@@ -13,9 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import fs
 
 from labelwalk import OnlineLearner
-from labelwalk.scale import shards
+from labelwalk.scale import job as jobs
+from labelwalk.scale import places, shards
 from labelwalk.scale.job import END, WORK, Job, Step, run
 from labelwalk.streams.columns import ColumnError, Columns
 from labelwalk.streams.fault import InputError
@@ -167,6 +169,31 @@ def test_where_there_is_no_room_nothing_looks_complete(
     run(job(rows, tmp_path / "whole"))
     run(job(rows, out))
     assert contents(out) == contents(tmp_path / "whole")
+
+
+@pytest.fixture
+def objects(rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store of objects, as far as we can tell: a file system that is not that of this machine."""
+    store = fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem())
+    for module in (places, jobs):
+        monkeypatch.setattr(module, "place_of", lambda name: places.Place(store, name))
+    return tmp_path
+
+
+def test_stores_of_objects_are_read_and_written(objects: Path, rows: Path) -> None:
+    run(job(Path("rows"), Path("out")))
+    names = {"a.parquet", "b.parquet", "day=2/c.parquet", "d.parquet", END}
+    assert set(contents(objects / "out")) == names
+
+
+def test_an_object_that_fails_is_not_left(objects: Path, rows: Path) -> None:
+    spoil(rows / "day=2" / "z.parquet", b=pa.array([None], pa.float64()))
+    with pytest.raises(InputError, match=r"day=2/z.parquet, row 1.*'b'.*missing"):
+        run(job(Path("rows"), Path("out")))
+    place = places.place_of("out/a.parquet")
+    with pytest.raises(ZeroDivisionError):
+        places.write_whole(place, lambda out: out.write(b"half") / 0)
+    assert not place.is_there()
 
 
 def test_another_job_does_not_go_on_here(rows: Path, tmp_path: Path) -> None:

@@ -157,15 +157,25 @@ def write_whole(place: Place, write: Callable[[Any], None]) -> None:
         place.system.create_dir(os.path.dirname(place.path), recursive=True)
         if place.is_local:
             _write_aside(place, write)
-        else:  # an object comes into being when it is closed
-            with place.system.open_output_stream(place.path) as file:
-                write(file)
+        else:
+            _write_object(place, write)
     except OSError as error:
         why = error.strerror or str(error)
         raise OSError(
             f"{place.path} cannot be written ({why}). Mend that and begin again: what is done is "
             "not done again."
         ) from error
+
+
+def _write_object(place: Place, write: Callable[[Any], None]) -> None:
+    """Write an object, which is there once it is closed, and remove it where that failed."""
+    try:
+        with place.system.open_output_stream(place.path) as file:
+            write(file)
+    except BaseException:
+        if place.is_there():
+            place.system.delete_file(place.path)
+        raise
 
 
 def _write_aside(place: Place, write: Callable[[Any], None]) -> None:
