@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as arrays
 
 from labelwalk.arrays import Floats
 from labelwalk.scale.cover import Cover, empty
-from labelwalk.scale.covers import covered, united
+from labelwalk.scale.covers import coarser, covered, united
 from tests.naive import covers as naive
 
 # few distinct values: ties, and rows at the same place
@@ -103,3 +103,9 @@ def test_rows_of_other_widths_are_refused() -> None:
         covered([np.ones((3, 2)), np.ones((3, 3))], 5)
     with pytest.raises(ValueError, match="2 and 3 features"):
         united([covered([np.ones((1, d))], 5) for d in (2, 3)], 5)
+
+
+@given(rows_of_any_kind, st.integers(1, 12))
+def test_coarser_covers_are_covers_of_the_same_rows(rows: Floats, k: int) -> None:
+    fine = covered([rows], 2 * k)
+    assert_lawful(coarser(fine, k), rows, k)

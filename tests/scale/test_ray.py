@@ -16,13 +16,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from labelwalk.scale.job import END, WORK, run
+from labelwalk.scale.job import END, WORK, Step, run
 from labelwalk.streams.fault import InputError
 from tests.scale.test_job import contents, job, spoil
 from tests.scale.test_sketch import shard
 
 pytest.importorskip("ray")
 import ray
+from ray.cluster_utils import Cluster
 
 from labelwalk.scale.on_ray import OnRay
 
@@ -206,3 +207,30 @@ def test_strangers_are_not_let_in(known: dict[str, str], pool: OnRay) -> None:
     )
     assert told.returncode != 0
     assert f"no cluster lets us in at {address}" in told.stderr
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    """A first machine that does no tasks, and two that do."""
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    for _ in range(2):
+        cluster.add_node(num_cpus=1)
+    yield cluster
+    ray.shutdown()
+    cluster.shutdown()  # type: ignore[no-untyped-call]
+
+
+def test_a_machine_that_is_lost_changes_nothing(
+    rows: Path, whole: dict[str, bytes], tmp_path: Path, cluster: Cluster
+) -> None:
+    pool, lost, out = OnRay(cluster.address), threading.Event(), tmp_path / "out"
+
+    def lose(step: Step) -> None:
+        if step.what == "label" and step.done == 2 and not lost.is_set():
+            lost.set()
+            cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
+
+    outcome = run(job(rows, out), pool, lose)
+    assert lost.is_set()
+    assert outcome.tally.rows == FILES * ROWS
+    assert contents(out) == whole

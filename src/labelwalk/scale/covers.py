@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from labelwalk.arrays import Floats
 from labelwalk.parameters import check_number, check_whole
 from labelwalk.rows import as_rows
 from labelwalk.scale.cover import Cover, empty
 from labelwalk.scale.covering import Covering
+from labelwalk.screen import Screen
 
 
 def covered(blocks: Iterable[Floats], n_centroids: int, growth: float = 1.5) -> Cover:
@@ -42,6 +45,37 @@ def covered(blocks: Iterable[Floats], n_centroids: int, growth: float = 1.5) -> 
             covering = Covering(n_centroids + 1, rows.shape[1])
         covering.take(rows, n_centroids, growth)
     return empty(0) if covering is None else covering.cover()
+
+
+def coarser(cover: Cover, n_centroids: int) -> Cover:
+    """Return a cover of the same rows by some of the same vertices, fast where they are many.
+
+    Vertices are covered as rows are, and each joins the nearest of those that stand then.
+
+    Parameters
+    ----------
+    cover : Cover
+    n_centroids : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fine = covered([np.array([[0.0], [1.0], [9.0], [9.5]])], n_centroids=4)
+    >>> found = coarser(fine, n_centroids=2)
+    >>> found.points.tolist(), found.means.tolist(), found.examples.tolist(), found.distortion
+    ([[0.0], [9.0]], [[0.5], [9.25]], [2, 2], 1.0)
+    """
+    stand = covered([cover.points], n_centroids)
+    screen = Screen(*stand.points.shape)
+    screen.put(0, stand.points)
+    nearest, apart = screen.nearest(cover.points, stand.points, few=1)
+    heir = nearest[:, 0]
+    examples, means = np.zeros(len(stand), dtype=np.int64), np.zeros_like(stand.points)
+    reach = np.zeros(len(stand))
+    np.add.at(examples, heir, cover.examples)
+    np.add.at(means, heir, cover.means * cover.examples[:, None])
+    np.maximum.at(reach, heir, apart[:, 0] + cover.reach)
+    return Cover(stand.points, means / examples[:, None], examples, reach, stand.radius)
 
 
 def united(covers: Sequence[Cover], n_centroids: int) -> Cover:

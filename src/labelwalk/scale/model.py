@@ -21,7 +21,7 @@ from labelwalk.learner import OnlineLearner
 from labelwalk.rows import as_rows
 from labelwalk.scale import graph, solution
 from labelwalk.scale.cover import Cover, empty
-from labelwalk.scale.covers import united
+from labelwalk.scale.covers import coarser
 from labelwalk.scale.planting import planted
 from labelwalk.scale.sketches import Sketch
 from labelwalk.settings import Settings
@@ -121,7 +121,7 @@ def solved(cover: Cover, rows: Floats, labels: Sequence[Label], settings: Settin
     """
     if len(cover) <= DENSE:
         return frozen_model(planted(cover, rows, labels, settings))
-    learner = planted(united([cover], DENSE), rows, labels, settings)
+    learner = planted(coarser(cover, DENSE), rows, labels, settings)
     return Model(learner.classes, _sparse(cover, learner), settings.abstain_below)
 
 

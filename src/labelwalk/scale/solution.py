@@ -78,10 +78,11 @@ def solve(
         return Solution(f, errors, lit)
     system = _system(w, v, sink, free, component.astype(np.int64))
     inflow = w[free][:, labelled] @ (v[labelled, None] * f[labelled])
-    accuracy = FIRST
+    accuracy, steps = FIRST, np.zeros(len(free))
     while True:
-        steps = _solved(system, system.total, accuracy)
-        f[free] = np.stack([_solved(system, one, accuracy) for one in inflow.T], axis=1)
+        steps = _solved(system, system.total, steps, accuracy)
+        for c, right in enumerate(inflow.T):
+            f[free, c] = _solved(system, right, f[free, c], accuracy)
         np.clip(f, 0.0, 1.0, out=f)
         errors[free] = _proven(system, steps, f[free], inflow)
         if errors.max() <= tolerance or accuracy <= LAST:
@@ -96,8 +97,8 @@ def _system(w: csr_array, v: Floats, sink: Floats, free: Ints, component: Ints) 
     return System(free, csr_array(flow), total, np.sqrt(v[free]), component[free])
 
 
-def _solved(system: System, right: Floats, accuracy: float) -> Floats:
-    """Solve the equations for one right side; where that takes too long, as far as it got."""
+def _solved(system: System, right: Floats, guess: Floats, accuracy: float) -> Floats:
+    """Solve the equations for one right side, from a guess on; as far as it gets in some time."""
     root, total = system.root, system.total
 
     def symmetric(g: Floats) -> Floats:
@@ -108,7 +109,7 @@ def _solved(system: System, right: Floats, accuracy: float) -> Floats:
     matrix = LinearOperator((n, n), matvec=symmetric, dtype=np.float64)
     scaled = LinearOperator((n, n), matvec=lambda g: g / total, dtype=np.float64)
     with one_blas_thread():
-        g, _ = cg(matrix, root * right, rtol=accuracy, maxiter=MOST_STEPS, M=scaled)
+        g, _ = cg(matrix, root * right, root * guess, rtol=accuracy, maxiter=MOST_STEPS, M=scaled)
     found: Floats = g / root
     return found
 
