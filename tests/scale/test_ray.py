@@ -81,7 +81,7 @@ def processes(*names: bytes) -> list[Path]:
 
 def workers() -> list[int]:
     """Return the processes that do tasks now."""
-    busy = processes(b"ray::sketch_part", b"ray::merge_some", b"ray::label_file")
+    busy = processes(b"ray::sketch_part", b"ray::merge_some", b"ray::label_rows")
     return [int(process.name) for process in busy]
 
 

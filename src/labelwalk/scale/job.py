@@ -18,11 +18,10 @@ import pyarrow as pa
 from labelwalk.scale.model import Model, model_from_bytes, model_of, model_to_bytes
 from labelwalk.scale.naming import (
     JoinParts,
-    LabelFile,
-    LabelPart,
+    LabelRows,
     Naming,
     join_parts,
-    label_some,
+    label_rows,
     read_tallies,
 )
 from labelwalk.scale.places import Found, Place, blamed, files_at, place_of, write_whole
@@ -213,22 +212,23 @@ class _Run:
     def labelled(self) -> Tally:
         """Name the rows of every file, and return what was counted."""
         naming = Naming(self.reading, self.prefix, *self._signed_model())
-        tasks: list[LabelPart | LabelFile] = []
+        tasks: list[LabelRows] = []
         joins: list[JoinParts] = []
         for number, file in enumerate(self.files):
             counts, out = self.work / f"counts/{number:06}", self.out / file.name
             parts = parts_of(number, file)
             if len(parts) == 1:
-                tasks.append(LabelFile(file, naming, out, counts / "all.json"))
+                tasks.append(LabelRows(file, None, naming, out, counts / "all.json"))
                 continue
             verdicts = self.work / f"verdicts/{number:06}"
             some = [
-                LabelPart(file, part, naming, verdicts / f"{i:06}.arrow", counts / f"{i:06}.json")
+                LabelRows(file, part, naming, verdicts / f"{i:06}.arrow", counts / f"{i:06}.json")
                 for i, part in enumerate(parts)
             ]
             tasks += some
-            joins.append(JoinParts(file, naming, tuple((one.part, one.out) for one in some), out))
-        self._do("label", label_some, tasks)
+            pieces = tuple(zip(parts, (one.out for one in some), strict=True))
+            joins.append(JoinParts(file, naming, pieces, out))
+        self._do("label", label_rows, tasks)
         if joins:
             self._do("join", join_parts, joins)
         return read_tallies(task.counts for task in tasks)

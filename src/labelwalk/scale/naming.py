@@ -27,25 +27,11 @@ class Naming(NamedTuple):
     sign: str  # of the model
 
 
-class LabelFile(NamedTuple):
-    """Name the rows of a file."""
+class LabelRows(NamedTuple):
+    """Name the rows of a file; or those of a part of it, and write the verdicts alone."""
 
     file: Found
-    naming: Naming
-    out: Place
-    counts: Place
-
-    @property
-    def leaves(self) -> tuple[Place, ...]:
-        """What is there when it is done."""
-        return self.out, self.counts
-
-
-class LabelPart(NamedTuple):
-    """Name the rows of a part of a file, and write the verdicts alone."""
-
-    file: Found
-    part: Part
+    part: Part | None
     naming: Naming
     out: Place
     counts: Place
@@ -70,16 +56,19 @@ class JoinParts(NamedTuple):
         return (self.out,)
 
 
-def label_some(task: LabelFile | LabelPart) -> int:
+def label_rows(task: LabelRows) -> int:
     """Name the rows of a file or of a part, and return how many there are."""
     tally = Tally()
     schema = with_answers(schema_of(task.file), task.naming.prefix)
-    if isinstance(task, LabelFile):
-        tables = _labelled(task.file, None, task.naming, tally)
-        write_whole(task.out, lambda out: write_like(task.file, schema, tables, out))
-    else:
-        tables = _labelled(task.file, task.part, task.naming, tally)
-        write_whole(task.out, lambda out: _write_verdicts(schema, tables, out))
+    tables = _labelled(task, tally)
+
+    def write(out: Any) -> None:
+        if task.part is None:
+            write_like(task.file, schema, tables, out)
+        else:
+            _write_verdicts(schema, tables, out)
+
+    write_whole(task.out, write)
     write_whole(task.counts, lambda out: out.write(json.dumps(asdict(tally)).encode()))
     return tally.rows
 
@@ -116,7 +105,7 @@ def _write_verdicts(schema: pa.Schema, tables: Iterable[pa.Table], out: Any) -> 
 
 
 def read_tallies(places: Iterable[Place]) -> Tally:
-    """Return the sum of what `label_some` counted."""
+    """Return the sum of what `label_rows` counted."""
     whole = Counter[str]()
     for place in places:
         with blamed(place.path):
@@ -124,12 +113,13 @@ def read_tallies(places: Iterable[Place]) -> Tally:
     return Tally(**whole)
 
 
-def _labelled(file: Found, part: Part | None, naming: Naming, tally: Tally) -> Iterator[pa.Table]:
+def _labelled(task: LabelRows, tally: Tally) -> Iterator[pa.Table]:
     """Yield rows with their verdicts, and count them."""
+    naming = task.naming
     reading, model = naming.reading, _model(naming.model, naming.sign)
-    with blamed(file.name):
+    with blamed(task.file.name):
         yield from label(
-            batches_of(file, part),
+            batches_of(task.file, task.part),
             model,
             columns=reading.columns,
             unlabeled=reading.unlabeled,
