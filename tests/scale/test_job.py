@@ -207,8 +207,11 @@ def test_another_job_does_not_go_on_here(rows: Path, tmp_path: Path) -> None:
     pq.write_table(pa.Table.from_batches([shard(10, 9)]), rows / "e.parquet")
     with pytest.raises(InputError, match="another job"):
         run(job(rows, tmp_path / "out"))
-    with pytest.raises(InputError, match="another job"):
-        run(job(rows, rows))
+    for inside in (rows, rows / "out"):
+        with pytest.raises(InputError, match="lies within"):
+            run(job(rows, inside))
+    run(job(rows / "*.parquet", rows / "out"))
+    run(job(rows / "*.parquet", rows / "_out"))
 
 
 def spoil(path: Path, **columns: Any) -> None:
@@ -233,6 +236,25 @@ def test_a_shard_that_does_not_fit_is_named(
     with pytest.raises(error, match=said):
         run(job(rows, tmp_path / "out"))
     assert not [name for name in contents(tmp_path / "out") if not name.startswith(WORK)]
+
+
+def test_most_files_may_have_no_column_of_labels(rows: Path, tmp_path: Path) -> None:
+    for path in rows.rglob("[bcd].parquet"):
+        pq.write_table(pq.read_table(path).drop_columns("label"), path)
+    columns = Columns(label="label", drop=("truth",))
+    assert run(job(rows, tmp_path / "out", columns=columns)).tally.taught == 4
+    assert pq.read_table(tmp_path / "out" / "b.parquet").column_names[-3:] == [
+        *("predicted_label", "predicted_confidence", "predicted_outlier")
+    ]
+    with pytest.raises(ColumnError, match=r"--label-column 'y': there is no such column"):
+        run(job(rows, tmp_path / "other", columns=Columns(label="y")))
+
+
+def test_a_column_called_like_a_new_one_is_told_at_once(rows: Path, tmp_path: Path) -> None:
+    spoil(rows / "z.parquet", mine_outlier=[True])
+    with pytest.raises(InputError, match=r"z.parquet.*'mine_outlier' already"):
+        run(job(rows, tmp_path / "out", prefix="mine_"))
+    assert not (tmp_path / "out").exists()
 
 
 def test_files_that_are_not_what_they_are_called(rows: Path, tmp_path: Path) -> None:

@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-
+from labelwalk.scale.agreement import agreed
 from labelwalk.scale.model import Model, model_from_bytes, model_of, model_to_bytes
 from labelwalk.scale.naming import (
     JoinParts,
@@ -24,10 +23,10 @@ from labelwalk.scale.naming import (
     label_rows,
     read_tallies,
 )
-from labelwalk.scale.places import Found, Place, blamed, files_at, place_of, write_whole
+from labelwalk.scale.places import Found, Place, blamed, files_at, is_among, place_of, write_whole
 from labelwalk.scale.planting import check_fits
 from labelwalk.scale.pools import Here, Pool
-from labelwalk.scale.shards import parts_of, schema_of, with_answers
+from labelwalk.scale.shards import parts_of
 from labelwalk.scale.sketches import Sketch
 from labelwalk.scale.tasks import (
     Budget,
@@ -39,10 +38,9 @@ from labelwalk.scale.tasks import (
     sketch_part,
 )
 from labelwalk.settings import Settings
-from labelwalk.streams.columns import ColumnError, Columns
+from labelwalk.streams.columns import Columns
 from labelwalk.streams.fault import InputError
 from labelwalk.streams.tally import Tally
-from labelwalk.streams.task import PREDICTED
 
 WORK, END = ".labelwalk", "_labelwalk.json"
 FAN_IN = 4  # sketches that merge at once
@@ -145,8 +143,13 @@ class _Run:
         self.job, self.pool, self.watch = job, pool, watch
         self.files = files_at(job.input)
         self.out = place_of(job.output)
+        if is_among(job.input, self.out / self.files[0].name):
+            raise InputError(
+                f"{job.output} lies within {job.input}, so that labelled files would be taken for "
+                "rows. Choose another folder."
+            )
         self.work, self.end = self.out / WORK, self.out / END
-        self.reading, self.prefix = _understood(job, self.files)
+        self.reading, self.prefix = agreed(self.files, job.columns, job.unlabeled, job.prefix)
         self.sign = _sign(job, self.files, self.reading)
 
     def begin(self) -> Outcome | None:
@@ -266,37 +269,6 @@ def _outcome(told: dict[str, Any]) -> Outcome:
     return Outcome(
         **told | {"tally": Tally(**told["tally"]), "classes": tuple(told["classes"])},
     )
-
-
-def _understood(job: Job, files: Sequence[Found]) -> tuple[Reading, str]:
-    """Return how rows are read; all files must have the same features."""
-    schema = schema_of(files[0])
-    features = job.columns.among(schema.names)
-    for file in files:
-        own = schema_of(file)
-        with blamed(file.name):
-            _check_features(own, schema, features)
-    names = {name for file in files for name in schema_of(file).names}
-    prefix = job.prefix
-    if prefix is None:
-        prefix = PREDICTED if names & {"label", "confidence", "outlier"} else ""
-    with_answers(schema, prefix)
-    return Reading(job.columns, job.unlabeled, features), prefix
-
-
-def _check_features(own: pa.Schema, first: pa.Schema, features: Sequence[str]) -> None:
-    for name in features:
-        expected = first.field(name).type
-        if name not in own.names:
-            raise ColumnError(
-                f"there is no column {name!r}, which is a feature elsewhere. Give every file the "
-                "same columns, or name those that all have by --features."
-            )
-        if own.field(name).type != expected:
-            raise ColumnError(
-                f"column {name!r} holds {own.field(name).type}, and {expected} in the first file. "
-                "Give every file the same types."
-            )
 
 
 def _sign(job: Job, files: Sequence[Found], reading: Reading) -> str:

@@ -105,18 +105,36 @@ def files_at(name: str) -> list[Found]:
         else:
             raise InputError(f"{name}: there is nothing. Give a file, a folder or a pattern.")
     below = {info.path[len(base) :].lstrip("/"): info for info in found}
-    wanted = {
-        own: info
-        for own, info in below.items()
-        if not any(part[:1] in "._" for part in own.split("/"))
-        and (pattern is None or _matches(own.split("/"), pattern.split("/")))
-    }
+    wanted = {own: info for own, info in below.items() if _is_wanted(own, pattern)}
     if not wanted:
         raise InputError(f"{name}: no file is there. Give a folder or a pattern that has some.")
     return [
         Found(own, Place(place.system, info.path), int(info.size or 0), int(info.mtime_ns or 0))
         for own, info in sorted(wanted.items())
     ]
+
+
+def is_among(name: str, place: Place) -> bool:
+    """Return whether a file there would be one of those of a path, a folder or a pattern.
+
+    Examples
+    --------
+    >>> is_among("/rows", place_of("/rows/out/1")), is_among("/rows/*", place_of("/rows/out/1"))
+    (True, False)
+    """
+    folder, pattern = _parted(name)
+    base = place_of(folder)
+    inside = f"{base.path.rstrip('/')}/"
+    if base.system != place.system or not place.path.startswith(inside):
+        return False
+    return _is_wanted(place.path.removeprefix(inside), pattern)
+
+
+def _is_wanted(own: str, pattern: str | None) -> bool:
+    parts = own.split("/")
+    if any(part[:1] in "._" for part in parts):
+        return False
+    return pattern is None or _matches(parts, pattern.split("/"))
 
 
 def _matches(parts: list[str], pattern: list[str]) -> bool:

@@ -1,0 +1,56 @@
+"""What the files of a job agree on: the columns that rows are made of, and those that come new."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from labelwalk.scale.places import Found, blamed
+from labelwalk.scale.shards import ANSWERS, schema_of, with_answers
+from labelwalk.scale.tasks import Reading
+from labelwalk.streams.columns import ColumnError, Columns
+from labelwalk.streams.task import PREDICTED
+
+
+def agreed(
+    files: Sequence[Found], columns: Columns, unlabeled: str, prefix: str | None
+) -> tuple[Reading, str]:
+    """Return how the rows of all files are read, and what the names of new columns begin with.
+
+    A file may lack the column of labels where another has it: none of its rows has one.
+
+    Raises
+    ------
+    ColumnError, InputError
+        A file lacks a column or has it in another type, or one that is called like a new one.
+    """
+    schemas = [schema_of(file) for file in files]
+    if any(columns.label in schema.names for schema in schemas):
+        columns = replace(columns, label_optional=True)
+    features = columns.among(schemas[0].names)
+    if prefix is None:
+        taken = {name for schema in schemas for name in schema.names}
+        prefix = PREDICTED if taken & ANSWERS.keys() else ""
+    for file, schema in zip(files, schemas, strict=True):
+        with blamed(file.name):
+            _check_features(schema, schemas[0], features)
+            columns.among(schema.names)
+            with_answers(schema, prefix)
+    return Reading(columns, unlabeled, features), prefix
+
+
+def _check_features(own: pa.Schema, first: pa.Schema, features: Sequence[str]) -> None:
+    for name in features:
+        expected = first.field(name).type
+        if name not in own.names:
+            raise ColumnError(
+                f"there is no column {name!r}, which is a feature elsewhere. Give every file the "
+                "same columns, or name those that all have by --features."
+            )
+        if own.field(name).type != expected:
+            raise ColumnError(
+                f"column {name!r} holds {own.field(name).type}, and {expected} in the first file. "
+                "Give every file the same types."
+            )
