@@ -40,8 +40,15 @@ def covered(rows: list[list[float]], k: int, growth: float) -> Cover:
 def united(covers: list[Cover], k: int) -> Cover:
     vertices = [vertex for cover, _ in covers for vertex in cover]
     radius = max([own for cover, own in covers if cover], default=0.0)
-    vertices, last = merge_closest(vertices, radius, k, k, 1.0)
-    return vertices, max(radius, last)
+    left, last = merge_closest(vertices, radius, k, k, 1.0)
+    heirs: list[Vertex] = [{"point": one["point"], "rows": [], "reach": 0.0} for one in left]
+    for vertex in vertices:
+        gaps = [apart(vertex["point"], heir["point"]) for heir in heirs]
+        gap = min(gaps)
+        heir = heirs[gaps.index(gap)]
+        heir["rows"] = heir["rows"] + vertex["rows"]
+        heir["reach"] = max(heir["reach"], gap + vertex["reach"])
+    return heirs, max(radius, last)
 
 
 def merge_closest(

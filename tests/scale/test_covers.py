@@ -70,6 +70,15 @@ def test_covers_merge_as_plain_loops_do(rows: Floats, k: int, shards: int) -> No
     assert_lawful(merged, rows, k)
 
 
+def test_whoever_merges_goes_to_the_nearest_that_is_left() -> None:
+    far = covered([np.array([[-2.0], [-5.0]])], 1)
+    near = covered([np.array([[0.0], [1.0], [2.9]])], 3)
+    merged = united([far, near], 2)
+    assert merged.points.tolist() == [[-2.0], [2.9]]
+    assert merged.examples.tolist() == [3, 2]  # 1 merged with 0, which merged with -2
+    np.testing.assert_allclose(merged.reach, [3.0, 1.9])
+
+
 def test_many_rows_and_coarsenings_keep_the_laws() -> None:
     random = np.random.default_rng(0)
     rows = np.concatenate([random.normal(size=(4000, 6)), 50.0 + random.normal(size=(4000, 6))])

@@ -112,13 +112,27 @@ def forget_the_gone(members: Members, i: int, heir: Ints) -> None:
 
 
 @compiled
-def unite(members: Members, kept: int, gone: int, gap: float) -> None:
-    """Let one vertex stand for the examples of another too."""
-    members.reach[kept] = max(members.reach[kept], gap + members.reach[gone])
-    members.examples[kept] += members.examples[gone]
-    share = members.examples[gone] / members.examples[kept]
+def adopt(
+    members: Members, kept: int, mean: Floats, examples: int, reach: float, gap: float
+) -> None:
+    """Let a vertex stand for so many examples more, none farther than `reach` from their founder.
+
+    Their founder is `gap` away.
+    """
+    members.reach[kept] = max(members.reach[kept], gap + reach)
+    members.examples[kept] += examples
+    share = examples / members.examples[kept]
     for p in range(members.means.shape[1]):
-        members.means[kept, p] += share * (members.means[gone, p] - members.means[kept, p])
+        members.means[kept, p] += share * (mean[p] - members.means[kept, p])
+
+
+@compiled
+def adopt_all(
+    members: Members, means: Floats, examples: Ints, reach: Floats, nearest: Ints, gaps: Floats
+) -> None:
+    """Let vertices stand for what others stand for, each by the one that is nearest."""
+    for i in range(examples.shape[0]):
+        adopt(members, nearest[i, 0], means[i], examples[i], reach[i], gaps[i, 0])
 
 
 @compiled
@@ -156,7 +170,7 @@ def merge_closest(
             continue
         kept = nearer_to_all(members.reach, members.examples, older, younger, gap)
         gone = older if kept == younger else younger
-        unite(members, kept, gone, gap)
+        adopt(members, kept, members.means[gone], members.examples[gone], members.reach[gone], gap)
         heir[gone] = kept
         left -= 1
         last = max(last, gap)

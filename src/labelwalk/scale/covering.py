@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
 
 import numpy as np
@@ -13,6 +14,7 @@ from labelwalk.kernels.sketching import (
     STALE,
     TO_MEASURE,
     Members,
+    adopt_all,
     forget_all_gone,
     merge_closest,
     take,
@@ -71,6 +73,18 @@ class Covering:
             self._measure_some(heir)
         self.radius = max(self.radius, last)
         self._compact(heir)
+
+    def adopt(self, covers: Sequence[Cover]) -> None:
+        """Stand for all that covers stand for, and for nothing else.
+
+        Each of their vertices goes to the nearest one here: where many have merged one after the
+        other, that is often not the one they ended at.
+        """
+        members, n = self._members, self.n
+        members.means[:n], members.examples[:n], members.reach[:n] = 0.0, 0, 0.0
+        for cover in covers:
+            nearest, gaps = self._screen.nearest(cover.points, members.points[:n], 1)
+            adopt_all(members, cover.means, cover.examples, cover.reach, nearest, gaps)
 
     def cover(self) -> Cover:
         """Return a copy of what stands now."""

@@ -81,7 +81,8 @@ def coarser(cover: Cover, n_centroids: int) -> Cover:
 def united(covers: Sequence[Cover], n_centroids: int) -> Cover:
     """Return one cover, of at most `n_centroids` vertices, of all that these stand for.
 
-    Closest pairs merge while closer than the largest radius, or while there are too many.
+    Closest pairs merge while closer than the largest radius, or while there are too many. Then
+    each vertex that was there goes to the nearest of those that are left.
 
     Parameters
     ----------
@@ -112,4 +113,5 @@ def united(covers: Sequence[Cover], n_centroids: int) -> Cover:
     for i, cover in enumerate(some):
         covering.put(cover, gap=cover.radius if i == 0 else 0.0)
     covering.merge(n_centroids, n_centroids, 1.0, within=covering.radius)
+    covering.adopt(some)
     return covering.cover()
