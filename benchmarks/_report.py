@@ -18,8 +18,8 @@ class Line(NamedTuple):
     reached: bool
 
 
-def parse(doc: str, *, data: bool) -> argparse.Namespace:
-    """Read --write, and --data where a benchmark needs the folder of NPZ files."""
+def parse(doc: str, *, data: bool, needed: bool = True) -> argparse.Namespace:
+    """Read --write, and --data where a benchmark needs, or can use, the folder of NPZ files."""
     parser = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -27,7 +27,10 @@ def parse(doc: str, *, data: bool) -> argparse.Namespace:
     if data:
         parser.add_argument("--data", type=Path, default=os.environ.get("LABELWALK_DATA"))
     arguments = parser.parse_args()
-    if data and (arguments.data is None or not Path(arguments.data).is_dir()):
+    missing = data and arguments.data is None
+    if missing and not needed:
+        return arguments
+    if missing or (data and not Path(arguments.data).is_dir()):
         parser.error("--data FOLDER or LABELWALK_DATA must name the folder with the NPZ files")
     return arguments
 
