@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from labelwalk.arrays import Floats
 from labelwalk.parameters import check_number, check_whole
 from labelwalk.rows import as_rows
 from labelwalk.scale.cover import Cover, empty
 from labelwalk.scale.covering import Covering
-from labelwalk.screen import Screen
+
+GROWTH = 1.5  # as in `labelwalk.settings`
 
 
-def covered(blocks: Iterable[Floats], n_centroids: int, growth: float = 1.5) -> Cover:
+def covered(blocks: Iterable[Floats], n_centroids: int, growth: float = GROWTH) -> Cover:
     """Return at most `n_centroids` vertices that stand for all rows.
 
     It depends on the rows and their order alone, and not on how they are cut into blocks.
@@ -65,17 +64,11 @@ def coarser(cover: Cover, n_centroids: int) -> Cover:
     >>> found.points.tolist(), found.means.tolist(), found.examples.tolist(), found.distortion
     ([[0.0], [9.0]], [[0.5], [9.25]], [2, 2], 1.0)
     """
-    stand = covered([cover.points], n_centroids)
-    screen = Screen(*stand.points.shape)
-    screen.put(0, stand.points)
-    nearest, apart = screen.nearest(cover.points, stand.points, few=1)
-    heir = nearest[:, 0]
-    examples, means = np.zeros(len(stand), dtype=np.int64), np.zeros_like(stand.points)
-    reach = np.zeros(len(stand))
-    np.add.at(examples, heir, cover.examples)
-    np.add.at(means, heir, cover.means * cover.examples[:, None])
-    np.maximum.at(reach, heir, apart[:, 0] + cover.reach)
-    return Cover(stand.points, means / examples[:, None], examples, reach, stand.radius)
+    check_whole("n_centroids", n_centroids, "1000")
+    covering = Covering(n_centroids + 1, cover.n_features)
+    covering.take(cover.points, n_centroids, GROWTH)
+    covering.adopt([cover])
+    return covering.cover()
 
 
 def united(covers: Sequence[Cover], n_centroids: int) -> Cover:
