@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk import OnlineLearner, load
+from labelwalk import OnlineLearner, Pairwise, load
 from labelwalk.scale.keyed import GapError, KeyedLearners
 
 SETTINGS = OnlineLearner(30).settings
@@ -20,7 +22,12 @@ def stream(seed: int, n: int = 60) -> np.ndarray:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    return {path.name: load(path).digest() for path in folder.glob("*.lw")}
+    """Return what is in all files; their names say key and position."""
+    return {
+        str(path.relative_to(folder)): load(path).digest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 9)), max_size=20), st.data())
@@ -62,7 +69,7 @@ def test_what_was_learned_is_answered_and_not_learned_again(tmp_path: Path) -> N
     assert len(again) == 20
     assert learners.position("a") == 30
     learners.save()
-    (path,) = tmp_path.glob("*.lw")
+    (path,) = tmp_path.rglob("*.lw")
     assert load(path).n_seen == 30
 
 
@@ -71,7 +78,83 @@ def test_a_gap_is_told(tmp_path: Path) -> None:
     with pytest.raises(GapError, match="position=5 of 'a', but its learner stands at 0") as told:
         learners.observe("a", stream(0)[:3], 5)
     assert told.value.position == 0
+    again = pickle.loads(pickle.dumps(told.value))  # as from another process
+    assert (again.position, str(again)) == (0, str(told.value))
     assert learners.position("a") == 0
     for bad in (-1, 1.5):
         with pytest.raises(ValueError, match="position="):
             learners.observe("a", stream(0)[:3], bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("key", [7, None, b"door"])
+def test_a_key_is_a_string(tmp_path: Path, key: object) -> None:
+    learners = KeyedLearners(tmp_path, SETTINGS)
+    with pytest.raises(ValueError, match=r"key=.* is no string"):
+        learners.observe(key, stream(0), 0)  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_kept_is_told(tmp_path: Path) -> None:
+    learners = KeyedLearners(tmp_path, SETTINGS, every=10)
+    learners.observe("a", stream(0)[:6], 0)
+    assert learners.kept("a") == 0
+    learners.observe("a", stream(0)[6:12], 6)
+    assert learners.kept("a") == 12
+    learners.observe("a", stream(0)[12:15], 12)
+    assert (learners.kept("a"), learners.position("a")) == (12, 15)
+    assert learners.keep("a") == 15
+    assert KeyedLearners(tmp_path, SETTINGS).position("a") == 15
+
+
+def test_one_who_was_cut_off_takes_nothing_back(tmp_path: Path) -> None:
+    old, rows = KeyedLearners(tmp_path, SETTINGS), stream(0)
+    old.observe("a", rows[:20], 0)
+    old.keep("a")
+    old.observe("a", rows[20:30], 20)
+    new = KeyedLearners(tmp_path, SETTINGS)  # takes over while the old one is still there
+    new.observe("a", rows[20:50], 20)
+    assert new.keep("a") == 50
+    assert old.keep("a") == 30
+    assert KeyedLearners(tmp_path, SETTINGS).position("a") == 50
+    new.observe("a", rows[50:], 50)
+    new.keep("a")
+    (only,) = tmp_path.rglob("*.lw")
+    assert only.name == "00000000000000000060.lw"
+
+
+def test_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
+    learners = KeyedLearners(tmp_path, SETTINGS)
+    learners.observe("a", stream(0), 0)
+    learners.keep("a")
+    (path,) = tmp_path.rglob("*.lw")
+    shutil.copy(path, path.parent / ".labelwalk-0123.tmp")
+    assert KeyedLearners(tmp_path, SETTINGS).position("a") == 60
+    assert [own.name for own in path.parent.iterdir()] == [path.name]
+
+
+def test_learning_that_is_broken_off_counts_what_was_learned(tmp_path: Path) -> None:
+    left = [40]
+
+    def distance(row: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        apart: np.ndarray = np.sqrt(((rows - row) ** 2).sum(axis=1))
+        return apart
+
+    def similarity(row: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        alike: np.ndarray = np.exp(-(((rows - row) ** 2).sum(axis=1)))
+        return alike
+
+    settings = OnlineLearner(30, similarity=Pairwise(similarity, distance)).settings
+    learners = KeyedLearners(tmp_path, settings)
+    learners.observe("a", stream(0)[:5], 0)
+    with pytest.raises(KeyboardInterrupt):
+        learners.observe("a", stream(0)[5:], 5)
+    at = learners.position("a")
+    assert 5 < at < 60
+    learners.observe("a", stream(0)[5:], 5)  # the same block, given again
+    learners.keep("a")
+    (path,) = tmp_path.rglob("*.lw")
+    assert load(path, similarity=settings.similarity).n_seen == 60
+    assert KeyedLearners(tmp_path, settings).position("a") == 60

@@ -7,22 +7,22 @@ of its learner: each row counts once.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from labelwalk import modelfile
 from labelwalk.arrays import Label
 from labelwalk.decision import Verdicts
 from labelwalk.learner import OnlineLearner, load
 from labelwalk.parameters import check_whole
 from labelwalk.rows import as_labels, as_rows
+from labelwalk.scale.shelf import Shelf
 from labelwalk.settings import Settings
 
 ENDING = ".lw"
@@ -43,6 +43,10 @@ class GapError(ValueError):
             "from there on again."
         )
         self.position = position
+        self._told = key, position, given
+
+    def __reduce__(self) -> tuple[type[GapError], tuple[str, int, int]]:
+        return type(self), self._told
 
 
 @dataclass
@@ -63,8 +67,8 @@ class KeyedLearners:
     settings : Settings
         Of every new learner.
     every : int
-        Rows after which a learner's file is written. After an accident so many of each key, at
-        most, have to be given again.
+        Rows after which a learner's file is written. After an accident fewer than so many of each
+        key have to be given again, and the block that was on its way.
     at_hand : int
         Learners that are held in memory.
 
@@ -89,14 +93,23 @@ class KeyedLearners:
     ) -> None:
         check_whole("every", every, "1000")
         check_whole("at_hand", at_hand, "100")
-        self._folder, self._settings = Path(folder), settings
-        self._every, self._most = every, at_hand
+        self._shelf, self._settings = Shelf(folder, ENDING), settings
+        self.every, self._most = every, at_hand
         self._kept: OrderedDict[str, Kept] = OrderedDict()
-        self._folder.mkdir(parents=True, exist_ok=True)
 
     def position(self, key: str) -> int:
         """Return how many rows of a key are learned: where its stream is to go on."""
         return self._of(key).position
+
+    def kept(self, key: str) -> int:
+        """Return up to where the learner of a key is in its file, safe from accidents."""
+        return self._of(key).saved
+
+    def keep(self, key: str) -> int:
+        """Write the file of a learner that has learned since, and return up to where it is kept."""
+        kept = self._of(key)
+        self._save(key, kept)
+        return kept.saved
 
     def observe(self, key: str, rows: Any, position: int) -> Verdicts:
         """Learn rows without labels, and answer each.
@@ -118,15 +131,15 @@ class KeyedLearners:
         kept = self._of(key)
         checked, _ = as_rows(rows, kept.learner.n_features)
         done = self._done(key, kept, len(checked), position)
-        parts = [
-            ask(some)
-            for ask, some in (
-                (kept.learner.predict, checked[:done]),
-                (kept.learner.observe, checked[done:]),
-            )
-            if len(some)
-        ]
-        self._went_on(key, kept, len(checked) - done)
+        with self._counted(key, kept):
+            parts = [
+                ask(some)
+                for ask, some in (
+                    (kept.learner.predict, checked[:done]),
+                    (kept.learner.observe, checked[done:]),
+                )
+                if len(some)
+            ]
         return _joined(parts)
 
     def teach(self, key: str, rows: Any, labels: Sequence[Label], position: int) -> None:
@@ -136,8 +149,8 @@ class KeyedLearners:
         names = as_labels(labels, len(checked))
         done = self._done(key, kept, len(checked), position)
         if done < len(checked):
-            kept.learner.teach(checked[done:], names[done:])
-        self._went_on(key, kept, len(checked) - done)
+            with self._counted(key, kept):
+                kept.learner.teach(checked[done:], names[done:])
 
     def save(self) -> None:
         """Write the files of all learners that have learned since."""
@@ -149,11 +162,12 @@ class KeyedLearners:
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key]
-        path = self._path(key)
-        kept = Kept(OnlineLearner(**self._settings.parameters()), 0, 0)
-        if path.exists():
-            position = int(modelfile.read(path)[0]["note"]["position"])
-            kept = Kept(load(path), position, position)
+        found = self._shelf.newest(key, self._loaded)
+        if found is None:
+            kept = Kept(OnlineLearner(**self._settings.parameters()), 0, 0)
+        else:
+            position, learner = found
+            kept = Kept(learner, position, position)
         self._kept[key] = kept
         while len(self._kept) > self._most:
             oldest, left = next(iter(self._kept.items()))
@@ -168,18 +182,26 @@ class KeyedLearners:
             raise GapError(key, kept.position, position)
         return min(n, kept.position - position)
 
-    def _went_on(self, key: str, kept: Kept, n: int) -> None:
-        kept.position += n
-        if kept.position - kept.saved >= self._every:
+    @contextmanager
+    def _counted(self, key: str, kept: Kept) -> Iterator[None]:
+        """Go on by the rows that are learned, which are not all where learning is broken off."""
+        before = kept.learner.n_seen
+        try:
+            yield
+        finally:
+            kept.position += kept.learner.n_seen - before
+        if kept.position - kept.saved >= self.every:
             self._save(key, kept)
 
     def _save(self, key: str, kept: Kept) -> None:
         if kept.position > kept.saved:
-            kept.learner.save(self._path(key), note={"key": key, "position": kept.position})
+            note = {"key": key, "position": kept.position}
+            self._shelf.put(key, kept.position, lambda path: kept.learner.save(path, note=note))
             kept.saved = kept.position
 
-    def _path(self, key: str) -> Path:
-        return self._folder / (hashlib.sha256(key.encode()).hexdigest()[:32] + ENDING)
+    def _loaded(self, path: Path) -> OnlineLearner:
+        own = self._settings.similarity if self._settings.own_distances else None
+        return load(path, similarity=own)
 
 
 def _joined(parts: Sequence[Verdicts]) -> Verdicts:
