@@ -1,0 +1,166 @@
+"""Where the partitions of a shared learner meet: sketches merge, and a model comes of them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from labelwalk.parameters import shown
+from labelwalk.scale.cover import empty
+from labelwalk.scale.model import Model, solved
+from labelwalk.scale.places import place_of
+from labelwalk.scale.planting import check_fits
+from labelwalk.scale.shelf import Shelf
+from labelwalk.scale.sketch import Sketch, merge
+from labelwalk.scale.tasks import Budget, read_sketch, write_sketch
+from labelwalk.settings import Settings
+
+ENDING = ".arrow"
+NOTHING = Sketch(empty(0))
+
+
+class Handed(NamedTuple):
+    """What stands for all rows of a partition from its first up to a position."""
+
+    name: str
+    position: int
+    sketch: Sketch
+
+
+class News(NamedTuple):
+    """A model, and what it knows."""
+
+    version: int  # how many rows it has learned from, of all partitions together
+    positions: dict[str, int]  # up to where, of each
+    model: Model | None  # None before the first row, or where it is known already
+
+
+class Centre:
+    """Holds the newest sketch of each partition, in files, and the model of all of them.
+
+    A sketch is of all rows of its partition and takes the place of the one before, so that it may
+    be handed over twice and nothing counts twice. Several threads may hand over at once: those that
+    wait while a model is made all are in the next.
+
+    Parameters
+    ----------
+    folder : path
+        Of the sketches. A centre that is made again goes on with them.
+    names : sequence of str
+        All partitions there will be.
+    settings : Settings
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str], names: Sequence[str], settings: Settings
+    ) -> None:
+        check_names(names)
+        self._settings, self._budget = settings, budget_of(settings)
+        self._shelf = Shelf(folder, ENDING)
+        self._handed = {name: Handed(name, 0, NOTHING) for name in names}
+        self._handed = {name: self.start(name) for name in names}
+        self._putting, self._merging = threading.Lock(), threading.Lock()
+        self._newest = self._merged()
+
+    def start(self, name: str) -> Handed:
+        """Return what is kept of a partition: it goes on from there."""
+        check_known(name, list(self._handed))
+        found = self._shelf.newest(name, _read)
+        return Handed(name, *(found or (0, NOTHING)))
+
+    def hand_over(self, handed: Handed) -> int:
+        """Keep a sketch, make a model with it, and return up to where its partition is kept.
+
+        Raises
+        ------
+        ValueError
+            Its rows have other features than those of other partitions; nothing is changed.
+        """
+        name, position, sketch = handed
+        check_known(name, list(self._handed))
+        with self._putting:
+            self._check_width(sketch)
+            if position > self._handed[name].position:
+                self._shelf.put(name, position, lambda path: _write(path, sketch))
+                self._handed[name] = handed
+        with self._merging:
+            if self._newest.positions[name] < position:
+                self._newest = self._merged()
+        return position
+
+    def news(self, version: int = -1) -> News:
+        """Return the newest model, without it where this version is known already."""
+        newest = self._newest
+        return newest if newest.version > version else newest._replace(model=None)
+
+    def sketch(self) -> Sketch:
+        """Return what stands for all rows that were handed over."""
+        return self._sketch(self._now())
+
+    def _now(self) -> list[Handed]:
+        with self._putting:
+            return list(self._handed.values())
+
+    def _sketch(self, now: list[Handed]) -> Sketch:
+        budget = self._budget
+        return merge([one.sketch for one in now], budget.n_centroids, budget.labels_per_class)
+
+    def _merged(self) -> News:
+        now = self._now()
+        merged, positions = self._sketch(now), {one.name: one.position for one in now}
+        if not merged.n_seen:
+            return News(0, positions, None)
+        covers = list(merged.taught.values())
+        width = _width(merged)
+        rows = np.concatenate([np.empty((0, width)), *(own.points for own in covers)])
+        names = [name for name, own in merged.taught.items() for _ in range(len(own))]
+        cover = merged.cover if len(merged.cover) else empty(width)
+        return News(merged.n_seen, positions, solved(cover, rows, names, self._settings))
+
+    def _check_width(self, sketch: Sketch) -> None:
+        widths = {_width(one.sketch) for one in self._handed.values() if one.sketch.n_seen}
+        if sketch.n_seen and widths and _width(sketch) not in widths:
+            raise ValueError(
+                f"rows have {_width(sketch)} features, but those of other partitions have "
+                f"{widths.pop()}. Give all partitions the same columns."
+            )
+
+
+def budget_of(settings: Settings) -> Budget:
+    """Return how many vertices settings allow; some settings partitions cannot have."""
+    check_fits(settings)
+    assert settings.n_centroids is not None  # as check_fits has it
+    return Budget(settings.n_centroids, settings.labels_per_class, float(settings.growth))
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse what are no names of partitions."""
+    good = not isinstance(names, str) and all(isinstance(name, str) for name in names)
+    if not good or not names or len(set(names)) < len(names):
+        raise ValueError(
+            f"names={shown(names)} are no names of partitions. Give a list of different strings, "
+            "such as ['left', 'right']."
+        )
+
+
+def check_known(name: str, names: Sequence[str]) -> None:
+    """Refuse a partition that is none."""
+    if name not in names:
+        raise ValueError(f"{shown(name)} is no partition. Choose one of {shown(list(names))}.")
+
+
+def _width(sketch: Sketch) -> int:
+    return next(cover.n_features for cover in sketch.covers.values() if len(cover))
+
+
+def _write(path: Path, sketch: Sketch) -> None:
+    write_sketch(place_of(str(path)), sketch)
+
+
+def _read(path: Path) -> Sketch:
+    return read_sketch(place_of(str(path)))

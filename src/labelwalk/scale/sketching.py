@@ -1,0 +1,75 @@
+"""A sketch in the making: rows come with labels or without, and it can be taken up again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from labelwalk.arrays import Floats
+from labelwalk.scale.cover import Cover, empty
+from labelwalk.scale.covering import Covering
+from labelwalk.scale.sketch import Sketch
+from labelwalk.scale.tasks import Budget
+
+
+class Sketching:
+    """Covers that rows can be added to, those with each label apart.
+
+    One that is taken up from a sketch goes on as if it had never stopped, to the bit.
+
+    Parameters
+    ----------
+    budget : Budget
+    begun : Sketch, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sketching = Sketching(Budget(n_centroids=10, labels_per_class=5, growth=1.5))
+    >>> sketching.take(np.array([[1.0], [9.0]]), None)
+    >>> sketching.take(np.array([[0.0]]), ["low"])
+    >>> found = sketching.sketch()
+    >>> found.cover.points.tolist(), found.taught["low"].points.tolist(), found.n_seen
+    ([[1.0], [9.0]], [[0.0]], 3)
+    """
+
+    def __init__(self, budget: Budget, begun: Sketch | None = None) -> None:
+        self._budget = budget
+        self._coverings: dict[str | None, Covering] = {}
+        for label, cover in (begun.covers if begun else {}).items():
+            if len(cover):
+                self._take_up(label, cover)
+
+    def take(self, rows: Floats, labels: Sequence[str] | None) -> None:
+        """Take rows in, in order."""
+        if labels is None:
+            self._cover(None, rows)
+            return
+        for label in dict.fromkeys(labels):
+            self._cover(label, rows[[own == label for own in labels]])
+
+    def sketch(self) -> Sketch:
+        """Return a copy of what stands now."""
+        found = {label: covering.cover() for label, covering in self._coverings.items()}
+        cover = found.pop(None, empty(0))
+        return Sketch(cover, {str(label): own for label, own in sorted(found.items())})
+
+    @property
+    def n_features(self) -> int | None:
+        """How many numbers make a row; None before the first."""
+        return next((own.n_features for own in self._coverings.values()), None)
+
+    def _cover(self, label: str | None, rows: Floats) -> None:
+        limit, growth = self._limit(label)
+        if label not in self._coverings:
+            self._coverings[label] = Covering(limit + 1, rows.shape[1])
+        self._coverings[label].take(rows, limit, growth)
+
+    def _take_up(self, label: str | None, cover: Cover) -> None:
+        covering = Covering(self._limit(label)[0] + 1, cover.n_features)
+        covering.radius = cover.radius
+        covering.put(cover, gap=cover.radius)
+        self._coverings[label] = covering
+
+    def _limit(self, label: str | None) -> tuple[int, float]:
+        n_centroids, labels_per_class, growth = self._budget
+        return (n_centroids, growth) if label is None else (labels_per_class, 1.0)

@@ -1,0 +1,300 @@
+"""A shared learner fed by partitions: nothing counts twice, and no answer is older than stated."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labelwalk import OnlineLearner
+from labelwalk.scale.centre import Centre, Handed, News
+from labelwalk.scale.feeding import Feeder
+from labelwalk.scale.keyed import GapError
+from labelwalk.scale.partition import Answered
+from labelwalk.scale.partitions import AtOnce, Partitions
+from labelwalk.scale.sketch import Sketch, from_arrow, merge, to_arrow
+from labelwalk.scale.sketching import Sketching
+from labelwalk.scale.tasks import Budget
+from tests.scale.test_sketch import same
+
+SETTINGS = OnlineLearner(8, labels_per_class=3).settings
+BUDGET = Budget(8, 3, float(SETTINGS.growth))
+NAMES, EVERY = ["a", "b", "c"], 6
+TAUGHT, OBSERVED, ARRIVED, DIED = "teach", "observe", "arrive", "die"
+steps = st.lists(
+    st.tuples(
+        st.sampled_from([OBSERVED] * 4 + [TAUGHT, ARRIVED, ARRIVED, DIED]),
+        st.sampled_from(NAMES),
+        st.integers(1, EVERY),
+    ),
+    max_size=40,
+)
+
+
+def rows_of(name: str, n: int = 300) -> np.ndarray:
+    who = np.random.default_rng(ord(name)).integers(0, 2, n)
+    return 6.0 * who[:, None] + np.random.default_rng(ord(name) + 1).normal(size=(n, 2))
+
+
+def labels_of(rows: np.ndarray) -> list[str]:
+    return ["low" if row[0] < 3 else "high" for row in rows]
+
+
+class Slow:
+    """A way on which what is sent arrives when it is told to, or when somebody waits for it."""
+
+    def __init__(self, centre: Centre) -> None:
+        self.centre, self.start = centre, centre.start
+        self.sent: list[Arrival] = []
+        self.told = News(-1, {}, None)  # what was asked for last
+
+    def send(self, handed: Handed) -> Arrival:
+        self.sent.append(Arrival(self.centre, handed))
+        return self.sent[-1]
+
+    def news(self, version: int) -> News:
+        self.told = self.centre.news()
+        return self.centre.news(version)
+
+
+class Arrival:
+    def __init__(self, centre: Centre, handed: Handed) -> None:
+        self.centre, self.handed, self.kept = centre, handed, -1
+
+    def done(self) -> bool:
+        return self.kept >= 0
+
+    def result(self) -> int:
+        if not self.done():
+            self.kept = self.centre.hand_over(self.handed)
+        return self.kept
+
+
+def whole_sketch(name: str, went: list[tuple[int, bool]]) -> Sketch:
+    """What stands for the rows of a partition where nothing went wrong."""
+    sketching, at = Sketching(BUDGET), 0
+    for n, taught in went:
+        rows = rows_of(name)[at : at + n]
+        sketching.take(rows, labels_of(rows) if taught else None)
+        at += n
+    return sketching.sketch()
+
+
+@given(steps)
+def test_no_answer_lacks_more_rows_than_is_stated(
+    tmp_path_factory: pytest.TempPathFactory, schedule: list[tuple[str, str, int]]
+) -> None:
+    centre = Centre(tmp_path_factory.mktemp("centre"), NAMES, SETTINGS)
+    ways = {name: Slow(centre) for name in NAMES}
+    hosts = {name: Partitions(ways[name], SETTINGS, EVERY) for name in NAMES}
+    feeders = {name: Feeder(hosts[name]) for name in NAMES}
+    went: dict[str, list[tuple[int, bool]]] = {name: [] for name in NAMES}
+    at = dict.fromkeys(NAMES, 0)
+    for what, name, n in schedule:
+        if what == ARRIVED:
+            ways[name].sent[0].result() if ways[name].sent else None
+            ways[name].sent = ways[name].sent[1:]
+            continue
+        if what == DIED:  # with all that was on its way, or with some
+            ways[name].sent = ways[name].sent[: n % 2]
+            hosts[name] = feeders[name]._learners = Partitions(ways[name], SETTINGS, EVERY)
+            continue
+        rows = rows_of(name)[at[name] : at[name] + n]
+        if what == TAUGHT:
+            feeders[name].teach(name, rows, labels_of(rows))
+        else:
+            said = feeders[name].observe(name, rows)
+            check_age(said, ways[name].told, {key: at[key] + n * (key == name) for key in NAMES})
+        went[name].append((n, what == TAUGHT))
+        at[name] += n
+    for name in NAMES:
+        feeders[name].save()
+    check_whole(centre, went)
+
+
+def check_age(said: Answered, told: News, taken: dict[str, int]) -> None:
+    lacks = {name: max(0, taken[name] - told.positions[name]) for name in NAMES}
+    assert said.version == told.version == sum(told.positions.values())
+    assert max(lacks.values()) <= 2 * EVERY
+    assert sum(lacks.values()) <= said.lag <= 2 * EVERY * len(NAMES)
+
+
+def check_whole(centre: Centre, went: dict[str, list[tuple[int, bool]]]) -> None:
+    """Every row counts once, and the sketch is that of partitions that never failed."""
+    found = centre.sketch()
+    parts = [whole_sketch(name, went[name]) for name in NAMES]
+    assert found.n_seen == sum(n for some in went.values() for n, _ in some)
+    assert centre.news().version == found.n_seen
+    assert same(found, merge(parts, BUDGET.n_centroids, BUDGET.labels_per_class))
+
+
+@given(st.integers(0, 10**6), st.lists(st.integers(0, 90), max_size=4))
+def test_a_sketch_that_is_taken_up_again_goes_on_to_the_bit(seed: int, cuts: list[int]) -> None:
+    random = np.random.default_rng(seed)
+    rows = random.integers(-3, 4, (90, 2)) / random.choice([1.0, 7.0])
+    labels = random.choice(["", "x", "y"], 90, p=[0.8, 0.1, 0.1])
+    whole = Sketching(BUDGET)
+    sketch = whole.sketch()
+    for a, b in pairwise([0, *sorted(cuts), 90]):
+        parts = Sketching(BUDGET, from_arrow(to_arrow(sketch)))
+        for i in range(a, b):
+            for sketching in (whole, parts):
+                sketching.take(rows[i : i + 1], [str(labels[i])] if labels[i] else None)
+        sketch = parts.sketch()
+    assert same(whole.sketch(), sketch)
+
+
+def test_labels_taught_anywhere_are_in_the_next_model(tmp_path: Path) -> None:
+    centre = Centre(tmp_path, NAMES, SETTINGS)
+    way = Slow(centre)
+    partitions = Partitions(way, SETTINGS, EVERY)
+    rows = np.array([[0.0, 0.0], [6.0, 6.0]])
+    assert partitions.observe("b", rows, 0).verdicts.label.tolist() == [None, None]
+    partitions.teach("a", rows, ["low", "high"], 0)
+    assert [one.handed.name for one in way.sent] == ["a"]  # at once
+    assert partitions.observe("b", rows, 2).version == 0
+    way.sent[0].result()
+    said = partitions.observe("b", rows, 4)
+    assert said.verdicts.label.tolist() == ["low", "high"]
+    assert said.version == 2
+
+
+def test_those_who_wait_together_are_in_one_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    centre = Centre(tmp_path, NAMES, SETTINGS)
+    made: list[News] = []
+    make = centre._merged
+    first_begun, go_on = threading.Event(), threading.Event()
+
+    def watched() -> News:
+        first_begun.set()
+        news = make()
+        go_on.wait(30)
+        made.append(news)
+        return news
+
+    monkeypatch.setattr(centre, "_merged", watched)
+
+    def hand(name: str) -> threading.Thread:
+        sketching = Sketching(BUDGET)
+        sketching.take(rows_of(name, 20), None)
+        handed = Handed(name, 20, sketching.sketch())
+        thread = threading.Thread(target=centre.hand_over, args=(handed,))
+        thread.start()
+        return thread
+
+    threads = [hand("a")]
+    first_begun.wait(30)
+    threads += [hand("b"), hand("c")]
+    while len([one for one in centre._now() if one.position]) < 3:
+        assert centre.news().version == 0  # nobody who asks waits
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert [news.version for news in made] == [20, 60]
+
+
+def test_a_centre_that_is_made_again_knows_all(tmp_path: Path) -> None:
+    first = Centre(tmp_path, NAMES, SETTINGS)
+    feeder = Feeder(Partitions(AtOnce(first), SETTINGS, EVERY))
+    for name in NAMES:
+        feeder.teach(name, rows_of(name)[:4], labels_of(rows_of(name)[:4]))
+        feeder.observe(name, rows_of(name)[4:9])
+    kept = feeder.save()
+    again = Centre(tmp_path, NAMES, SETTINGS)
+    assert again.news().positions == kept == dict.fromkeys(NAMES, 9)
+    assert same(again.sketch(), first.sketch())
+    one, other = (some.news().model for some in (first, again))
+    assert one is not None
+    assert other is not None
+    told = one.label(rows_of("d")), other.label(rows_of("d"))
+    assert np.array_equal(told[0].probabilities, told[1].probabilities)
+
+
+def test_a_hand_over_that_is_repeated_or_late_changes_nothing(tmp_path: Path) -> None:
+    centre = Centre(tmp_path, NAMES, SETTINGS)
+    way = Slow(centre)
+    partitions = Partitions(way, SETTINGS, EVERY)
+    for at in range(0, 12, 6):
+        partitions.teach("a", rows_of("a")[at : at + 6], ["low"] * 6, at)
+    early, late = way.sent
+    late.result()
+    assert centre.news().positions["a"] == 12
+    for again in (early, Arrival(centre, early.handed), Arrival(centre, late.handed)):
+        again.result()
+    assert centre.news().positions["a"] == 12
+    assert centre.sketch().n_seen == 12
+
+
+def test_a_gap_is_told_and_what_was_taken_is_not_taken_again(tmp_path: Path) -> None:
+    centre = Centre(tmp_path, NAMES, SETTINGS)
+    partitions = Partitions(AtOnce(centre), SETTINGS, EVERY)
+    partitions.observe("a", rows_of("a")[:5], 0)
+    assert len(partitions.observe("a", rows_of("a")[2:8], 2).verdicts) == 6
+    assert partitions.position("a") == 8
+    with pytest.raises(GapError, match="position=9 of 'a', but its learner stands at 8"):
+        partitions.observe("a", rows_of("a")[:2], 9)
+    assert partitions.keep("a") == 8
+
+
+def bad(act: Callable[[Partitions], Any], said: str) -> Any:
+    return pytest.param(act, said, id=said)
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        bad(lambda own: own.observe("z", [[1.0, 1.0]], 0), "'z' is no partition"),
+        bad(lambda own: own.observe("a", [[1.0]], 2), "X has 1 features"),
+        bad(
+            lambda own: own.observe("a", np.ones((7, 2)), 2), "7 rows at once are more than every=6"
+        ),
+        bad(lambda own: own.observe("a", [[1.0, 1.0]], -1), "position=-1"),
+        bad(lambda own: own.teach("a", [[1.0, 1.0]], [3], 2), "labels holds 3, no string"),
+        bad(lambda own: own.teach("a", [[1.0, 1.0]], [], 2), "labels has 0 entries"),
+    ],
+)
+def test_what_cannot_be_taken_changes_nothing(
+    tmp_path: Path, act: Callable[[Partitions], Any], said: str
+) -> None:
+    partitions = Partitions(AtOnce(Centre(tmp_path, NAMES, SETTINGS)), SETTINGS, EVERY)
+    partitions.teach("a", rows_of("a")[:2], ["low", "high"], 0)
+    partitions.observe("b", rows_of("b")[:2], 0)
+    with pytest.raises(ValueError, match=said):
+        act(partitions)
+    assert (partitions.position("a"), partitions.position("b")) == (2, 2)
+
+
+def test_a_hand_over_of_other_columns_is_refused(tmp_path: Path) -> None:
+    centre = Centre(tmp_path, NAMES, SETTINGS)
+    way = Slow(centre)
+    partitions = Partitions(way, SETTINGS, EVERY)
+    partitions.observe("a", rows_of("a")[:2], 0)
+    partitions.teach("b", [[1.0]], ["low"], 0)
+    assert partitions.keep("a") == 2
+    with pytest.raises(
+        ValueError, match="rows have 1 features, but those of other partitions have 2"
+    ):
+        partitions.keep("b")
+    assert centre.news().positions == {"a": 2, "b": 0, "c": 0}
+
+
+@pytest.mark.parametrize("names", ["ab", [], ["a", "a"], [1, 2]])
+def test_partitions_have_names(tmp_path: Path, names: Any) -> None:
+    with pytest.raises(ValueError, match=r"names=.* are no names of partitions"):
+        Centre(tmp_path, names, SETTINGS)
+
+
+def test_settings_that_covers_cannot_have_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="window=9"):
+        Centre(tmp_path, NAMES, OnlineLearner(8, window=9).settings)
+    with pytest.raises(ValueError, match="every=0"):
+        Partitions(AtOnce(Centre(tmp_path, NAMES, SETTINGS)), SETTINGS, 0)
