@@ -53,7 +53,7 @@ class OnRay:
                 while waiting and len(running) < most:
                     running.append(remote.remote(waiting.pop()))
                 done, running = ray.wait(running, num_returns=1)
-                yield _result(done[0])
+                yield result(done[0])
         finally:
             for one in running:
                 ray.cancel(one, force=True)
@@ -127,7 +127,8 @@ def _check_answers(address: str) -> None:
         ) from error
 
 
-def _result(reference: Any) -> Any:
+def result(reference: Any) -> Any:
+    """Wait for what comes of a task or a call; its errors are raised as they were there."""
     try:
         return ray.get(reference)
     except RayTaskError as error:

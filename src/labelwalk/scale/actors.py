@@ -1,0 +1,230 @@
+"""Learners of streams as actors of Ray, which places them and begins them anew where they are lost.
+
+Every call says where in its stream it stands, so that Ray may do it again, on another machine too.
+A cluster is joined before, by `labelwalk.scale.on_ray.join`; actors end with the driver that began
+them, and their folder is one that all machines share.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from labelwalk.arrays import Label
+from labelwalk.decision import Verdicts
+from labelwalk.parameters import check_whole
+from labelwalk.scale.centre import Centre, Handed, News, budget_of, check_known, check_names
+from labelwalk.scale.keyed import KeyedLearners
+from labelwalk.scale.on_ray import result
+from labelwalk.scale.partition import Answered
+from labelwalk.scale.partitions import Partitions
+from labelwalk.scale.shelf import number_of
+from labelwalk.scale.sketch import Sketch
+from labelwalk.settings import Settings
+
+# isort: split
+import ray  # not before on_ray, which has it ask for tokens
+from ray.exceptions import RayError
+
+TRIES = 20  # times that a call is done anew before it is blamed for what happens to its actor
+ASKING = "asking"  # calls of the centre that wait for no model
+Answer = TypeVar("Answer")
+
+
+class ByKey(Generic[Answer]):
+    """Learners by their keys, each in one of several actors; a `Feeder` is given this.
+
+    It can be passed on to tasks and actors of Ray, each with a feeder and keys of its own.
+    """
+
+    def __init__(self, actors: Sequence[Any], which: Callable[[str], int], every: int) -> None:
+        self.actors, self._which, self.every = list(actors), which, every
+
+    def observe(self, key: str, rows: Any, position: int) -> Answer:
+        """Learn rows that were not learned before, and answer all."""
+        answer: Answer = self._ask("observe", key, rows, position)
+        return answer
+
+    def teach(self, key: str, rows: Any, labels: Sequence[Label], position: int) -> None:
+        """Learn rows with labels that were not learned before."""
+        self._ask("teach", key, rows, labels, position)
+
+    def position(self, key: str) -> int:
+        """Return how many rows are learned."""
+        return int(self._ask("position", key))
+
+    def kept(self, key: str) -> int:
+        """Return how many of them no accident can take away."""
+        return int(self._ask("kept", key))
+
+    def keep(self, key: str) -> int:
+        """Keep all that are learned, and return how many."""
+        return int(self._ask("keep", key))
+
+    def close(self) -> None:
+        """Let the actors go, with all that is not kept: a feeder's `save` comes before."""
+        for actor in self.actors:
+            ray.kill(actor)
+
+    def _ask(self, method: str, key: str, *arguments: Any) -> Any:
+        actor = self.actors[self._which(key)]
+        return _answer(getattr(actor, method).remote(key, *arguments), f"the actor of {key!r}")
+
+
+class ByHash:
+    """Which of n a key goes to, the same in every process."""
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+
+    def __call__(self, key: str) -> int:
+        """Return one from 0 on."""
+        return int(number_of(key), 16) % self._n
+
+
+class ByName:
+    """Which of several names a key is."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = list(names)
+
+    def __call__(self, key: str) -> int:
+        """Return one from 0 on."""
+        check_known(key, self._names)
+        return self._names.index(key)
+
+
+def keyed_on_ray(
+    folder: str | os.PathLike[str],
+    settings: Settings,
+    every: int = 1000,
+    at_hand: int = 100,
+    n_actors: int | None = None,
+) -> ByKey[Verdicts]:
+    """Begin actors that keep a learner for each key.
+
+    Parameters
+    ----------
+    folder, settings, every
+        As in `labelwalk.scale.keyed.KeyedLearners`.
+    at_hand : int
+        Learners that each actor holds in memory.
+    n_actors : int, optional
+        None: one a core of the cluster. It may be another the next time.
+    """
+    check_whole("every", every, "1000")
+    check_whole("at_hand", at_hand, "100")
+    if n_actors is None:
+        resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+        n_actors = max(1, int(resources.get("CPU", 1)))
+    check_whole("n_actors", n_actors, "4")
+    given = os.path.abspath(folder), settings, every, at_hand
+    actors = [_begun(KeyedLearners, *given) for _ in range(n_actors)]
+    return ByKey(actors, ByHash(n_actors), every)
+
+
+class SharedOnRay(ByKey[Answered]):
+    """A shared learner: an actor for each partition, and one where they meet.
+
+    Parameters
+    ----------
+    folder : path
+        Of what the partitions hand over.
+    names : sequence of str
+        All partitions there will be.
+    settings : Settings
+    every : int
+        As in `labelwalk.scale.partitions.Partitions`.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        names: Sequence[str],
+        settings: Settings,
+        every: int = 1000,
+    ) -> None:
+        check_names(names)
+        check_whole("every", every, "1000")
+        budget_of(settings)
+        self.centre = _begun(
+            Centre,
+            *(os.path.abspath(folder), list(names), settings),
+            max_concurrency=2 * len(names) + 1,
+            concurrency_groups={ASKING: len(names) + 1},
+        )
+        way = ToCentre(self.centre)
+        actors = [_begun(Partitions, way, settings, every) for _ in names]
+        super().__init__(actors, ByName(names), every)
+
+    def news(self) -> News:
+        """Return the newest model and what it knows."""
+        return ToCentre(self.centre).news(-1)
+
+    def sketch(self) -> Sketch:
+        """Return what stands for all rows that were handed over."""
+        sketch: Sketch = _answer(self.centre.sketch.remote(), "the centre")
+        return sketch
+
+    def close(self) -> None:
+        """Let the actors go, as `ByKey.close` does, and the centre."""
+        super().close()
+        ray.kill(self.centre)
+
+
+class ToCentre:
+    """The way from a partition to the centre."""
+
+    def __init__(self, centre: Any) -> None:
+        self._centre = centre
+
+    def start(self, name: str) -> Handed:
+        """Return what is kept of a partition."""
+        handed: Handed = _answer(self._asking("start").remote(name), "the centre")
+        return handed
+
+    def send(self, handed: Handed) -> Sent:
+        """Hand over, and do not wait."""
+        return Sent(self._centre.hand_over.remote(handed))
+
+    def news(self, version: int) -> News:
+        """Return the newest model, without it where this version is known."""
+        news: News = _answer(self._asking("news").remote(version), "the centre")
+        return news
+
+    def _asking(self, method: str) -> Any:
+        return getattr(self._centre, method).options(concurrency_group=ASKING)
+
+
+class Sent:
+    """A hand-over on its way."""
+
+    def __init__(self, reference: Any) -> None:
+        self._reference = reference
+
+    def done(self) -> bool:
+        """Say whether it is in a model."""
+        return bool(ray.wait([self._reference], timeout=0)[0])
+
+    def result(self) -> int:
+        """Wait until it is, and return up to where the partition is kept."""
+        return int(_answer(self._reference, "the centre"))
+
+
+def _begun(kind: type, *arguments: Any, **options: Any) -> Any:
+    """Begin an actor that outlives its process and its machine."""
+    remote: Any = ray.remote(
+        max_restarts=-1, max_task_retries=TRIES, scheduling_strategy="SPREAD", **options
+    )
+    return remote(kind).remote(*arguments)
+
+
+def _answer(reference: Any, who: str) -> Any:
+    try:
+        return result(reference)
+    except RayError as error:
+        raise ConnectionError(
+            f"{who} was lost, and could not be begun anew within {TRIES} tries ({error}). See that "
+            "the cluster has machines with memory enough, then give the same block again."
+        ) from error

@@ -1,0 +1,59 @@
+"""A machine that is lost: its actors begin anew on another, and nothing is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labelwalk.scale.feeding import Feeder
+
+pytest.importorskip("ray")
+from labelwalk.scale.actors import ByKey, keyed_on_ray
+from labelwalk.scale.on_ray import join
+from tests.scale.test_actors import EVERY, KEYS, ROWS, SETTINGS, contents, feed, feed_all, whole
+
+# isort: split
+import ray
+from ray.cluster_utils import Cluster
+
+pytestmark = pytest.mark.slow
+__all__ = ["whole"]
+
+
+@pytest.fixture
+def machines() -> Iterator[Cluster]:
+    """A head without cores, and two machines with one each."""
+    cluster = Cluster(True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    for _ in range(2):
+        cluster.add_node(num_cpus=1)
+    join(cluster.address)
+    yield cluster
+    ray.shutdown()
+    cluster.shutdown()  # type: ignore[no-untyped-call]
+
+
+def machine_of(learners: ByKey[Any], key: str) -> str:
+    actor = learners.actors[learners._which(key)]
+    where: Callable[[Any], str] = lambda _: ray.get_runtime_context().get_node_id()  # noqa: E731
+    node: str = ray.get(actor.__ray_call__.remote(where))
+    return node
+
+
+def test_a_machine_that_is_lost_takes_nothing_along(
+    tmp_path: Path, whole: dict[str, bytes], machines: Cluster
+) -> None:
+    learners = keyed_on_ray(tmp_path, SETTINGS, EVERY, n_actors=2)
+    feeder = Feeder(learners)
+    for key in KEYS:
+        feed(feeder, key, ROWS // 2)
+    lost = machine_of(learners, KEYS[0])
+    nodes = machines.list_all_nodes()  # type: ignore[no-untyped-call]
+    (node,) = [one for one in nodes if one.node_id == lost]
+    machines.remove_node(node, allow_graceful=False)
+    feed_all(feeder, KEYS)
+    assert machine_of(learners, KEYS[0]) != lost
+    feeder.save()
+    assert contents(tmp_path) == whole
