@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -156,11 +157,27 @@ def test_an_actor_that_is_moved_goes_on(here: None, tmp_path: Path) -> None:
     feeder = Feeder(learners)
     feed(feeder, "door", 230)
     ray.kill(learners.actors[0], no_restart=False)
+    while learners.position("door") == 230:  # until it is killed
+        time.sleep(0.05)
     with pytest.raises(GapError) as told:  # as one sees it who has no feeder
         learners.observe("door", rows_of("door")[:3], 1000)
     assert 0 < told.value.position < 230
     feed(feeder, "door", 460)
     assert feeder.save() == {"door": 460}
+    learners.close()
+
+
+def test_learners_are_passed_on_to_tasks(here: None, tmp_path: Path) -> None:
+    learners = keyed_on_ray(tmp_path, SETTINGS, n_actors=1)
+
+    def work(learners: Any, key: str) -> dict[str, int]:
+        feeder = Feeder(learners)
+        feeder.observe(key, np.ones((5, 2)))
+        return feeder.save()
+
+    task: Any = ray.remote(num_cpus=1)(work)
+    told = ray.get([task.remote(learners, key) for key in "ab"])
+    assert told == [{"a": 5}, {"b": 5}]
     learners.close()
 
 

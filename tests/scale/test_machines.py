@@ -26,7 +26,9 @@ __all__ = ["whole"]
 @pytest.fixture
 def machines() -> Iterator[Cluster]:
     """A head without cores, and two machines with one each."""
-    cluster = Cluster(True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    quick = {"health_check_period_ms": 500, "health_check_failure_threshold": 6}
+    head = {"num_cpus": 0, "include_dashboard": False, "_system_config": quick}
+    cluster = Cluster(True, head_node_args=head)
     for _ in range(2):
         cluster.add_node(num_cpus=1)
     join(cluster.address)

@@ -119,6 +119,17 @@ def test_no_answer_lacks_more_rows_than_is_stated(
     check_whole(centre, went)
 
 
+def test_a_partition_hands_over_every_so_many_rows(tmp_path: Path) -> None:
+    way = Slow(Centre(tmp_path, NAMES, SETTINGS))
+    partitions, at = Partitions(way, SETTINGS, EVERY), 0
+    for n in (4, 2, 1, 6, 5, 3, 3, 6):
+        partitions.observe("a", rows_of("a")[at : at + n], at)
+        at += n
+        handed = [0, *(one.handed.position for one in way.sent)]
+        assert at - handed[-1] <= EVERY
+    assert handed == [0, 6, 7, 13, 18, 24]
+
+
 def check_age(said: Answered, told: News, taken: dict[str, int]) -> None:
     lacks = {name: max(0, taken[name] - told.positions[name]) for name in NAMES}
     assert said.version == told.version == sum(told.positions.values())

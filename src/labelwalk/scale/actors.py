@@ -8,6 +8,7 @@ them, and their folder is one that all machines share.
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -148,36 +149,41 @@ class SharedOnRay(ByKey[Answered]):
         check_names(names)
         check_whole("every", every, "1000")
         budget_of(settings)
-        self.centre = _begun(
+        called = f"labelwalk centre {uuid.uuid4().hex}"
+        self._centre = _begun(
             Centre,
             *(os.path.abspath(folder), list(names), settings),
+            name=called,
             max_concurrency=2 * len(names) + 1,
             concurrency_groups={ASKING: len(names) + 1},
         )
-        way = ToCentre(self.centre)
-        actors = [_begun(Partitions, way, settings, every) for _ in names]
+        self._way = ToCentre(called)
+        actors = [_begun(Partitions, self._way, settings, every) for _ in names]
         super().__init__(actors, ByName(names), every)
 
     def news(self) -> News:
         """Return the newest model and what it knows."""
-        return ToCentre(self.centre).news(-1)
+        return self._way.news(-1)
 
     def sketch(self) -> Sketch:
         """Return what stands for all rows that were handed over."""
-        sketch: Sketch = _answer(self.centre.sketch.remote(), "the centre")
+        sketch: Sketch = _answer(self._centre.sketch.remote(), "the centre")
         return sketch
 
     def close(self) -> None:
         """Let the actors go, as `ByKey.close` does, and the centre."""
         super().close()
-        ray.kill(self.centre)
+        ray.kill(self._centre)
 
 
 class ToCentre:
-    """The way from a partition to the centre."""
+    """The way from a partition to the centre, by what it is called.
 
-    def __init__(self, centre: Any) -> None:
-        self._centre = centre
+    An actor that is given another one itself may not begin anew after its driver let go of that.
+    """
+
+    def __init__(self, called: str) -> None:
+        self._called = called
 
     def start(self, name: str) -> Handed:
         """Return what is kept of a partition."""
@@ -186,7 +192,7 @@ class ToCentre:
 
     def send(self, handed: Handed) -> Sent:
         """Hand over, and do not wait."""
-        return Sent(self._centre.hand_over.remote(handed))
+        return Sent(ray.get_actor(self._called).hand_over.remote(handed))
 
     def news(self, version: int) -> News:
         """Return the newest model, without it where this version is known."""
@@ -194,7 +200,7 @@ class ToCentre:
         return news
 
     def _asking(self, method: str) -> Any:
-        return getattr(self._centre, method).options(concurrency_group=ASKING)
+        return getattr(ray.get_actor(self._called), method).options(concurrency_group=ASKING)
 
 
 class Sent:
@@ -212,12 +218,12 @@ class Sent:
         return int(_answer(self._reference, "the centre"))
 
 
-def _begun(kind: type, *arguments: Any, **options: Any) -> Any:
+def _begun(kind: type, *arguments: Any, name: str | None = None, **options: Any) -> Any:
     """Begin an actor that outlives its process and its machine."""
-    remote: Any = ray.remote(
+    lasting: Any = ray.remote(
         max_restarts=-1, max_task_retries=TRIES, scheduling_strategy="SPREAD", **options
     )
-    return remote(kind).remote(*arguments)
+    return lasting(kind).options(name=name).remote(*arguments)
 
 
 def _answer(reference: Any, who: str) -> Any:
