@@ -18,7 +18,7 @@ import pytest
 from labelwalk import OnlineLearner
 from labelwalk.scale.feeding import Feeder
 from labelwalk.scale.keyed import GapError, KeyedLearners
-from labelwalk.scale.sketch import merge
+from labelwalk.scale.sketches import merge
 from labelwalk.scale.sketching import Sketching
 from labelwalk.scale.tasks import Budget
 from tests.scale.test_ray import processes

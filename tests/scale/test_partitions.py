@@ -19,7 +19,7 @@ from labelwalk.scale.feeding import Feeder
 from labelwalk.scale.keyed import GapError
 from labelwalk.scale.partition import Answered
 from labelwalk.scale.partitions import AtOnce, Partitions
-from labelwalk.scale.sketch import Sketch, from_arrow, merge, to_arrow
+from labelwalk.scale.sketches import Sketch, from_arrow, merge, to_arrow
 from labelwalk.scale.sketching import Sketching
 from labelwalk.scale.tasks import Budget
 from tests.scale.test_sketch import same

@@ -21,7 +21,7 @@ from labelwalk.scale.on_ray import result
 from labelwalk.scale.partition import Answered
 from labelwalk.scale.partitions import Partitions
 from labelwalk.scale.shelf import number_of
-from labelwalk.scale.sketch import Sketch
+from labelwalk.scale.sketches import Sketch
 from labelwalk.settings import Settings
 
 # isort: split

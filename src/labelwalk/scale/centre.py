@@ -16,7 +16,7 @@ from labelwalk.scale.model import Model, solved
 from labelwalk.scale.places import place_of
 from labelwalk.scale.planting import check_fits
 from labelwalk.scale.shelf import Shelf
-from labelwalk.scale.sketch import Sketch, merge
+from labelwalk.scale.sketches import Sketch, merge
 from labelwalk.scale.tasks import Budget, read_sketch, write_sketch
 from labelwalk.settings import Settings
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from labelwalk.arrays import Floats
 from labelwalk.scale.cover import Cover, empty
 from labelwalk.scale.covering import Covering
-from labelwalk.scale.sketch import Sketch
+from labelwalk.scale.sketches import Sketch
 from labelwalk.scale.tasks import Budget
 
 
