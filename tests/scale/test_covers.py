@@ -42,6 +42,8 @@ def assert_lawful(cover: Cover, rows: Floats, k: int) -> None:
     assert (apart >= cover.radius * (1 - 1e-12)).all()
     nearest = np.sqrt(((rows[:, None] - cover.points) ** 2).sum(axis=2)).min(axis=1)
     assert nearest.max() <= cover.distortion * (1 + 1e-12)
+    furthest = cover.radius * np.floor(np.log2(cover.examples))  # docs/scale.md proves it
+    assert (cover.reach <= furthest * (1 + 1e-12)).all()
     total = cover.examples @ cover.means
     np.testing.assert_allclose(total, rows.sum(axis=0), rtol=1e-9, atol=1e-9 * np.abs(rows).sum())
 
@@ -77,6 +79,14 @@ def test_whoever_merges_goes_to_the_nearest_that_is_left() -> None:
     assert merged.points.tolist() == [[-2.0], [2.9]]
     assert merged.examples.tolist() == [3, 2]  # 1 merged with 0, which merged with -2
     np.testing.assert_allclose(merged.reach, [3.0, 1.9])
+
+
+@given(rows_of_any_kind, st.integers(1, 8), st.integers(1, 9), st.integers(2, 4))
+def test_a_tree_of_merges_keeps_the_laws(rows: Floats, k: int, shards: int, fan_in: int) -> None:
+    covers = [covered([part], k) for part in np.array_split(rows, shards) if len(part)]
+    while len(covers) > 1:
+        covers = [united(covers[i : i + fan_in], k) for i in range(0, len(covers), fan_in)]
+    assert_lawful(covers[0], rows, k)
 
 
 def test_many_rows_and_coarsenings_keep_the_laws() -> None:
