@@ -41,6 +41,7 @@ class Cluster(NamedTuple):
     """Who works, how fast, and what gets in the way; seconds and bytes."""
 
     workers: int
+    speed: float = 1.0
     spread: float = 0.0  # of the logarithm of speeds
     overhead: float = 0.0  # of a worker, a task
     dispatch: float = 0.0  # of the driver, a task: it hands out one after the other
@@ -102,7 +103,7 @@ class _Going:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster, self.random = cluster, np.random.default_rng(cluster.seed)
         drawn = self.random.normal(0.0, cluster.spread, cluster.workers)
-        self.speeds = {DRIVER: 1.0} | dict(enumerate(np.exp(drawn).tolist()))
+        self.speeds = {DRIVER: 1.0} | dict(enumerate((cluster.speed * np.exp(drawn)).tolist()))
         self.spans: list[Span] = []
         self.now = self.bytes = self.read_until = self.written_until = 0.0
 

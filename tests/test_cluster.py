@@ -89,6 +89,13 @@ def test_storage_and_networks_are_shared_as_they_are() -> None:
     assert simulate(writing, Cluster(2)).bytes == 400.0
 
 
+def test_workers_may_be_slower_or_unequal() -> None:
+    work = [Phase("sketch", [Task(1.0)] * 6)]
+    assert simulate(work, Cluster(2, speed=0.5)).seconds == 6.0
+    unequal = simulate(work, Cluster(2, spread=0.5))
+    assert len({round(span.end - span.begin, 9) for span in unequal.spans}) == 2
+
+
 def test_the_driver_hands_out_one_task_after_the_other() -> None:
     run = simulate([Phase("sketch", [Task(1.0)] * 5)], Cluster(100, dispatch=2.0))
     assert run.seconds == 11.0

@@ -1,0 +1,133 @@
+"""What is lost where covers of shards are merged, and what more vertices are worth.
+
+Rows are shuffled and cut into shards, each is covered by at most k vertices, and the covers are
+merged four at a time, or two, as a job does. "Stated" is the distortion that the cover proves,
+"largest" and "mean" are distances of rows to the nearest founder, and no k points at all could
+bring the largest below the first number of "optimum". Accuracy is that of the model on the merged
+cover. Digits of scikit-learn from four labels a class, and made-up rows (20,000 of 64 features, 50
+clusters of ten classes) from twenty. Means of five seeds.
+
+    python benchmarks/merging.py [--write docs/results/merging.md]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from _made_up import rows as made_up
+from _report import Line, parse, report
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_digits
+
+from labelwalk import OnlineLearner
+from labelwalk.bounds.distortion import optimum_between
+from labelwalk.scale.cover import Cover
+from labelwalk.scale.covers import covered, united
+from labelwalk.scale.job import FAN_IN
+from labelwalk.scale.model import solved
+
+Array = NDArray[Any]
+SEEDS = 5
+SHARDS = ((1, FAN_IN), (2, FAN_IN), (8, FAN_IN), (32, FAN_IN), (32, 2))
+VERTICES = (50, 100, 200, 500, 1000)
+LOST = 0.02  # of accuracy, at most, with 32 shards
+
+
+class Figures(NamedTuple):
+    radius: float
+    stated: float
+    largest: float
+    mean: float
+    accuracy: float
+
+
+class Data(NamedTuple):
+    """Rows without a label, their classes, and a few with one."""
+
+    rows: Array
+    truth: Array
+    taught: Array
+    labels: list[int]
+
+
+def split(rows: Array, truth: Array, each: int, seed: int) -> Data:
+    order = np.random.default_rng(seed).permutation(len(rows))
+    rows, truth = rows[order], truth[order]
+    few = np.concatenate([np.flatnonzero(truth == one)[:each] for one in np.unique(truth)])
+    rest = np.setdiff1d(np.arange(len(rows)), few)
+    return Data(rows[rest], truth[rest], rows[few], truth[few].tolist())
+
+
+def merged(rows: Array, k: int, shards: int, fan_in: int) -> Cover:
+    covers = [covered([part], k) for part in np.array_split(rows, shards)]
+    while len(covers) > 1:
+        covers = [united(covers[i : i + fan_in], k) for i in range(0, len(covers), fan_in)]
+    return covers[0]
+
+
+def figures(data: Data, cover: Cover, k: int) -> Figures:
+    apart = np.concatenate([cdist(some, cover.points).min(axis=1) for some in _blocks(data.rows)])
+    model = solved(cover, data.taught, data.labels, OnlineLearner(k).settings)
+    accuracy = float((model.label(data.rows).label == data.truth).mean())
+    return Figures(
+        cover.radius, cover.distortion, float(apart.max()), float(apart.mean()), accuracy
+    )
+
+
+def _blocks(rows: Array) -> list[Array]:
+    return np.array_split(rows, max(1, len(rows) // 4096))
+
+
+def averaged(many: list[Data], k: int, shards: int, fan_in: int) -> Figures:
+    every = [figures(data, merged(data.rows, k, shards, fan_in), k) for data in many]
+    return Figures(*np.mean(every, axis=0).tolist())
+
+
+def in_words(own: Figures) -> str:
+    return (
+        f"R {own.radius:.3g}, stated {own.stated:.3g}, largest {own.largest:.3g}, "
+        f"mean {own.mean:.3g}, accuracy {own.accuracy:.3f}"
+    )
+
+
+def shards_of(name: str, many: list[Data], k: int) -> Iterator[Line]:
+    optimum = optimum_between(many[0].rows, k)
+    yield Line(f"{name}, k = {k}, optimum", f"{optimum.low:.3g} to {optimum.high:.3g}", "", True)
+    alone = None
+    for shards, fan_in in SHARDS:
+        own = averaged(many, k, shards, fan_in)
+        alone = alone or own
+        asked = f"accuracy ≥ {alone.accuracy - LOST:.3f}" if shards == 32 else ""
+        reached = not asked or own.accuracy >= alone.accuracy - LOST
+        title = f"… {shards} shards, {fan_in} at a time" if shards > 1 else "… one pass"
+        yield Line(title, in_words(own), asked, reached)
+
+
+def lines() -> Iterator[Line]:
+    X, y = load_digits(return_X_y=True)
+    digits = [split(X, y, 4, seed) for seed in range(SEEDS)]
+    clusters = [split(*_doubles(*made_up(20_000, 64, seed)), 20, seed) for seed in range(SEEDS)]
+    yield from shards_of("digits", digits, 200)
+    yield from shards_of("made-up", clusters, 1000)
+    for k in VERTICES:
+        own = averaged(digits, k, 1, FAN_IN)
+        apart = averaged(digits, k, 8, FAN_IN)
+        told = f"{own.accuracy:.3f}, of 8 shards {apart.accuracy:.3f}"
+        yield Line(f"digits, accuracy with k = {k}", told, "", True)
+
+
+def _doubles(rows: Array, truth: Array) -> tuple[Array, Array]:
+    return rows.astype(np.float64), truth
+
+
+def main() -> int:
+    arguments = parse(__doc__ or "", data=False)
+    return report("Merged covers", __doc__ or "", lines(), arguments.write)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
