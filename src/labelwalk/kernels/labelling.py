@@ -121,13 +121,15 @@ def is_outlier(solved: Solved, reach: Reach, x: Floats, lowest: Floats, unit: fl
 
 
 @compiled
-def nearest_label(solved: Solved, x: Floats) -> int:
+def nearest_label(solved: Solved, x: Floats, lowest: Floats, unit: float) -> int:
     """Return the class of the nearest labelled vertex, or NOBODY."""
-    guess, shortest = NOBODY, np.inf
+    guess, shortest, span = NOBODY, np.inf, np.inf
     for a in range(solved.labelled.shape[0]):
-        apart = distance(x, solved.points[solved.labelled[a]])
-        if apart < shortest:
-            guess, shortest = solved.label[a], apart
+        j = solved.labelled[a]
+        if lowest[j] <= span * span:
+            apart = distance(x, solved.points[j])
+            if apart < shortest:
+                guess, shortest, span = solved.label[a], apart, NEARLY * apart / unit
     return guess
 
 
@@ -168,7 +170,7 @@ def label_row(
                 values[c] += share * solved.f[j, c]
     if reached:
         error += 2.0 * (lowest.shape[0] + 8) * UNIT_ROUNDOFF
-    guess = nearest_label(solved, x) if reach.guess else NOBODY
+    guess = nearest_label(solved, x, lowest, unit) if reach.guess else NOBODY
     write_answer(answers, row, values, error, solved.bias, guess, reach.sharpness)
 
 
