@@ -42,10 +42,15 @@ def assert_lawful(cover: Cover, rows: Floats, k: int) -> None:
     assert (apart >= cover.radius * (1 - 1e-12)).all()
     nearest = np.sqrt(((rows[:, None] - cover.points) ** 2).sum(axis=2)).min(axis=1)
     assert nearest.max() <= cover.distortion * (1 + 1e-12)
-    furthest = cover.radius * np.floor(np.log2(cover.examples))  # docs/scale.md proves it
-    assert (cover.reach <= furthest * (1 + 1e-12)).all()
     total = cover.examples @ cover.means
     np.testing.assert_allclose(total, rows.sum(axis=0), rtol=1e-9, atol=1e-9 * np.abs(rows).sum())
+
+
+def assert_adds_little(cover: Cover, parts: list[Cover]) -> None:
+    """What many vertices lose by merging grows with their logarithm: docs/scale.md proves it."""
+    many = sum(map(len, parts)) - len(cover) + 1
+    loss = cover.radius * np.floor(np.log2(many))
+    assert cover.distortion <= (max(part.distortion for part in parts) + loss) * (1 + 1e-12)
 
 
 @given(rows_of_any_kind, st.integers(1, 12), st.sampled_from([1.1, 1.5, 4.0]))
@@ -53,6 +58,8 @@ def test_a_sketch_is_that_of_plain_loops(rows: Floats, k: int, growth: float) ->
     cover = covered([rows], k, growth)
     assert_same(cover, *naive.covered(rows.tolist(), k, growth))
     assert_lawful(cover, rows, k)
+    furthest = cover.radius * np.floor(np.log2(cover.examples))
+    assert (cover.reach <= furthest * (1 + 1e-12)).all()
 
 
 @given(rows_of_any_kind, st.integers(1, 12), st.lists(st.integers(0, 40), max_size=4))
@@ -85,7 +92,10 @@ def test_whoever_merges_goes_to_the_nearest_that_is_left() -> None:
 def test_a_tree_of_merges_keeps_the_laws(rows: Floats, k: int, shards: int, fan_in: int) -> None:
     covers = [covered([part], k) for part in np.array_split(rows, shards) if len(part)]
     while len(covers) > 1:
-        covers = [united(covers[i : i + fan_in], k) for i in range(0, len(covers), fan_in)]
+        groups = [covers[i : i + fan_in] for i in range(0, len(covers), fan_in)]
+        covers = [united(group, k) for group in groups]
+        for cover, group in zip(covers, groups, strict=True):
+            assert_adds_little(cover, group)
     assert_lawful(covers[0], rows, k)
 
 
@@ -94,7 +104,9 @@ def test_many_rows_and_coarsenings_keep_the_laws() -> None:
     rows = np.concatenate([random.normal(size=(4000, 6)), 50.0 + random.normal(size=(4000, 6))])
     assert_lawful(covered([rows], 300), rows, 300)
     shards = [covered([part], 300) for part in np.array_split(rows, 7)]
-    assert_lawful(united(shards, 300), rows, 300)
+    merged = united(shards, 300)
+    assert_lawful(merged, rows, 300)
+    assert_adds_little(merged, shards)
 
 
 def test_values_of_all_sizes_are_told_apart() -> None:
@@ -127,4 +139,6 @@ def test_rows_of_other_widths_are_refused() -> None:
 @given(rows_of_any_kind, st.integers(1, 12))
 def test_coarser_covers_are_covers_of_the_same_rows(rows: Floats, k: int) -> None:
     fine = covered([rows], 2 * k)
-    assert_lawful(coarser(fine, k), rows, k)
+    found = coarser(fine, k)
+    assert_lawful(found, rows, k)
+    assert_adds_little(found, [fine])
