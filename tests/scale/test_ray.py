@@ -184,8 +184,11 @@ def test_a_cluster_that_is_not_there_is_told(
         OnRay(address)
 
 
-def test_where_no_cluster_runs_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services, "find_gcs_addresses", cache(set))  # others run here, perhaps
+def test_where_no_cluster_runs_that_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(services, "find_gcs_addresses", cache(set))  # others run here, perhaps,
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))  # and have left word where
     with pytest.raises(ConnectionError, match=r"no cluster lets us in at auto .*ray start"):
         OnRay("auto")
 
