@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -89,7 +90,7 @@ def test_what_is_done_is_not_done_again(
     monkeypatch.setattr(shards, "PART", 200)
     run(job(rows, tmp_path / "whole"))
     n_done = 0
-    for _ in range(20):
+    for _ in range(30):
         pool = Dying(lives)
         try:
             run(job(rows, tmp_path / "out"), pool)
@@ -100,7 +101,7 @@ def test_what_is_done_is_not_done_again(
             n_done += pool.done
     first, second = contents(tmp_path / "whole"), contents(tmp_path / "out")
     assert first == second
-    assert n_done == 7 + 2 + 1 + 7 + 3  # parts, two levels of merging, parts, files of two parts
+    assert n_done == 7 + (4 + 2 + 1) + 7 + 3  # parts, levels of merging, parts, files of several
     assert run(job(rows, tmp_path / "out"), Dying(0)).tally.rows == 1200
 
 
@@ -140,6 +141,34 @@ def test_output_that_is_gone_is_told(rows: Path, tmp_path: Path) -> None:
     (tmp_path / "out" / "b.parquet").unlink()
     with pytest.raises(InputError, match="not all of it any more"):
         run(job(rows, tmp_path / "out"))
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from labelwalk.scale import naming
+from labelwalk.scale.job import run
+from tests.scale.test_job import job
+def write_some(file, schema, tables, out):
+    out.write(b"half")
+    out.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+naming.write_like = write_some
+run(job(Path(sys.argv[1]), Path(sys.argv[2])))
+"""
+
+
+def test_whoever_is_killed_while_writing_leaves_nothing_among_the_output(
+    rows: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    command = [sys.executable, "-c", KILLED, str(rows), str(out)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert all(name.startswith(WORK) for name in contents(out))
+    assert b"half" in contents(out).values()
+    run(job(rows, tmp_path / "whole"))
+    run(job(rows, out))
+    assert contents(out) == contents(tmp_path / "whole")
 
 
 FULL = """

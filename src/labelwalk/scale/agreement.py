@@ -8,14 +8,18 @@ from dataclasses import replace
 import pyarrow as pa
 
 from labelwalk.scale.places import Found, blamed
-from labelwalk.scale.shards import ANSWERS, schema_of, with_answers
+from labelwalk.scale.shards import ANSWERS, with_answers
 from labelwalk.scale.tasks import Reading
 from labelwalk.streams.columns import ColumnError, Columns
 from labelwalk.streams.task import PREDICTED
 
 
 def agreed(
-    files: Sequence[Found], columns: Columns, unlabeled: str, prefix: str | None
+    files: Sequence[Found],
+    schemas: Sequence[pa.Schema],
+    columns: Columns,
+    unlabeled: str,
+    prefix: str | None,
 ) -> tuple[Reading, str]:
     """Return how the rows of all files are read, and what the names of new columns begin with.
 
@@ -26,7 +30,6 @@ def agreed(
     ColumnError, InputError
         A file lacks a column or has it in another type, or one that is called like a new one.
     """
-    schemas = [schema_of(file) for file in files]
     if any(columns.label in schema.names for schema in schemas):
         columns = replace(columns, label_optional=True)
     features = columns.among(schemas[0].names)

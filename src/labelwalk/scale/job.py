@@ -26,7 +26,7 @@ from labelwalk.scale.naming import (
 from labelwalk.scale.places import Found, Place, blamed, files_at, is_among, place_of, write_whole
 from labelwalk.scale.planting import check_fits
 from labelwalk.scale.pools import Here, Pool
-from labelwalk.scale.shards import parts_of
+from labelwalk.scale.shards import footers_of, parts_of
 from labelwalk.scale.sketches import Sketch
 from labelwalk.scale.tasks import (
     Budget,
@@ -43,7 +43,7 @@ from labelwalk.streams.fault import InputError
 from labelwalk.streams.tally import Tally
 
 WORK, END = ".labelwalk", "_labelwalk.json"
-FAN_IN = 4  # sketches that merge at once
+FAN_IN = 2  # sketches that merge at once: four would take twice the work, and longer at the root
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,15 @@ class _Run:
                 "rows. Choose another folder."
             )
         self.work, self.end = self.out / WORK, self.out / END
-        self.reading, self.prefix = agreed(self.files, job.columns, job.unlabeled, job.prefix)
+        footers = footers_of(self.files)
+        self.parts = list(map(parts_of, footers))
+        self.reading, self.prefix = agreed(
+            self.files,
+            [footer.schema for footer in footers],
+            job.columns,
+            job.unlabeled,
+            job.prefix,
+        )
         self.sign = _sign(job, self.files, self.reading)
 
     def begin(self) -> Outcome | None:
@@ -180,8 +188,8 @@ class _Run:
     def sketched(self) -> list[Place]:
         """Sketch every part of every file."""
         tasks = []
-        for number, file in enumerate(self.files):
-            for i, part in enumerate(parts_of(number, file)):
+        for number, (file, parts) in enumerate(zip(self.files, self.parts, strict=True)):
+            for i, part in enumerate(parts):
                 out = self.work / f"sketches/{number:06}-{i:06}.arrow"
                 tasks.append(SketchPart(file, part, self.reading, self.job.budget, out))
         self._do("sketch", sketch_part, tasks)
@@ -214,12 +222,11 @@ class _Run:
 
     def labelled(self) -> Tally:
         """Name the rows of every file, and return what was counted."""
-        naming = Naming(self.reading, self.prefix, *self._signed_model())
+        naming = Naming(self.reading, self.prefix, *self._signed_model(), self.work)
         tasks: list[LabelRows] = []
         joins: list[JoinParts] = []
-        for number, file in enumerate(self.files):
+        for number, (file, parts) in enumerate(zip(self.files, self.parts, strict=True)):
             counts, out = self.work / f"counts/{number:06}", self.out / file.name
-            parts = parts_of(number, file)
             if len(parts) == 1:
                 tasks.append(LabelRows(file, None, naming, out, counts / "all.json"))
                 continue
@@ -243,7 +250,7 @@ class _Run:
         """Say that all is there, and remove what only served that."""
         said = outcome._asdict() | {"tally": asdict(outcome.tally)}
         told = json.dumps({"sign": self.sign, "outcome": said}).encode()
-        write_whole(self.end, lambda out: out.write(told))
+        write_whole(self.end, lambda out: out.write(told), self.work)
         self.work.remove()
         return outcome
 

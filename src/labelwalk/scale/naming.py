@@ -13,7 +13,7 @@ import pyarrow as pa
 from labelwalk.scale.labelling import label
 from labelwalk.scale.model import Model, model_from_bytes
 from labelwalk.scale.places import Found, Place, blamed, write_whole
-from labelwalk.scale.shards import ANSWERS, Part, batches_of, schema_of, with_answers, write_like
+from labelwalk.scale.shards import ANSWERS, Part, batches_of, footer_of, with_answers, write_like
 from labelwalk.scale.tasks import Reading
 from labelwalk.streams.tally import Tally
 
@@ -25,6 +25,7 @@ class Naming(NamedTuple):
     prefix: str
     model: Place
     sign: str  # of the model
+    aside: Place  # a folder for files that are not whole yet
 
 
 class LabelRows(NamedTuple):
@@ -59,7 +60,7 @@ class JoinParts(NamedTuple):
 def label_rows(task: LabelRows) -> int:
     """Name the rows of a file or of a part, and return how many there are."""
     tally = Tally()
-    schema = with_answers(schema_of(task.file), task.naming.prefix)
+    schema = with_answers(footer_of(task.file).schema, task.naming.prefix)
     tables = _labelled(task, tally)
 
     def write(out: Any) -> None:
@@ -68,14 +69,14 @@ def label_rows(task: LabelRows) -> int:
         else:
             _write_verdicts(schema, tables, out)
 
-    write_whole(task.out, write)
+    write_whole(task.out, write, task.naming.aside)
     write_whole(task.counts, lambda out: out.write(json.dumps(asdict(tally)).encode()))
     return tally.rows
 
 
 def join_parts(task: JoinParts) -> int:
     """Join the rows of a file and their verdicts, and return how many there are."""
-    schema, n = with_answers(schema_of(task.file), task.naming.prefix), 0
+    schema, n = with_answers(footer_of(task.file).schema, task.naming.prefix), 0
 
     def tables() -> Iterator[pa.Table]:
         nonlocal n
@@ -89,7 +90,10 @@ def join_parts(task: JoinParts) -> int:
                     [pa.RecordBatch.from_arrays([*batch.columns, *added.columns], schema=schema)]
                 )
 
-    write_whole(task.out, lambda out: write_like(task.file, schema, tables(), out))
+    def write(out: Any) -> None:
+        write_like(task.file, schema, tables(), out)
+
+    write_whole(task.out, write, task.naming.aside)
     return n
 
 

@@ -163,8 +163,16 @@ def _parted(name: str) -> tuple[str, str | None]:
     )
 
 
-def write_whole(place: Place, write: Callable[[Any], None]) -> None:
+def write_whole(place: Place, write: Callable[[Any], None], aside: Place | None = None) -> None:
     """Let a function write a file that is there as a whole or not at all.
+
+    Parameters
+    ----------
+    place : Place
+    write : function of an open file
+    aside : Place, optional
+        A folder on the same disk, where whoever is killed while writing leaves what there was; that
+        of the file itself where it is not given.
 
     Raises
     ------
@@ -174,7 +182,7 @@ def write_whole(place: Place, write: Callable[[Any], None]) -> None:
     try:
         place.system.create_dir(os.path.dirname(place.path), recursive=True)
         if place.is_local:
-            _write_aside(place, write)
+            _write_aside(place, write, aside)
         else:
             _write_object(place, write)
     except OSError as error:
@@ -196,9 +204,10 @@ def _write_object(place: Place, write: Callable[[Any], None]) -> None:
         raise
 
 
-def _write_aside(place: Place, write: Callable[[Any], None]) -> None:
+def _write_aside(place: Place, write: Callable[[Any], None], aside: Place | None) -> None:
     """Write a file under another name, and give it its own when all of it is on the disk."""
-    part = f"{os.path.dirname(place.path)}/.{os.path.basename(place.path)}.{uuid.uuid4().hex}"
+    folder, name = os.path.split(place.path)
+    part = f"{aside.path if aside else folder}/.{name}.{uuid.uuid4().hex}"
     try:
         with open(part, "wb") as file:
             write(file)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,19 +14,24 @@ from labelwalk.streams.fault import InputError
 
 ROWS = 1 << 14  # a batch
 GROUP = 1 << 17  # rows that are written at once
-PART = 1 << 20  # rows that are sketched apart, or as few more as come in one group
+PART = 1 << 20  # rows that are sketched apart, at least, and by less than half as many more
+AT_ONCE = 16  # files that are looked at
 BUFFER = 1 << 20  # bytes read at a time, of each column
 ANSWERS = {"label": pa.string(), "confidence": pa.float64(), "outlier": pa.bool_()}
 KINDS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """Some groups of rows of a file."""
 
-    file: int
     groups: tuple[int, ...]
-    first: int
+
+
+class Footer(NamedTuple):
+    """What a file says of itself: its columns, and how many rows each group has."""
+
+    schema: pa.Schema
+    sizes: tuple[int, ...]
 
 
 def kind_of(file: Found) -> str:
@@ -46,10 +51,20 @@ def kind_of(file: Found) -> str:
     )
 
 
-def schema_of(file: Found) -> pa.Schema:
-    """Return the columns of a file, without reading any row."""
+def footer_of(file: Found) -> Footer:
+    """Return what a file says of itself."""
     with blamed(file.name), _opened(file) as content:
-        return content.schema_arrow if kind_of(file) == "parquet" else content.schema
+        if isinstance(content, pq.ParquetFile):
+            sizes = (content.metadata.row_group(i).num_rows for i in range(content.num_row_groups))
+            return Footer(content.schema_arrow, tuple(sizes))
+        sizes = (content.get_batch(i).num_rows for i in range(content.num_record_batches))
+        return Footer(content.schema, tuple(sizes))
+
+
+def footers_of(files: Sequence[Found]) -> list[Footer]:
+    """Return what files say of themselves, several at a time: they may be far away."""
+    with ThreadPoolExecutor(AT_ONCE) as readers:
+        return list(readers.map(footer_of, files))
 
 
 def with_answers(schema: pa.Schema, prefix: str) -> pa.Schema:
@@ -69,22 +84,19 @@ def with_answers(schema: pa.Schema, prefix: str) -> pa.Schema:
     return schema
 
 
-def parts_of(number: int, file: Found) -> list[Part]:
-    """Return the parts of a file; they depend on the file alone."""
-    with blamed(file.name), _opened(file) as content:
-        sizes = _group_sizes(content)
-    parts: list[Part] = []
+def parts_of(footer: Footer) -> list[Part]:
+    """Return the parts of a file, none of them small beside others; they depend on it alone."""
+    parts: list[tuple[int, ...]] = []
     groups: list[int] = []
-    rows = first = 0
-    for group, size in enumerate(sizes):
+    left = sum(footer.sizes)
+    rows = 0
+    for group, size in enumerate(footer.sizes):
         groups.append(group)
-        rows += size
-        if rows >= PART:
-            parts.append(Part(number, tuple(groups), first))
-            first, rows, groups = first + rows, 0, []
-    if groups or not parts:
-        parts.append(Part(number, tuple(groups), first))
-    return parts
+        rows, left = rows + size, left - size
+        if rows >= PART and left >= PART // 2:
+            parts.append(tuple(groups))
+            rows, groups = 0, []
+    return [Part(own) for own in [*parts, tuple(groups)]]
 
 
 def batches_of(file: Found, part: Part | None = None) -> Iterator[pa.RecordBatch]:
@@ -103,10 +115,16 @@ def batches_of(file: Found, part: Part | None = None) -> Iterator[pa.RecordBatch
 
 def write_like(file: Found, schema: pa.Schema, tables: Iterable[pa.Table], out: Any) -> None:
     """Write tables to an open file, in the format of another."""
-    make = pq.ParquetWriter if kind_of(file) == "parquet" else pa.ipc.new_file
-    with make(out, schema) as writer:
+    with _writer(file, schema, out) as writer:
         for group in _grouped(tables):
             writer.write_table(group)
+
+
+def _writer(file: Found, schema: pa.Schema, out: Any) -> Any:
+    if kind_of(file) != "parquet":
+        return pa.ipc.new_file(out, schema)
+    repeated = [field.name for field in schema if not pa.types.is_floating(field.type)]
+    return pq.ParquetWriter(out, schema, use_dictionary=repeated)  # numbers hardly repeat
 
 
 def _grouped(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
@@ -126,9 +144,3 @@ def _opened(file: Found) -> Any:
     if kind_of(file) == "parquet":
         return pq.ParquetFile(source, pre_buffer=False, buffer_size=BUFFER)
     return pa.ipc.open_file(source)
-
-
-def _group_sizes(content: Any) -> list[int]:
-    if isinstance(content, pq.ParquetFile):
-        return [content.metadata.row_group(i).num_rows for i in range(content.num_row_groups)]
-    return [content.get_batch(i).num_rows for i in range(content.num_record_batches)]
