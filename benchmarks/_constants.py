@@ -16,17 +16,16 @@ from labelwalk import OnlineLearner
 from labelwalk.scale.cover import Cover
 from labelwalk.scale.covers import covered
 from labelwalk.scale.job import FAN_IN
-from labelwalk.scale.model import DENSE, Model, solved, to_bytes
-from labelwalk.scale.places import Found, files_at, place_of, write_whole
-from labelwalk.scale.shards import parts_of, schema_of
-from labelwalk.scale.sketch import Sketch
+from labelwalk.scale.model import DENSE, Model, model_to_bytes, solved
+from labelwalk.scale.naming import LabelRows, Naming, label_rows
+from labelwalk.scale.places import Found, Place, files_at, place_of, write_whole
+from labelwalk.scale.shards import footer_of, footers_of, parts_of
+from labelwalk.scale.sketches import Sketch
 from labelwalk.scale.tasks import (
     Budget,
-    LabelFile,
     MergeSome,
     Reading,
     SketchPart,
-    label_file,
     merge_some,
     sketch_part,
     write_sketch,
@@ -46,7 +45,7 @@ LABELLED = [  # rows, vertices, labels of each class
     (40_000, 1000, 4),
     (20_000, 5000, 4),
 ]
-OPENINGS = 3  # of every file when a job is planned
+OPENED = 64  # times the same file, as a job that is planned opens others
 Size = tuple[float, ...]
 
 
@@ -73,6 +72,19 @@ def small_model(d: int) -> Model:
     made, truth = rows(500, d, 1)
     names = [f"class {one}" for one in truth[:50]]
     return solved(covered([made], 100), made[:50].astype(float), names, SETTINGS)
+
+
+def sketching(file: Found, d: int, k: int, out: Place) -> SketchPart:
+    """Return the task of a file that is one part."""
+    (part,) = parts_of(footer_of(file))
+    return SketchPart(file, part, reading(d), budget(k), out)
+
+
+def labelling(file: Found, d: int, model: Place, sign: str, out: Place) -> LabelRows:
+    """Return the task of a file that is one part."""
+    folder = place_of(os.path.dirname(out.path))
+    naming = Naming(reading(d), "predicted_", model, sign, folder)
+    return LabelRows(file, None, naming, out, folder / "counts.json")
 
 
 class Measuring:
@@ -123,8 +135,7 @@ class Measuring:
 
     def sketch(self, n: int, k: int, d: int) -> float:
         """Time `sketch_part`."""
-        file = self._file(n, d)
-        task = SketchPart(file, parts_of(0, file)[0], reading(d), budget(k), self._out("s.arrow"))
+        task = sketching(self._file(n, d), d, k, self._out("s.arrow"))
         return seconds(lambda: sketch_part(task))
 
     def merge(self, k: int, many: int, d: int) -> float:
@@ -144,14 +155,12 @@ class Measuring:
         return seconds(lambda: self._model(k, d))
 
     def label(self, n: int, k: int, each: int, d: int) -> float:
-        """Time `label_file`; the model is at hand."""
+        """Time `label_rows`; the model is at hand."""
         file, model = self._file(n, d), self._out("model.lw")
-        write_whole(model, lambda out: out.write(to_bytes(self._model(k, d, each))))
-        task = LabelFile(
-            file, reading(d), "predicted_", model, f"{k}, {d}, {each}", self._out(file.name)
-        )
-        label_file(task._replace(file=self._file(100, d)))
-        return seconds(lambda: label_file(task))
+        write_whole(model, lambda out: out.write(model_to_bytes(self._model(k, d, each))))
+        task = labelling(file, d, model, f"{k}, {d}, {each}", self._out(file.name))
+        label_rows(task._replace(file=self._file(100, d)))
+        return seconds(lambda: label_rows(task))
 
     def _warm_up(self) -> None:
         """Have kernels compiled, or loaded."""
@@ -174,7 +183,7 @@ class Measuring:
             write(path, n, d)
         return files_at(str(path))[0]
 
-    def _out(self, name: str) -> Any:
+    def _out(self, name: str) -> Place:
         return place_of(str(self.folder / "out" / name))
 
     def _bytes(self) -> tuple[float, float, float]:
@@ -186,11 +195,10 @@ class Measuring:
         return into[1] / WIDTHS[1], written, out[1] - written * WIDTHS[1]
 
     def _opening(self) -> float:
-        file = self._file(LABELLED[-2][0], WIDTHS[1])
+        files = [self._file(LABELLED[-2][0], WIDTHS[1])] * OPENED
         begun = perf_counter()
-        for _ in range(20):
-            schema_of(file)
-        return OPENINGS * (perf_counter() - begun) / 20
+        footers_of(files)
+        return (perf_counter() - begun) / OPENED
 
     def _disk(self) -> tuple[float, float]:
         """Return how many bytes a second reach the disk, and what a file costs beside."""

@@ -5,7 +5,7 @@ With n rows of d features, k vertices, m more with labels, V of which M merge aw
     sketch  = c0 + n (c1 + c2 d) + (n k - k² / 2) (c3 + c4 d) + c5 k (1 + L) + c6 k² L
     merge   = c0 + V (c1 + c2 d) + V M (c3 + c4 d)
     solve   = c0 + c1 d + k (c2 + c3 d) + k² (c4 + c5 d), once up to 2000 vertices, once above
-    label   = c0 + n (c1 + c2 d) + n k (c3 + c4 d) + c5 n m d
+    label   = c0 + n (c1 + c2 d) + n k (c3 + c4 d) + c5 n m
 
 About k (1 + L) rows of a part found a vertex, if rows come in no order; k L of them have to leave
 again, and each time somebody leaves all k are looked through.
@@ -23,7 +23,6 @@ from scipy.optimize import nnls
 
 from labelwalk.scale.job import FAN_IN
 from labelwalk.scale.model import DENSE
-from labelwalk.scale.shards import PART
 
 Terms = Callable[..., list[float]]
 NOTHING_FIRST: Mapping[str, float] = {}
@@ -45,7 +44,7 @@ def of_solve(k: float, d: float) -> list[float]:
 
 
 def of_label(n: float, k: float, m: float, d: float) -> list[float]:
-    return [1.0, n, n * d, n * k, n * k * d, n * m * d]
+    return [1.0, n, n * d, n * k, n * k * d, n * m]
 
 
 class Law(NamedTuple):
@@ -108,13 +107,15 @@ def model_bytes(k: float, d: float, classes: float) -> float:
 def phases_of(
     shape: Shape, constants: Constants, first: Mapping[str, float] = NOTHING_FIRST
 ) -> list[Phase]:
-    """Return the tasks of `labelwalk.scale.job.run`.
+    """Return the tasks of `labelwalk.scale.job.run`, where each file is one part.
 
     `first` has the seconds until a new worker is ready for the tasks of a phase.
     """
     k, d = shape.k, shape.d
-    per_file = _shared(shape.rows, shape.files)
-    parts = [n for rows in per_file for n in _shared(rows, max(1, rows // PART))]
+    parts = [
+        shape.rows * (i + 1) // shape.files - shape.rows * i // shape.files
+        for i in range(shape.files)
+    ]
     planned = Phase("plan", [Task(constants.opening * shape.files)], on_driver=True)
     sketches = [_sketch_task(n, shape, constants) for n in parts]
     sizes = [float(min(n, k)) for n in parts]
@@ -130,7 +131,7 @@ def phases_of(
     solution = Task(
         law(sizes[0], d) + constants.closing, read=sketch_bytes(sizes[0], d), written=model
     )
-    label = [_label_task(n, shape, constants) for n in per_file]
+    label = [_label_task(n, shape, constants) for n in parts]
     return [
         planned,
         Phase("sketch", sketches, first=Task(first.get("sketch", 0.0))),
@@ -138,10 +139,6 @@ def phases_of(
         Phase("solve", [solution], on_driver=True),
         Phase("label", label, first=Task(first.get("label", 0.0), read=model)),
     ]
-
-
-def _shared(n: int, among: int) -> list[int]:
-    return [n * (i + 1) // among - n * i // among for i in range(among)]
 
 
 def _sketch_task(n: int, shape: Shape, constants: Constants) -> Task:

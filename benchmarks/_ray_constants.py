@@ -8,22 +8,15 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
-from _constants import budget, reading, small_model
+from _constants import labelling, sketching, small_model
 from _made_up import write
 
 from labelwalk.scale import on_ray
-from labelwalk.scale.model import to_bytes
+from labelwalk.scale.model import model_to_bytes
+from labelwalk.scale.naming import label_rows
 from labelwalk.scale.on_ray import OnRay
 from labelwalk.scale.places import files_at, place_of, write_whole
-from labelwalk.scale.shards import parts_of
-from labelwalk.scale.tasks import (
-    LabelFile,
-    MergeSome,
-    SketchPart,
-    label_file,
-    merge_some,
-    sketch_part,
-)
+from labelwalk.scale.tasks import MergeSome, SketchPart, merge_some, sketch_part
 
 D, K, ROWS = 64, 1000, 200_000
 NO_TASKS, MANY_AHEAD = 1000, 500
@@ -72,21 +65,20 @@ def _small_tasks(folder: Path) -> list[tuple[str, Callable[[Any], int], Any]]:
     sketch_part(sketch)
     out, model = (place_of(str(folder / name)) for name in ("out/ray.arrow", "out/ray.lw"))
     made = small_model(D)
-    write_whole(model, lambda file: file.write(to_bytes(made)))
-    label = LabelFile(sketch.file, sketch.reading, "predicted_", model, "small", out)
+    write_whole(model, lambda file: file.write(model_to_bytes(made)))
+    named = place_of(str(folder / "out/ray.parquet"))
     return [
         ("sketch", sketch_part, sketch),
         ("merge", merge_some, MergeSome((sketch.out, sketch.out), sketch.budget, out)),
-        ("label", label_file, label._replace(out=place_of(str(folder / "out/ray.parquet")))),
+        ("label", label_rows, labelling(sketch.file, D, model, "small", named)),
     ]
 
 
 def _sketch_task(folder: Path, n: int) -> SketchPart:
     path = folder / f"in/ray-{n}.parquet"
     write(path, n, D)
-    file = files_at(str(path))[0]
     out = place_of(str(folder / f"out/ray-{n}.arrow"))
-    return SketchPart(file, parts_of(0, file)[0], reading(D), budget(K), out)
+    return sketching(files_at(str(path))[0], D, K, out)
 
 
 def _clock(pool: OnRay, function: Callable[[Any], int], tasks: list[Any]) -> float:

@@ -1,7 +1,7 @@
 """What is lost where covers of shards are merged, and what more vertices are worth.
 
 Rows are shuffled and cut into shards, each is covered by at most k vertices, and the covers are
-merged four at a time, or two, as a job does. "Stated" is the distortion that the cover proves,
+merged two at a time, as a job does, or four. "Stated" is the distortion that the cover proves,
 "largest" and "mean" are distances of rows to the nearest founder, and no k points at all could
 bring the largest below the first number of "optimum". Accuracy is that of the model on the merged
 cover. Digits of scikit-learn from four labels a class, and made-up rows (20,000 of 64 features, 50
@@ -32,7 +32,7 @@ from labelwalk.scale.model import solved
 
 Array = NDArray[Any]
 SEEDS = 5
-SHARDS = ((1, FAN_IN), (2, FAN_IN), (8, FAN_IN), (32, FAN_IN), (32, 2))
+SHARDS = ((1, FAN_IN), (2, FAN_IN), (8, FAN_IN), (32, FAN_IN), (32, 4))
 VERTICES = (50, 100, 200, 500, 1000)
 LOST = 0.02  # of accuracy, at most, with 32 shards
 

@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-CORE = Path(__file__).parent.parent / "benchmarks" / "core.py"
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+CORE = BENCHMARKS / "core.py"
+EACH = """
+import importlib, pathlib, sys
+sys.path.insert(0, sys.argv[1])
+for path in sorted(pathlib.Path(sys.argv[1]).glob("[!_]*.py")):
+    importlib.import_module(path.stem)
+"""
 
 
 @pytest.mark.slow
@@ -28,3 +35,13 @@ def test_the_core_benchmark_reports_every_figure(tmp_path: Path) -> None:
     (figure,) = figures["defaults"]
     assert figure["gap_to_naive"] <= 0.01
     assert "times_naive" in outcome.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.shell
+def test_whatever_benchmarks_import_is_there() -> None:
+    for extra in ("ray", "confluent_kafka", "cv2", "httpx", "uvicorn", "matplotlib"):
+        pytest.importorskip(extra)
+    command = [sys.executable, "-c", EACH, str(BENCHMARKS)]
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert outcome.returncode == 0, outcome.stderr
