@@ -13,6 +13,7 @@ from _costs import Constants, fitted, of_label, of_merge, of_sketch, of_solve
 from _made_up import CLASSES, LABELS, rows, write
 
 from labelwalk import OnlineLearner
+from labelwalk.scale.budget import Budget, budget_of
 from labelwalk.scale.cover import Cover
 from labelwalk.scale.covers import covered
 from labelwalk.scale.job import FAN_IN
@@ -22,7 +23,6 @@ from labelwalk.scale.places import Found, Place, files_at, place_of, write_whole
 from labelwalk.scale.shards import footer_of, footers_of, parts_of
 from labelwalk.scale.sketches import Sketch
 from labelwalk.scale.tasks import (
-    Budget,
     MergeSome,
     Reading,
     SketchPart,
@@ -54,7 +54,7 @@ def reading(d: int) -> Reading:
 
 
 def budget(k: int) -> Budget:
-    return Budget(k, SETTINGS.labels_per_class, float(SETTINGS.growth))
+    return budget_of(SETTINGS)._replace(n_centroids=k)
 
 
 def seconds(call: Callable[[], Any]) -> float:

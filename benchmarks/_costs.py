@@ -123,7 +123,7 @@ def phases_of(
     while len(sizes) > 1:
         groups = [sizes[i : i + shape.fan_in] for i in range(0, len(sizes), shape.fan_in)]
         ready = Task(0.0 if merges else first.get("merge", 0.0))
-        tasks = [_merge_task(sum(one), shape, constants) for one in groups]
+        tasks = [_merge_task(sum(one), shape, constants) for one in groups if len(one) > 1]
         merges.append(Phase("merge", tasks, first=ready))
         sizes = [min(sum(one), k) for one in groups]
     law = constants.small if sizes[0] <= DENSE else constants.large

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
+from labelwalk.scale.budget import Budget
 from labelwalk.scale.feeding import Feeder
 from labelwalk.scale.keyed import GapError, KeyedLearners
 from labelwalk.scale.sketches import merge
 from labelwalk.scale.sketching import Sketching
-from labelwalk.scale.tasks import Budget
 from tests.scale.test_ray import processes
 from tests.scale.test_sketch import same
 

@@ -101,7 +101,7 @@ def test_what_is_done_is_not_done_again(
             n_done += pool.done
     first, second = contents(tmp_path / "whole"), contents(tmp_path / "out")
     assert first == second
-    assert n_done == 7 + (4 + 2 + 1) + 7 + 3  # parts, levels of merging, parts, files of several
+    assert n_done == 7 + (3 + 2 + 1) + 7 + 3  # parts, levels of merging, parts, files of several
     assert run(job(rows, tmp_path / "out"), Dying(0)).tally.rows == 1200
 
 

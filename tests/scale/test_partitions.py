@@ -14,14 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk import OnlineLearner
+from labelwalk.scale.budget import Budget
 from labelwalk.scale.centre import Centre, Handed, News
 from labelwalk.scale.feeding import Feeder
 from labelwalk.scale.keyed import GapError
 from labelwalk.scale.partition import Answered
 from labelwalk.scale.partitions import AtOnce, Partitions
-from labelwalk.scale.sketches import Sketch, from_arrow, merge, to_arrow
+from labelwalk.scale.sketch_tables import from_arrow, to_arrow
+from labelwalk.scale.sketches import Sketch, merge
 from labelwalk.scale.sketching import Sketching
-from labelwalk.scale.tasks import Budget
 from tests.scale.test_sketch import same
 
 SETTINGS = OnlineLearner(8, labels_per_class=3).settings

@@ -16,15 +16,9 @@ from labelwalk.scale.cover import Cover, empty
 from labelwalk.scale.covers import covered
 from labelwalk.scale.labelling import label
 from labelwalk.scale.model import model_of
-from labelwalk.scale.sketches import (
-    Sketch,
-    from_arrow,
-    merge,
-    sketch,
-    sketch_from_bytes,
-    sketch_to_bytes,
-    to_arrow,
-)
+from labelwalk.scale.sketch_tables import from_arrow, sketch_from_bytes, sketch_to_bytes, to_arrow
+from labelwalk.scale.sketches import Sketch, merge
+from labelwalk.scale.sketching import sketch
 from labelwalk.streams.columns import ColumnError, Columns
 from labelwalk.streams.fault import InputError
 

@@ -3,15 +3,9 @@
 from labelwalk.scale.job import Job, Outcome, Step, run
 from labelwalk.scale.labelling import label
 from labelwalk.scale.model import Model, model_from_bytes, model_of, model_to_bytes
-from labelwalk.scale.sketches import (
-    Sketch,
-    from_arrow,
-    merge,
-    sketch,
-    sketch_from_bytes,
-    sketch_to_bytes,
-    to_arrow,
-)
+from labelwalk.scale.sketch_tables import from_arrow, sketch_from_bytes, sketch_to_bytes, to_arrow
+from labelwalk.scale.sketches import Sketch, merge
+from labelwalk.scale.sketching import sketch
 
 __all__ = [
     "Job",

@@ -15,7 +15,8 @@ from typing import Any, Generic, TypeVar
 from labelwalk.arrays import Label
 from labelwalk.decision import Verdicts
 from labelwalk.parameters import check_whole
-from labelwalk.scale.centre import Centre, Handed, News, budget_of, check_known, check_names
+from labelwalk.scale.budget import budget_of
+from labelwalk.scale.centre import Centre, Handed, News, check_known, check_names
 from labelwalk.scale.keyed import KeyedLearners
 from labelwalk.scale.on_ray import result
 from labelwalk.scale.partition import Answered

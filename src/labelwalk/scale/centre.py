@@ -8,16 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from labelwalk.parameters import shown
+from labelwalk.scale.budget import budget_of
 from labelwalk.scale.cover import empty
 from labelwalk.scale.model import Model, solved
 from labelwalk.scale.places import place_of
-from labelwalk.scale.planting import check_fits
 from labelwalk.scale.shelf import Shelf
 from labelwalk.scale.sketches import Sketch, merge
-from labelwalk.scale.tasks import Budget, read_sketch, write_sketch
+from labelwalk.scale.tasks import read_sketch, write_sketch
 from labelwalk.settings import Settings
 
 ENDING = ".arrow"
@@ -115,27 +113,16 @@ class Centre:
         merged, positions = self._sketch(now), {one.name: one.position for one in now}
         if not merged.n_seen:
             return News(0, positions, None)
-        covers = list(merged.taught.values())
-        width = _width(merged)
-        rows = np.concatenate([np.empty((0, width)), *(own.points for own in covers)])
-        names = [name for name, own in merged.taught.items() for _ in range(len(own))]
-        cover = merged.cover if len(merged.cover) else empty(width)
-        return News(merged.n_seen, positions, solved(cover, rows, names, self._settings))
+        model = solved(merged.cover, *merged.labelled(), self._settings)
+        return News(merged.n_seen, positions, model)
 
     def _check_width(self, sketch: Sketch) -> None:
-        widths = {_width(one.sketch) for one in self._handed.values() if one.sketch.n_seen}
-        if sketch.n_seen and widths and _width(sketch) not in widths:
+        widths = {one.sketch.n_features for one in self._handed.values() if one.sketch.n_seen}
+        if sketch.n_seen and widths and sketch.n_features not in widths:
             raise ValueError(
-                f"rows have {_width(sketch)} features, but those of other partitions have "
+                f"rows have {sketch.n_features} features, but those of other partitions have "
                 f"{widths.pop()}. Give all partitions the same columns."
             )
-
-
-def budget_of(settings: Settings) -> Budget:
-    """Return how many vertices settings allow; some settings partitions cannot have."""
-    check_fits(settings)
-    assert settings.n_centroids is not None  # as check_fits has it
-    return Budget(settings.n_centroids, settings.labels_per_class, float(settings.growth))
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -152,10 +139,6 @@ def check_known(name: str, names: Sequence[str]) -> None:
     """Refuse a partition that is none."""
     if name not in names:
         raise ValueError(f"{shown(name)} is no partition. Choose one of {shown(list(names))}.")
-
-
-def _width(sketch: Sketch) -> int:
-    return next(cover.n_features for cover in sketch.covers.values() if len(cover))
 
 
 def _write(path: Path, sketch: Sketch) -> None:

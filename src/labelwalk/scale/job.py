@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from labelwalk.scale.agreement import agreed
+from labelwalk.scale.budget import budget_of
 from labelwalk.scale.model import Model, model_from_bytes, model_of, model_to_bytes
 from labelwalk.scale.naming import (
     JoinParts,
@@ -24,12 +25,10 @@ from labelwalk.scale.naming import (
     read_tallies,
 )
 from labelwalk.scale.places import Found, Place, blamed, files_at, is_among, place_of, write_whole
-from labelwalk.scale.planting import check_fits
 from labelwalk.scale.pools import Here, Pool
 from labelwalk.scale.shards import footers_of, parts_of
 from labelwalk.scale.sketches import Sketch
 from labelwalk.scale.tasks import (
-    Budget,
     MergeSome,
     Reading,
     SketchPart,
@@ -70,13 +69,6 @@ class Job:
     columns: Columns = field(default_factory=Columns)
     unlabeled: str = ""
     prefix: str | None = None
-
-    @property
-    def budget(self) -> Budget:
-        """How many vertices may stand for rows."""
-        settings = self.settings
-        assert settings.n_centroids is not None  # as check_fits has it
-        return Budget(settings.n_centroids, settings.labels_per_class, float(settings.growth))
 
 
 class Step(NamedTuple):
@@ -139,8 +131,8 @@ class _Run:
     """A job on its way: what is planned, and what is done already."""
 
     def __init__(self, job: Job, pool: Pool, watch: Callable[[Step], None]) -> None:
-        check_fits(job.settings)
         self.job, self.pool, self.watch = job, pool, watch
+        self.budget = budget_of(job.settings)
         self.files = files_at(job.input)
         self.out = place_of(job.output)
         if is_among(job.input, self.out / self.files[0].name):
@@ -191,7 +183,7 @@ class _Run:
         for number, (file, parts) in enumerate(zip(self.files, self.parts, strict=True)):
             for i, part in enumerate(parts):
                 out = self.work / f"sketches/{number:06}-{i:06}.arrow"
-                tasks.append(SketchPart(file, part, self.reading, self.job.budget, out))
+                tasks.append(SketchPart(file, part, self.reading, self.budget, out))
         self._do("sketch", sketch_part, tasks)
         return [task.out for task in tasks]
 
@@ -201,12 +193,13 @@ class _Run:
         while len(places) > 1:
             level += 1
             some = [tuple(places[i : i + FAN_IN]) for i in range(0, len(places), FAN_IN)]
+            alone = some.pop() if len(some[-1]) == 1 else ()
             tasks = [
-                MergeSome(group, self.job.budget, self.work / f"merged/{level}-{i:06}.arrow")
+                MergeSome(group, self.budget, self.work / f"merged/{level}-{i:06}.arrow")
                 for i, group in enumerate(some)
             ]
             self._do("merge", merge_some, tasks)
-            places = [task.out for task in tasks]
+            places = [*(task.out for task in tasks), *alone]
         return read_sketch(places[0])
 
     def solved(self, merged: Sketch) -> Model:

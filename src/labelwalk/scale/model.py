@@ -90,10 +90,7 @@ def model_of(sketch: Sketch, settings: Settings) -> Model:
             "no row has a label, so nothing can be named. Give a few rows one, in the column "
             "of labels (--label-column)."
         )
-    rows = np.concatenate([cover.points for cover in sketch.taught.values()])
-    names = [name for name, cover in sketch.taught.items() for _ in range(len(cover))]
-    cover = sketch.cover if len(sketch.cover) else empty(rows.shape[1])
-    return solved(cover, rows, names, settings)
+    return solved(sketch.cover, *sketch.labelled(), settings)
 
 
 def solved(cover: Cover, rows: Floats, labels: Sequence[Label], settings: Settings) -> Model:
@@ -119,6 +116,8 @@ def solved(cover: Cover, rows: Floats, labels: Sequence[Label], settings: Settin
     >>> model.label(stream).label.tolist()
     ['low', 'low', 'low', 'high', 'high']
     """
+    if not len(cover):
+        cover = empty(rows.shape[1])
     if len(cover) <= DENSE:
         return frozen_model(planted(cover, rows, labels, settings))
     learner = planted(coarser(cover, DENSE), rows, labels, settings)

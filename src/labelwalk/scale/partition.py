@@ -24,10 +24,10 @@ from labelwalk.arrays import Floats, Label
 from labelwalk.decision import Verdicts, blank_answers, decide
 from labelwalk.parameters import check_whole, shown
 from labelwalk.rows import as_labels, as_rows
+from labelwalk.scale.budget import Budget
 from labelwalk.scale.centre import Handed, News
 from labelwalk.scale.keyed import GapError
 from labelwalk.scale.sketching import Sketching
-from labelwalk.scale.tasks import Budget
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Any
 
 from labelwalk.arrays import Label
 from labelwalk.parameters import check_whole
-from labelwalk.scale.centre import Centre, Handed, budget_of
+from labelwalk.scale.budget import budget_of
+from labelwalk.scale.centre import Centre, Handed
 from labelwalk.scale.partition import Answered, Partition, Promise, Way
 from labelwalk.settings import Settings
 

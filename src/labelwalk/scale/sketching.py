@@ -1,14 +1,66 @@
-"""A sketch in the making: rows come with labels or without, and it can be taken up again."""
+"""Rows to a sketch, which can be taken up again: those with each label are covered apart."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
 
 from labelwalk.arrays import Floats
+from labelwalk.parameters import check_number, check_whole
+from labelwalk.scale.budget import Budget
 from labelwalk.scale.cover import Cover, empty
 from labelwalk.scale.covering import Covering
+from labelwalk.scale.rows import examples_of
 from labelwalk.scale.sketches import Sketch
-from labelwalk.scale.tasks import Budget
+from labelwalk.streams.columns import Columns
+
+
+def sketch(
+    batches: Iterable[pa.RecordBatch | pa.Table],
+    n_centroids: int,
+    *,
+    columns: Columns | None = None,
+    unlabeled: str = "",
+    labels_per_class: int = 64,
+    growth: float = 1.5,
+    features: tuple[str, ...] = (),
+) -> Sketch:
+    """Return what stands for the rows of batches.
+
+    Parameters
+    ----------
+    batches : iterable of pyarrow.RecordBatch or Table
+    n_centroids : int
+        k, the most vertices without a label.
+    columns : Columns, optional
+        Which columns are features, and which holds labels.
+    unlabeled : str
+        What stands for no label in its column, beside nothing.
+    labels_per_class : int
+        The most vertices with one label.
+    growth : float
+        Where vertices have to merge, they go on past k only while the next distance is at most
+        this times the last.
+    features : names
+        The features of other shards, where they are known: these must be the same.
+
+    Examples
+    --------
+    >>> batch = pa.RecordBatch.from_pydict({"x": [0.0, 1.0, 9.0], "label": ["low", None, None]})
+    >>> found = sketch([batch], n_centroids=10)
+    >>> found.cover.points.tolist(), found.taught["low"].points.tolist(), found.features
+    ([[1.0], [9.0]], [[0.0]], ('x',))
+    """
+    check_whole("n_centroids", n_centroids, "1000")
+    check_whole("labels_per_class", labels_per_class, "64")
+    check_number("growth", growth, 1, 1e100, "1.5", above=True)
+    sketching = Sketching(Budget(n_centroids, labels_per_class, growth))
+    for examples in examples_of(batches, columns or Columns(), unlabeled, features):
+        features = tuple(examples.features)
+        sketching.take(examples.matrix(), examples.labels or None)
+    return replace(sketching.sketch(), features=features)
 
 
 class Sketching:
@@ -25,7 +77,7 @@ class Sketching:
     --------
     >>> import numpy as np
     >>> sketching = Sketching(Budget(n_centroids=10, labels_per_class=5, growth=1.5))
-    >>> sketching.take(np.array([[1.0], [9.0]]), None)
+    >>> sketching.take(np.array([[1.0], [9.0]]))
     >>> sketching.take(np.array([[0.0]]), ["low"])
     >>> found = sketching.sketch()
     >>> found.cover.points.tolist(), found.taught["low"].points.tolist(), found.n_seen
@@ -39,11 +91,10 @@ class Sketching:
             if len(cover):
                 self._take_up(label, cover)
 
-    def take(self, rows: Floats, labels: Sequence[str] | None) -> None:
-        """Take rows in, in order."""
+    def take(self, rows: Floats, labels: Sequence[str | None] | None = None) -> None:
+        """Take rows in, in order; where there are labels, None stands for no label."""
         if labels is None:
-            self._cover(None, rows)
-            return
+            labels = [None] * len(rows)
         for label in dict.fromkeys(labels):
             self._cover(label, rows[[own == label for own in labels]])
 

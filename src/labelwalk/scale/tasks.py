@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from labelwalk.scale import sketches
+from labelwalk.scale.budget import Budget
 from labelwalk.scale.places import Found, Place, blamed, write_whole
 from labelwalk.scale.shards import Part, batches_of
-from labelwalk.scale.sketches import Sketch
+from labelwalk.scale.sketch_tables import sketch_from_bytes, sketch_to_bytes
+from labelwalk.scale.sketches import Sketch, merge
+from labelwalk.scale.sketching import sketch
 from labelwalk.streams.columns import Columns
 
 
@@ -21,14 +23,6 @@ class Reading(NamedTuple):
     columns: Columns
     unlabeled: str
     features: tuple[str, ...]
-
-
-class Budget(NamedTuple):
-    """How many vertices may stand for rows."""
-
-    n_centroids: int
-    labels_per_class: int
-    growth: float
 
 
 class SketchPart(NamedTuple):
@@ -63,7 +57,7 @@ def sketch_part(task: SketchPart) -> int:
     """Sketch a part of a file, and return how many rows it has."""
     reading, budget = task.reading, task.budget
     with blamed(task.file.name):
-        found = sketches.sketch(
+        found = sketch(
             batches_of(task.file, task.part),
             budget.n_centroids,
             columns=reading.columns,
@@ -79,18 +73,18 @@ def sketch_part(task: SketchPart) -> int:
 def merge_some(task: MergeSome) -> int:
     """Merge sketches, and return how many rows they stand for."""
     some = list(map(read_sketch, task.sketches))
-    found = sketches.merge(some, task.budget.n_centroids, task.budget.labels_per_class)
+    found = merge(some, task.budget.n_centroids, task.budget.labels_per_class)
     write_sketch(task.out, found)
     return found.n_seen
 
 
 def write_sketch(place: Place, sketch: Sketch) -> None:
     """Write a sketch to a file of Arrow."""
-    content = sketches.sketch_to_bytes(sketch)
+    content = sketch_to_bytes(sketch)
     write_whole(place, lambda out: out.write(content))
 
 
 def read_sketch(place: Place) -> Sketch:
     """Read a sketch that `write_sketch` wrote."""
     with blamed(place.path):
-        return sketches.sketch_from_bytes(place.read())
+        return sketch_from_bytes(place.read())
