@@ -315,6 +315,21 @@ def test_settings_that_shards_cannot_have_are_refused_at_once(
     assert not (tmp_path / "out").exists()
 
 
+def test_files_tell_their_columns_and_how_many_rows_each_group_has(tmp_path: Path) -> None:
+    whole, sizes = shard(300, 0), (100, 1, 0, 199)
+    groups = [whole.slice(sum(sizes[:i]), n) for i, n in enumerate(sizes)]
+    with (
+        pa.ipc.new_file(tmp_path / "a.arrow", whole.schema) as arrow,
+        pq.ParquetWriter(tmp_path / "b.parquet", whole.schema) as parquet,
+    ):
+        for group in groups:
+            arrow.write_batch(group)
+            parquet.write_table(pa.Table.from_batches([group]))
+    for footer in shards.footers_of(places.files_at(str(tmp_path))):
+        assert footer.schema == whole.schema
+        assert footer.sizes == sizes
+
+
 def test_arrow_files_are_read_and_written_too(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for i in range(2):

@@ -27,6 +27,7 @@ import ray
 from ray._private import services
 from ray.cluster_utils import Cluster
 
+from labelwalk.scale import on_ray
 from labelwalk.scale.on_ray import OnRay
 
 pytestmark = pytest.mark.slow
@@ -160,6 +161,14 @@ def test_a_driver_that_is_killed_goes_on(
     assert n_done >= FILES // 2
     assert outcome.tally.rows == FILES * ROWS
     assert contents(out) == whole
+
+
+def test_a_task_that_takes_its_worker_along_is_told_in_the_end(
+    pool: OnRay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_ray, "TRIES", 1)
+    with pytest.raises(ConnectionError, match=r"a task was lost, .* within 1 tries .* memory"):
+        list(pool.each(lambda code: os._exit(code), [1]))
 
 
 def test_a_fault_of_the_input_is_told_as_here(tmp_path: Path, pool: OnRay) -> None:

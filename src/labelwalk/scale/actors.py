@@ -18,7 +18,7 @@ from labelwalk.parameters import check_whole
 from labelwalk.scale.budget import budget_of
 from labelwalk.scale.centre import Centre, Handed, News, check_known, check_names
 from labelwalk.scale.keyed import KeyedLearners
-from labelwalk.scale.on_ray import result
+from labelwalk.scale.on_ray import TRIES, result
 from labelwalk.scale.partition import Answered
 from labelwalk.scale.partitions import Partitions
 from labelwalk.scale.shelf import number_of
@@ -27,9 +27,7 @@ from labelwalk.settings import Settings
 
 # isort: split
 import ray  # not before on_ray, which has it ask for tokens
-from ray.exceptions import RayError
 
-TRIES = 20  # times that a call is done anew before it is blamed for what happens to its actor
 ASKING = "asking"  # calls of the centre that wait for no model
 Answer = TypeVar("Answer")
 
@@ -71,7 +69,7 @@ class ByKey(Generic[Answer]):
 
     def _ask(self, method: str, key: str, *arguments: Any) -> Any:
         actor = self.actors[self._which(key)]
-        return _answer(getattr(actor, method).remote(key, *arguments), f"the actor of {key!r}")
+        return result(getattr(actor, method).remote(key, *arguments), f"the actor of {key!r}")
 
 
 class ByHash:
@@ -168,7 +166,7 @@ class SharedOnRay(ByKey[Answered]):
 
     def sketch(self) -> Sketch:
         """Return what stands for all rows that were handed over."""
-        sketch: Sketch = _answer(self._centre.sketch.remote(), "the centre")
+        sketch: Sketch = result(self._centre.sketch.remote(), "the centre")
         return sketch
 
     def close(self) -> None:
@@ -188,7 +186,7 @@ class ToCentre:
 
     def start(self, name: str) -> Handed:
         """Return what is kept of a partition."""
-        handed: Handed = _answer(self._asking("start").remote(name), "the centre")
+        handed: Handed = result(self._asking("start").remote(name), "the centre")
         return handed
 
     def send(self, handed: Handed) -> Sent:
@@ -197,7 +195,7 @@ class ToCentre:
 
     def news(self, version: int) -> News:
         """Return the newest model, without it where this version is known."""
-        news: News = _answer(self._asking("news").remote(version), "the centre")
+        news: News = result(self._asking("news").remote(version), "the centre")
         return news
 
     def _asking(self, method: str) -> Any:
@@ -216,7 +214,7 @@ class Sent:
 
     def result(self) -> int:
         """Wait until it is, and return up to where the partition is kept."""
-        return int(_answer(self._reference, "the centre"))
+        return int(result(self._reference, "the centre"))
 
 
 def _begun(kind: type, *arguments: Any, name: str | None = None, **options: Any) -> Any:
@@ -225,13 +223,3 @@ def _begun(kind: type, *arguments: Any, name: str | None = None, **options: Any)
         max_restarts=-1, max_task_retries=TRIES, scheduling_strategy="SPREAD", **options
     )
     return lasting(kind).options(name=name).remote(*arguments)
-
-
-def _answer(reference: Any, who: str) -> Any:
-    try:
-        return result(reference)
-    except RayError as error:
-        raise ConnectionError(
-            f"{who} was lost, and could not be begun anew within {TRIES} tries ({error}). See that "
-            "the cluster has machines with memory enough, then give the same block again."
-        ) from error

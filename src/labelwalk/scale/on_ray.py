@@ -18,6 +18,7 @@ from ray.exceptions import RayError, RayTaskError
 
 AHEAD = 2  # tasks that are handed out for each core, so that none waits for the next
 PATIENCE = 10.0  # seconds for a cluster to answer; Ray itself goes on trying for many minutes
+TRIES = 20  # times that something is done anew before it is blamed for what happens to its worker
 LOCAL, AUTO = "local", "auto"
 
 
@@ -43,7 +44,7 @@ class OnRay:
 
     def each(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
         """Do every task, and yield what comes of each as it is done."""
-        remote = ray.remote(num_cpus=1, max_retries=-1, retry_exceptions=False)(function)
+        remote = ray.remote(num_cpus=1, max_retries=TRIES, retry_exceptions=False)(function)
         resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
         most = AHEAD * max(1, int(resources.get("CPU", 1)))
         waiting = list(reversed(tasks))
@@ -53,7 +54,7 @@ class OnRay:
                 while waiting and len(running) < most:
                     running.append(remote.remote(waiting.pop()))
                 done, running = ray.wait(running, num_returns=1)
-                yield result(done[0])
+                yield result(done[0], "a task")
         finally:
             for one in running:
                 ray.cancel(one, force=True)
@@ -127,9 +128,20 @@ def _check_answers(address: str) -> None:
         ) from error
 
 
-def result(reference: Any) -> Any:
-    """Wait for what comes of a task or a call; its errors are raised as they were there."""
+def result(reference: Any, who: str) -> Any:
+    """Wait for what comes of a task or a call; its errors are raised as they were there.
+
+    Raises
+    ------
+    ConnectionError
+        Whoever did it was lost, again and again.
+    """
     try:
         return ray.get(reference)
     except RayTaskError as error:
         raise error.cause from None
+    except RayError as error:
+        raise ConnectionError(
+            f"{who} was lost, and could not be begun anew within {TRIES} tries ({error}). See that "
+            "machines have memory enough, and do the same again: what is done is kept."
+        ) from error

@@ -57,8 +57,9 @@ def footer_of(file: Found) -> Footer:
         if isinstance(content, pq.ParquetFile):
             sizes = (content.metadata.row_group(i).num_rows for i in range(content.num_row_groups))
             return Footer(content.schema_arrow, tuple(sizes))
-        sizes = (content.get_batch(i).num_rows for i in range(content.num_record_batches))
-        return Footer(content.schema, tuple(sizes))
+        with _opened(file, included_fields=[0]) as narrow:  # a file of Arrow counts no rows itself
+            sizes = (narrow.get_batch(i).num_rows for i in range(narrow.num_record_batches))
+            return Footer(content.schema, tuple(sizes))
 
 
 def footers_of(files: Sequence[Found]) -> list[Footer]:
@@ -139,8 +140,8 @@ def _grouped(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(some)
 
 
-def _opened(file: Found) -> Any:
+def _opened(file: Found, **of_arrow: Any) -> Any:
     source = file.place.system.open_input_file(file.place.path)
     if kind_of(file) == "parquet":
         return pq.ParquetFile(source, pre_buffer=False, buffer_size=BUFFER)
-    return pa.ipc.open_file(source)
+    return pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(**of_arrow))
