@@ -7,8 +7,8 @@ process is held to one core, with one thread of Arrow and of linear algebra. Tim
 Part "large": the stream of the core benchmark, digits drawn between neighbours, 64 features. Per
 example: covering with every coarsening, plus labelling; solving is told apart. Its reference
 is the learner with its defaults at k = 1000 on the same stream, after so many examples that
-its cover is full. Memory is what a cover and its solution take beyond those of half as many
-vertices.
+its cover is full. Memory is the most that a process of its own held, without its rows, and is
+compared with that of one with fewer vertices.
 
 All times of a line come from one run on one machine: read the ratios.
 
@@ -20,13 +20,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,20 +36,15 @@ import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 from _report import Line, report  # noqa: E402
 from _stream import DigitStream  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
 
 from labelwalk import OnlineLearner  # noqa: E402
-from labelwalk.scale.cover import Cover  # noqa: E402
-from labelwalk.scale.covers import covered  # noqa: E402
-from labelwalk.scale.graph import similarities  # noqa: E402
-from labelwalk.scale.model import Model, solved  # noqa: E402
-from labelwalk.screen import Screen  # noqa: E402
-from labelwalk.settings import Settings  # noqa: E402
 
 FEATURES, CLASSES, LABELS, NOISE = 64, 20, 4, 0.6
 K, FILE_ROWS, FEW_FILES = 1000, 500_000, 2
-LARGE_K, LARGE_ROWS, LARGE_LABELLED, CORE_ROWS = 100_000, 150_000, 20_000, 20_000
-JOB = Path(__file__).parent / "_scale_job.py"
+LARGE_K, FEW, CORE_ROWS = 100_000, 5000, 20_000
+JOB, LARGE_COVER = (
+    Path(__file__).with_name(f"_{name}.py") for name in ("scale_job", "large_cover")
+)
 
 
 def write_rows(folder: Path, rows: int) -> None:
@@ -71,14 +64,12 @@ def write_rows(folder: Path, rows: int) -> None:
         pq.write_table(table, folder / f"{i:03}.parquet", row_group_size=1 << 17)
 
 
-def job(who: str, given: Path | str, output: Path) -> dict[str, Any]:
-    """Do a job in a process of its own."""
-    shutil.rmtree(output, ignore_errors=True)
-    command = [sys.executable, str(JOB), who, str(given), str(output), str(K)]
+def told_by(script: Path, *arguments: object) -> dict[str, Any]:
+    """Run something in a process of its own, and return what it tells and how long it took."""
+    command = [sys.executable, str(script), *map(str, arguments)]
     begun = time.perf_counter()
-    told: dict[str, Any] = json.loads(
-        subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1]
-    )
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    told: dict[str, Any] = json.loads(said.splitlines()[-1])
     return told | {"process": time.perf_counter() - begun}
 
 
@@ -108,7 +99,7 @@ def workers(rows: int, folder: Path) -> Iterator[Line]:
     done: dict[str, dict[str, Any]] = {}
     for size, given in (("few", few), ("many", folder / "rows")):
         for who in ("here", "2"):
-            done[size + who] = job(who, given, folder / f"{size}-{who}")
+            done[size + who] = told_by(JOB, who, given, folder / f"{size}-{who}", K)
             yield _told(who, done[size + who])
         same = same_files(folder / f"{size}-here", folder / f"{size}-2")
         yield Line(
@@ -155,83 +146,59 @@ def _told(who: str, told: dict[str, Any]) -> Line:
     )
 
 
-def timed(call: Callable[[], Any]) -> tuple[Any, float]:
-    begun = time.perf_counter()
-    found = call()
-    return found, time.perf_counter() - begun
-
-
-def peak() -> float:
-    """The most bytes this process ever held."""
-    return 1024.0 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
 def core_microseconds(stream: DigitStream) -> float:
     """What the learner with its defaults takes for an example at k = 1000."""
     learner = OnlineLearner(K)
     learner.teach(*stream.labels())
     learner.observe(stream.draw(CORE_ROWS)[0])
     rows = stream.draw(CORE_ROWS)[0]
-    return 1e6 * timed(lambda: learner.observe(rows))[1] / len(rows)
+    begun = time.perf_counter()
+    learner.observe(rows)
+    return 1e6 * (time.perf_counter() - begun) / len(rows)
 
 
 def large() -> Iterator[Line]:
     """A cover of 100 000 vertices on one core."""
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    stream = DigitStream()
-    core = core_microseconds(stream)
+    core = core_microseconds(DigitStream())
     yield Line(f"learner, k = {K:,}", f"{core:.0f} µs an example", "told", True)
-    rows, labels = stream.draw(LARGE_ROWS)[0], stream.labels()
-    fresh, truth = stream.draw(LARGE_LABELLED)
-    half = covered([rows[: LARGE_ROWS // 2]], LARGE_K // 2)  # compiles, and is compared with below
-    solved(half, *labels, OnlineLearner(LARGE_K // 2).settings)
-    before = peak()
-    cover, sketching = timed(lambda: covered([rows], LARGE_K))
-    sketching *= 1e6 / len(rows)
-    yield Line(f"cover, k = {LARGE_K:,}", f"{sketching:.0f} µs a row", "told", True)
-    settings = OnlineLearner(LARGE_K).settings
-    model, solving = timed(lambda: solved(cover, *labels, settings))
-    yield Line(f"solution on {len(cover):,} vertices", f"{solving:.1f} s", "told", True)
-    more = (peak() - before) / (len(cover) - len(half))
-    model.label(fresh[:100])
-    said, labelling = timed(lambda: model.label(fresh))
-    labelling *= 1e6 / len(fresh)
-    yield Line(f"labels, k = {LARGE_K:,}", f"{labelling:.0f} µs a row", "told", True)
-    times = (sketching + labelling) / core
+    few, many = (told_by(LARGE_COVER, k) for k in (FEW, LARGE_K))
+    named = f"k = {LARGE_K:,}"
+    yield Line(f"cover, {named}", f"{many['sketching']:.0f} µs a row", "told", True)
+    yield Line(f"labels, {named}", f"{many['labelling']:.0f} µs a row", "told", True)
+    times = (many["sketching"] + many["labelling"]) / core
     yield Line("cover and label / learner", f"{times:.1f} ×", "≤ 60 ×", times <= 60)
-    yield from memory(model, settings, more)
-    yield Line("accuracy on fresh rows", f"{float((said.label == truth).mean()):.3f}", "told", True)
-    reached = model.certificate <= settings.tolerance
-    yield Line("certificate", f"{model.certificate:.1e}", f"≤ {settings.tolerance:.0e}", reached)
-    yield from laws(cover, rows)
+    solving = f"{many['solving']:.1f} s"
+    yield Line(f"solution on {many['vertices']:,} vertices", solving, "told", True)
+    yield from memory(few, many)
+    yield Line("accuracy on fresh rows", f"{many['accuracy']:.3f}", "told", True)
+    yield at_most("certificate", many["certificate"], many["tolerance"])
+    apart = many["apart"]
+    yield Line("least distance of two vertices / radius", f"{apart:.4f}", "≥ 1", apart >= 1)
+    yield at_most("farthest row / distortion stated", many["away"], 1)
+    counted, rows = many["counted"], many["rows"]
+    yield Line("rows that it stands for", f"{counted:,}", f"{rows:,}", counted == rows)
 
 
-def memory(model: Model, settings: Settings, more: float) -> Iterator[Line]:
-    """What each vertex takes, from what a cover of half as many took."""
-    graph, cut = model.frozen.solved, model.frozen.reach.cut
-    edges = similarities(graph.points, graph.bandwidth, cut).nnz / len(graph.points)
-    stated = 36 * FEATURES + 40 * edges + 24 * len(model.classes) + 100
+def memory(few: dict[str, Any], many: dict[str, Any]) -> Iterator[Line]:
+    """What vertices take beyond what a process with few of them does."""
+    more = (many["memory"] - few["memory"]) / (many["vertices"] - few["vertices"])
+    stated = 56 * FEATURES + 40 * many["neighbours"] + 24 * many["classes"] + 100
     yield Line(
-        "bytes more for each vertex more",
-        f"{more:,.0f}; similar to {edges:.1f} others",
-        f"≤ {stated:,.0f} = 36 d + 40 neighbours + 24 classes + 100",
+        f"most memory, k = {FEW:,} and {LARGE_K:,}",
+        f"{few['memory'] / 2**20:,.0f} and {many['memory'] / 2**20:,.0f} MiB",
+        "told",
+        True,
+    )
+    yield Line(
+        f"bytes more for each vertex; each is similar to {many['neighbours']:.1f}",
+        f"{more:,.0f}",
+        f"≤ {stated:,.0f} = 56 d + 40 neighbours + 24 classes + 100",
         more <= stated,
     )
-    yield Line("most memory of the process", f"{peak() / 2**20:,.0f} MiB", "told", True)
 
 
-def laws(cover: Cover, rows: NDArray[Any]) -> Iterator[Line]:
-    """Vertices are apart, rows within reach, and each is counted once."""
-    screen = Screen(len(cover), cover.n_features)
-    screen.put(0, cover.points)
-    ages = np.arange(len(cover))
-    nearest = screen.nearest(cover.points, cover.points, 1, below=ages)[1][1:, 0].min()
-    apart = nearest / cover.radius
-    yield Line("least distance of two vertices / radius", f"{apart:.4f}", "≥ 1", apart >= 1)
-    away = screen.nearest(rows, cover.points, 1)[1][:, 0].max() / cover.distortion
-    yield Line("farthest row / distortion stated", f"{away:.3f}", "≤ 1", away <= 1)
-    counted = cover.n_seen == len(rows)
-    yield Line("rows that it stands for", f"{cover.n_seen:,}", f"{len(rows):,}", counted)
+def at_most(what: str, found: float, limit: float) -> Line:
+    return Line(what, f"{found:.3g}", f"≤ {limit:g}", found <= limit)
 
 
 def main() -> int:
