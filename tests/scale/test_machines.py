@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+import signal
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +40,25 @@ def machines() -> Iterator[Cluster]:
     cluster.shutdown()  # type: ignore[no-untyped-call]
 
 
-def machine_of(learners: ByKey[Any], key: str) -> str:
+def where(learners: ByKey[Any], key: str) -> tuple[str, int]:
+    """Return the machine and the process of the learner of a key."""
     actor = learners.actors[learners._which(key)]
-    where: Callable[[Any], str] = lambda _: ray.get_runtime_context().get_node_id()  # noqa: E731
-    node: str = ray.get(actor.__ray_call__.remote(where))
-    return node
+
+    def here(_: Any) -> tuple[str, int]:
+        return ray.get_runtime_context().get_node_id(), os.getpid()
+
+    found: tuple[str, int] = ray.get(actor.__ray_call__.remote(here))
+    return found
+
+
+def lose(machines: Cluster, lost: str, processes: Iterable[int]) -> None:
+    """Lose a machine at once, with all who worked there."""
+    nodes = machines.list_all_nodes()  # type: ignore[no-untyped-call]
+    (node,) = [one for one in nodes if one.node_id == lost]
+    machines.remove_node(node, allow_graceful=False)
+    for process in processes:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
 
 
 def test_a_machine_that_is_lost_takes_nothing_along(
@@ -51,11 +68,10 @@ def test_a_machine_that_is_lost_takes_nothing_along(
     feeder = Feeder(learners)
     for key in KEYS:
         feed(feeder, key, ROWS // 2)
-    lost = machine_of(learners, KEYS[0])
-    nodes = machines.list_all_nodes()  # type: ignore[no-untyped-call]
-    (node,) = [one for one in nodes if one.node_id == lost]
-    machines.remove_node(node, allow_graceful=False)
+    places = {where(learners, key) for key in KEYS}
+    lost, _ = where(learners, KEYS[0])
+    lose(machines, lost, [process for machine, process in places if machine == lost])
     feed_all(feeder, KEYS)
-    assert machine_of(learners, KEYS[0]) != lost
+    assert where(learners, KEYS[0])[0] != lost
     feeder.save()
     assert contents(tmp_path) == whole
