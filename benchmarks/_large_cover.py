@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -17,6 +16,7 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
 
 import numpy as np  # noqa: E402
+from _scale_job import peak_mebibytes  # noqa: E402
 from _stream import DigitStream  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
@@ -69,7 +69,7 @@ def main() -> None:
     rows = rows_of(stream, k + k // 2)
     cover, sketching = timed(lambda: covered([rows], k))
     model, solving = timed(lambda: solved(cover, *labels, settings))
-    peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = peak_mebibytes("self") * 2**20
     said, labelling = timed(lambda: model.label(fresh))
     graph = model.frozen.solved
     edges = similarities(graph.points, graph.bandwidth, model.frozen.reach.cut).nnz
