@@ -16,10 +16,10 @@ from labelwalk import OnlineLearner
 from labelwalk.scale.budget import Budget, budget_of
 from labelwalk.scale.cover import Cover
 from labelwalk.scale.covers import covered
-from labelwalk.scale.job import FAN_IN
-from labelwalk.scale.model import DENSE, Model, model_to_bytes, solved
+from labelwalk.scale.model import Model, model_to_bytes, solved
 from labelwalk.scale.naming import LabelRows, Naming, label_rows
-from labelwalk.scale.places import Found, Place, files_at, place_of, write_whole
+from labelwalk.scale.places import Found, Place, files_at, place_of
+from labelwalk.scale.planting import DENSE
 from labelwalk.scale.shards import footer_of, footers_of, parts_of
 from labelwalk.scale.sketches import Sketch
 from labelwalk.scale.tasks import (
@@ -30,6 +30,7 @@ from labelwalk.scale.tasks import (
     sketch_part,
     write_sketch,
 )
+from labelwalk.scale.whole import write_whole
 from labelwalk.streams.columns import Columns
 
 SETTINGS = OnlineLearner(1000).settings
@@ -167,7 +168,7 @@ class Measuring:
         for k in (50, DENSE + 500):
             self.sketch(4000, k, WIDTHS[0])
             self.label(100, k, LABELS, WIDTHS[0])
-        self.merge(50, FAN_IN, WIDTHS[0])
+        self.merge(50, 2, WIDTHS[0])
 
     def _model(self, k: int, d: int, each: int = LABELS) -> Model:
         made, truth = rows(1000, d, 0)

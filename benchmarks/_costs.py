@@ -21,8 +21,7 @@ import numpy as np
 from _cluster import Phase, Task
 from scipy.optimize import nnls
 
-from labelwalk.scale.job import FAN_IN
-from labelwalk.scale.model import DENSE
+from labelwalk.scale.planting import DENSE
 
 Terms = Callable[..., list[float]]
 NOTHING_FIRST: Mapping[str, float] = {}
@@ -91,7 +90,7 @@ class Shape(NamedTuple):
     d: int = 64
     classes: int = 10
     labels: int = 40
-    fan_in: int = FAN_IN
+    fan_in: int = 2
 
 
 def sketch_bytes(k: float, d: float) -> float:

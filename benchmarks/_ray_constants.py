@@ -15,8 +15,9 @@ from labelwalk.scale import on_ray
 from labelwalk.scale.model import model_to_bytes
 from labelwalk.scale.naming import label_rows
 from labelwalk.scale.on_ray import OnRay
-from labelwalk.scale.places import files_at, place_of, write_whole
+from labelwalk.scale.places import files_at, place_of
 from labelwalk.scale.tasks import MergeSome, SketchPart, merge_some, sketch_part
+from labelwalk.scale.whole import write_whole
 
 D, K, ROWS = 64, 1000, 200_000
 NO_TASKS, MANY_AHEAD = 1000, 500

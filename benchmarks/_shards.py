@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 
 from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.scale import Job, Sketch, merge, run, sketch
-from labelwalk.scale.job import FAN_IN
 from labelwalk.scale.pools import Pool
 from labelwalk.settings import Settings
 
@@ -52,10 +51,7 @@ def sketched(given: Given, parts: Sequence[Ints], settings: Settings) -> Sketch:
     sketches = [
         sketch([batch(given, some)], k, labels_per_class=labels, growth=growth) for some in parts
     ]
-    while len(sketches) > 1:
-        groups = [sketches[i : i + FAN_IN] for i in range(0, len(sketches), FAN_IN)]
-        sketches = [merge(group, k, labels) for group in groups]
-    return sketches[0]
+    return merge(sketches, k, labels)
 
 
 class Backwards:

@@ -27,12 +27,11 @@ from labelwalk import OnlineLearner
 from labelwalk.bounds.distortion import optimum_between
 from labelwalk.scale.cover import Cover
 from labelwalk.scale.covers import covered, united
-from labelwalk.scale.job import FAN_IN
 from labelwalk.scale.model import solved
 
 Array = NDArray[Any]
 SEEDS = 5
-SHARDS = ((1, FAN_IN), (2, FAN_IN), (8, FAN_IN), (32, FAN_IN), (32, 4))
+SHARDS = ((1, 2), (2, 2), (8, 2), (32, 2), (32, 4))
 VERTICES = (50, 100, 200, 500, 1000)
 LOST = 0.02  # of accuracy, at most, with 32 shards
 
@@ -114,8 +113,8 @@ def lines() -> Iterator[Line]:
     yield from shards_of("digits", digits, 200)
     yield from shards_of("made-up", clusters, 1000)
     for k in VERTICES:
-        own = averaged(digits, k, 1, FAN_IN)
-        apart = averaged(digits, k, 8, FAN_IN)
+        own = averaged(digits, k, 1, 2)
+        apart = averaged(digits, k, 8, 2)
         told = f"{own.accuracy:.3f}, of 8 shards {apart.accuracy:.3f}"
         yield Line(f"digits, accuracy with k = {k}", told, "", True)
 

@@ -36,7 +36,7 @@ from _made_up import write_some  # noqa: E402
 from _ray_constants import RayCosts, measured  # noqa: E402
 from _report import Line, parse, report  # noqa: E402
 
-from labelwalk.scale.job import FAN_IN, Job, run  # noqa: E402
+from labelwalk.scale.job import Job, run  # noqa: E402
 from labelwalk.scale.on_ray import AHEAD, OnRay  # noqa: E402
 from labelwalk.scale.shards import AT_ONCE, PART  # noqa: E402
 
@@ -68,9 +68,9 @@ def constants_in_words(constants: Constants, ray: RayCosts) -> Iterator[Line]:
     for what, found in each.items():
         told = ", ".join(f"{k:,}: {own:.3g}" for k, own in zip(VERTICES, found, strict=True))
         yield Line(f"{what}, µs a row of 64 features, by k", told, "", True)
-    merged = [c.merge(FAN_IN * k, k, 64) for k in VERTICES]
+    merged = [c.merge(2 * k, k, 64) for k in VERTICES]
     whole = [(c.small if k <= 2000 else c.large)(k, 64) for k in VERTICES]
-    for what, found in ((f"merge {FAN_IN} sketches, by k", merged), ("solve, by k", whole)):
+    for what, found in (("merge 2 sketches, by k", merged), ("solve, by k", whole)):
         told = ", ".join(f"{k:,}: {in_words(s)}" for k, s in zip(VERTICES, found, strict=True))
         yield Line(what, told, "", True)
     for name in ("sketch", "merge", "small", "large", "label"):
@@ -128,11 +128,11 @@ def predicted(shape: Shape, workers: int, constants: Constants, ray: RayCosts) -
 
 def beyond(measuring: Measuring, constants: Constants) -> Line:
     """Merge more than the law of merging was fitted to."""
-    took = measuring.merge(BEYOND, FAN_IN, 64)
-    guess = constants.merge(FAN_IN * BEYOND, BEYOND, 64)
+    took = measuring.merge(BEYOND, 2, 64)
+    guess = constants.merge(2 * BEYOND, BEYOND, 64)
     told = f"{took:.2f} s, predicted {guess:.2f} s: {guess / took - 1:+.0%}"
     reached = abs(guess / took - 1) <= WITHIN
-    return Line(f"merge {FAN_IN} sketches, k = {BEYOND:,}", told, f"within {WITHIN:.0%}", reached)
+    return Line(f"merge 2 sketches, k = {BEYOND:,}", told, f"within {WITHIN:.0%}", reached)
 
 
 def checks(folder: Path, constants: Constants, ray: RayCosts) -> Iterator[Line]:
@@ -163,7 +163,7 @@ def cluster_of(workers: int, ray: RayCosts) -> Cluster:
     )
 
 
-def shape_of(rows: int, k: int, fan_in: int = FAN_IN) -> Shape:
+def shape_of(rows: int, k: int, fan_in: int = 2) -> Shape:
     return Shape(rows, max(FEWEST_FILES, rows // PART), k, fan_in=fan_in)
 
 

@@ -25,7 +25,7 @@ def replace(path: str | os.PathLike[str], chunks: Iterable[memoryview]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def _mode_to_keep(target: Path) -> int | None:
@@ -52,8 +52,8 @@ def _write_through(path: Path, chunks: Iterable[memoryview], mode: int | None) -
         os.fsync(file.fileno())
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make the new name itself last; some systems cannot, and keep names safe by themselves."""
+def sync_folder(folder: str | os.PathLike[str]) -> None:
+    """Make new names in a folder last; some systems cannot, and keep names safe by themselves."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

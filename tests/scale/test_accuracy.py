@@ -10,7 +10,6 @@ from sklearn.datasets import load_digits
 from labelwalk import OnlineLearner
 from labelwalk.evaluation import Stream, labels_first
 from labelwalk.scale import Sketch, merge, model_of, sketch
-from labelwalk.scale.job import FAN_IN
 from tests.scale.test_covers import assert_lawful
 
 K, SHARDS, SEEDS = 200, 8, 5
@@ -29,11 +28,7 @@ def sorted_shards(stream: Stream) -> list[pa.RecordBatch]:
 
 
 def merged(batches: list[pa.RecordBatch]) -> Sketch:
-    sketches = [sketch([batch], K) for batch in batches]
-    while len(sketches) > 1:
-        groups = [sketches[i : i + FAN_IN] for i in range(0, len(sketches), FAN_IN)]
-        sketches = [merge(group, K) for group in groups]
-    return sketches[0]
+    return merge([sketch([batch], K) for batch in batches], K)
 
 
 @pytest.mark.slow

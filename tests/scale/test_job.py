@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -18,7 +19,7 @@ from pyarrow import fs
 
 from labelwalk import OnlineLearner
 from labelwalk.scale import job as jobs
-from labelwalk.scale import places, shards
+from labelwalk.scale import places, shards, whole
 from labelwalk.scale.job import END, WORK, Job, Step, run
 from labelwalk.streams.columns import ColumnError, Columns
 from labelwalk.streams.fault import InputError
@@ -38,7 +39,7 @@ def rows(tmp_path: Path) -> Path:
     return folder
 
 
-def job(rows: Path, out: Path, **options: Any) -> Job:
+def job(rows: Path | str, out: Path | str, **options: Any) -> Job:
     given: dict[str, Any] = {"columns": Columns(drop=("truth",)), "settings": SETTINGS} | options
     return Job(str(rows), str(out), **given)
 
@@ -201,28 +202,126 @@ def test_where_there_is_no_room_nothing_looks_complete(
 
 
 @pytest.fixture
-def objects(rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A store of objects, as far as we can tell: a file system that is not that of this machine."""
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file system that is not that of this machine, as far as a job can tell."""
     store = fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem())
     for module in (places, jobs):
         monkeypatch.setattr(module, "place_of", lambda name: places.Place(store, name))
     return tmp_path
 
 
-def test_stores_of_objects_are_read_and_written(objects: Path, rows: Path) -> None:
+def test_other_file_systems_are_read_and_written(elsewhere: Path, rows: Path) -> None:
     run(job(Path("rows"), Path("out")))
     names = {"a.parquet", "b.parquet", "day=2/c.parquet", "d.parquet", END}
-    assert set(contents(objects / "out")) == names
+    assert set(contents(elsewhere / "out")) == names
 
 
-def test_an_object_that_fails_is_not_left(objects: Path, rows: Path) -> None:
-    spoil(rows / "day=2" / "z.parquet", b=pa.array([None], pa.float64()))
-    with pytest.raises(InputError, match=r"day=2/z.parquet, row 1.*'b'.*missing"):
-        run(job(Path("rows"), Path("out")))
+def test_whoever_fails_elsewhere_leaves_nothing_and_takes_nothing_away(elsewhere: Path) -> None:
     place = places.place_of("out/a.parquet")
     with pytest.raises(ZeroDivisionError):
-        places.write_whole(place, lambda out: out.write(b"half") / 0)
-    assert not place.is_there()
+        whole.write_whole(place, lambda out: out.write(b"half") / 0)
+    assert contents(elsewhere / "out") == {}
+    whole.write_whole(place, lambda out: out.write(b"all of it"))
+    with pytest.raises(ZeroDivisionError):
+        whole.write_whole(place, lambda out: out.write(b"half") / 0)
+    whole.write_whole(place, lambda out: out.write(b"all of it"))
+    assert contents(elsewhere / "out") == {"a.parquet": b"all of it"}
+
+
+class Meddling:
+    """Has a function called before the tasks of one step."""
+
+    def __init__(self, step: str, meddle: Callable[[], Any]) -> None:
+        self.step, self.meddle = step, meddle
+
+    def each(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+        if function.__name__ == self.step:
+            self.meddle()
+        return map(function, tasks)
+
+
+@pytest.mark.parametrize("step", ["sketch_part", "label_rows", "join_parts"])
+def test_a_file_that_changes_meanwhile_is_told(
+    step: str, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shards, "PART", 200)
+    path = rows / "a.parquet"
+    table = pq.read_table(path)
+
+    def turn() -> None:
+        pq.write_table(table.take(list(range(len(table)))[::-1]), path, row_group_size=100)
+
+    with pytest.raises(InputError, match=r"a.parquet is not what it was when this job was begun"):
+        run(job(rows, tmp_path / "out"), Meddling(step, turn))
+    assert not (tmp_path / "out" / END).exists()
+
+
+def test_a_file_that_changes_at_the_very_end_is_told(rows: Path, tmp_path: Path) -> None:
+    def touch(step: Step) -> None:
+        if step.what == "label" and step.done == step.of:
+            os.utime(rows / "b.parquet", ns=(1, 1))
+
+    with pytest.raises(InputError, match=r"b.parquet is not what it was"):
+        run(job(rows, tmp_path / "out"), watch=touch)
+    assert not (tmp_path / "out" / END).exists()
+
+
+def test_another_job_in_the_same_folder_is_told(rows: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    def begin_another() -> None:
+        (out / WORK / "0123456789abcdef").mkdir(exist_ok=True)
+
+    with pytest.raises(InputError, match="another job writes there too"):
+        run(job(rows, out), Meddling("merge_some", begin_another))
+    assert not (out / END).exists()
+
+
+@pytest.mark.parametrize("what", ["release", "parts"])
+def test_what_another_labelwalk_did_is_not_gone_on_with(
+    what: str, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(KilledError):
+        run(job(rows, tmp_path / "out"), Dying(3))
+    if what == "parts":
+        monkeypatch.setattr(shards, "PART", 200)
+    else:
+        monkeypatch.setattr(jobs, "release", lambda: "0.0.1")
+    with pytest.raises(InputError, match="other files, settings or labelwalk"):
+        run(job(rows, tmp_path / "out"))
+
+
+def test_rows_are_counted_from_the_first_of_their_file(
+    rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shards, "PART", 100)
+    path = rows / "a.parquet"
+    table = pq.read_table(path)
+    values = table["b"].to_pylist()
+    values[350] = None
+    place = table.column_names.index("b")
+    spoilt = table.set_column(place, "b", pa.array(values, pa.float64()))
+    pq.write_table(spoilt, path, row_group_size=100)
+    with pytest.raises(InputError, match=r"^a.parquet, row 351, column 'b': is missing"):
+        run(job(rows, tmp_path / "out"))
+
+
+def test_lists_of_another_length_are_told_with_their_file(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name, width in (("a", 3), ("b", 4)):
+        lists = pa.array(np.ones((5, width)).tolist(), pa.list_(pa.float64()))
+        table = pa.table({"v": lists, "label": ["one", *[None] * 4]})
+        pq.write_table(table, tmp_path / "in" / f"{name}.parquet")
+    with pytest.raises(InputError, match=r"^b.parquet, row 1, column 'v': .*4.*3"):
+        run(job(tmp_path / "in", tmp_path / "out", columns=Columns()))
+
+
+def test_the_stated_distance_is_that_of_rows_with_labels_too(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    x = np.arange(300.0)
+    pq.write_table(pa.table({"x": x, "label": ["one"] * 300}), tmp_path / "in" / "a.parquet")
+    outcome = run(job(tmp_path / "in", tmp_path / "out", columns=Columns()))
+    assert outcome.distortion >= 0.5 * 300 / (2 * SETTINGS.labels_per_class)
 
 
 def test_another_job_does_not_go_on_here(rows: Path, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import gc
-from importlib import metadata
 from typing import Annotated
 
 import typer
@@ -29,6 +28,7 @@ from labelwalk.cli import (
     teach,
 )
 from labelwalk.cli.failures import EXIT_CODES
+from labelwalk.release import release
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -45,10 +45,7 @@ def main() -> None:
 
 def _say_version(wanted: bool) -> None:
     if wanted:
-        try:
-            typer.echo(f"labelwalk {metadata.version('labelwalk')}")
-        except metadata.PackageNotFoundError:
-            typer.echo("labelwalk, run from its sources")
+        typer.echo(f"labelwalk {release()}")
         raise typer.Exit
 
 

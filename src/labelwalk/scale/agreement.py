@@ -8,7 +8,8 @@ from dataclasses import replace
 import pyarrow as pa
 
 from labelwalk.scale.places import Found, blamed
-from labelwalk.scale.shards import ANSWERS, with_answers
+from labelwalk.scale.rows import UNKNOWN, Widths, examples_of
+from labelwalk.scale.shards import ANSWERS, batches_of, with_answers
 from labelwalk.scale.tasks import Reading
 from labelwalk.streams.columns import ColumnError, Columns
 from labelwalk.streams.task import PREDICTED
@@ -41,7 +42,19 @@ def agreed(
             _check_features(schema, schemas[0], features)
             columns.among(schema.names)
             with_answers(schema, prefix)
-    return Reading(columns, unlabeled, features), prefix
+    reading = Reading(columns, unlabeled, features)
+    return reading._replace(widths=_widths(files, reading)), prefix
+
+
+def _widths(files: Sequence[Found], reading: Reading) -> Widths:
+    """Return how many numbers the lists of each feature hold, by the first row there is."""
+    for file in files:
+        reader = reading.reader()
+        with blamed(file.name):
+            for _ in examples_of(batches_of(file), reader):
+                if reader.n_features is not None:
+                    return reader.widths
+    return UNKNOWN
 
 
 def _check_features(own: pa.Schema, first: pa.Schema, features: Sequence[str]) -> None:

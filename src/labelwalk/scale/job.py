@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
+from labelwalk.release import release
 from labelwalk.scale.agreement import agreed
 from labelwalk.scale.budget import budget_of
 from labelwalk.scale.model import Model, model_from_bytes, model_of, model_to_bytes
@@ -24,10 +25,18 @@ from labelwalk.scale.naming import (
     label_rows,
     read_tallies,
 )
-from labelwalk.scale.places import Found, Place, blamed, files_at, is_among, place_of, write_whole
+from labelwalk.scale.places import (
+    Found,
+    Place,
+    blamed,
+    check_unchanged,
+    files_at,
+    is_among,
+    place_of,
+)
 from labelwalk.scale.pools import Here, Pool
-from labelwalk.scale.shards import footers_of, parts_of
-from labelwalk.scale.sketches import Sketch
+from labelwalk.scale.shards import Part, footers_of, parts_of
+from labelwalk.scale.sketches import Sketch, in_pairs
 from labelwalk.scale.tasks import (
     MergeSome,
     Reading,
@@ -36,13 +45,13 @@ from labelwalk.scale.tasks import (
     read_sketch,
     sketch_part,
 )
+from labelwalk.scale.whole import write_whole
 from labelwalk.settings import Settings
 from labelwalk.streams.columns import Columns
 from labelwalk.streams.fault import InputError
 from labelwalk.streams.tally import Tally
 
-WORK, END = ".labelwalk", "_labelwalk.json"
-FAN_IN = 2  # sketches that merge at once: four would take twice the work, and longer at the root
+WORK, BEGUN, END = ".labelwalk", "job.json", "_labelwalk.json"
 
 
 @dataclass(frozen=True)
@@ -120,7 +129,7 @@ def run(
             tally=going.labelled(),
             files=len(going.files),
             vertices=len(model.frozen.solved.points),
-            distortion=merged.cover.distortion,
+            distortion=merged.distortion,
             certificate=model.certificate,
             classes=tuple(map(str, model.classes)),
         )
@@ -140,7 +149,6 @@ class _Run:
                 f"{job.output} lies within {job.input}, so that labelled files would be taken for "
                 "rows. Choose another folder."
             )
-        self.work, self.end = self.out / WORK, self.out / END
         footers = footers_of(self.files)
         self.parts = list(map(parts_of, footers))
         self.reading, self.prefix = agreed(
@@ -150,7 +158,10 @@ class _Run:
             job.unlabeled,
             job.prefix,
         )
-        self.sign = _sign(job, self.files, self.reading)
+        self.told = _told(job, self.files, self.parts, self.reading)
+        self.sign = hashlib.sha256(self.told).hexdigest()
+        self.works, self.end = self.out / WORK, self.out / END
+        self.work = self.works / self.sign[:16]
 
     def begin(self) -> Outcome | None:
         """Begin, or go on; return what came of it where it was finished before.
@@ -161,20 +172,21 @@ class _Run:
             There is something else in the folder of the output.
         """
         with blamed(self.job.output):
-            if self.end.is_there():
-                told = json.loads(self.end.read())
-                if told["sign"] == self.sign and self._all_there():
-                    self.work.remove()
-                    return _outcome(told["outcome"])
-            elif (self.work / "sign").is_there():
-                if (self.work / "sign").read().decode() == self.sign:
-                    return None
-            elif not any((self.out / file.name).is_there() for file in self.files):
-                write_whole(self.work / "sign", lambda out: out.write(self.sign.encode()))
-                return None
+            told = json.loads(self.end.read()) if self.end.is_there() else None
+            begun = (self.work / BEGUN).is_there()
+            free = {*self.works.inside()} <= {self.sign[:16]} and not self._some_there()
+        if told is not None and told["sign"] == self.sign and self._all_there():
+            self.works.remove()
+            return _outcome(told["outcome"])
+        if told is None and begun:
+            return None
+        if told is None and free:
+            write_whole(self.work / BEGUN, lambda out: out.write(self.told))
+            return None
         raise InputError(
-            f"{self.job.output} holds the output of another job, or of one with other files or "
-            "settings, or not all of it any more. Choose another folder, or remove this one."
+            f"{self.job.output} holds the output of another job, or of one with other files, "
+            "settings or labelwalk, or not all of it any more. Choose another folder, or remove "
+            "this one."
         )
 
     def sketched(self) -> list[Place]:
@@ -192,11 +204,11 @@ class _Run:
         level, places = 0, list(sketches)
         while len(places) > 1:
             level += 1
-            some = [tuple(places[i : i + FAN_IN]) for i in range(0, len(places), FAN_IN)]
-            alone = some.pop() if len(some[-1]) == 1 else ()
+            pairs = in_pairs(places)
+            alone = pairs.pop() if len(pairs[-1]) == 1 else []
             tasks = [
-                MergeSome(group, self.budget, self.work / f"merged/{level}-{i:06}.arrow")
-                for i, group in enumerate(some)
+                MergeSome(tuple(pair), self.budget, self.work / f"merged/{level}-{i:06}.arrow")
+                for i, pair in enumerate(pairs)
             ]
             self._do("merge", merge_some, tasks)
             places = [*(task.out for task in tasks), *alone]
@@ -230,7 +242,7 @@ class _Run:
             ]
             tasks += some
             pieces = tuple(zip(parts, (one.out for one in some), strict=True))
-            joins.append(JoinParts(file, naming, pieces, out))
+            joins.append(JoinParts(file, naming, pieces, out, self.work / f"joined/{number:06}"))
         self._do("label", label_rows, tasks)
         if joins:
             self._do("join", join_parts, joins)
@@ -240,15 +252,30 @@ class _Run:
         return self._model, hashlib.sha256(self._model.read()).hexdigest()
 
     def finished(self, outcome: Outcome) -> Outcome:
-        """Say that all is there, and remove what only served that."""
+        """Say that all is there, and remove what only served that.
+
+        Raises
+        ------
+        InputError
+            A file is not what it was, or another job writes to the same folder.
+        """
+        check_unchanged(self.files)
+        if self.works.inside() != [self.sign[:16]]:
+            raise InputError(
+                f"{self.job.output}: another job writes there too. Remove it, and give each job a "
+                "folder of its own."
+            )
         said = outcome._asdict() | {"tally": asdict(outcome.tally)}
         told = json.dumps({"sign": self.sign, "outcome": said}).encode()
         write_whole(self.end, lambda out: out.write(told), self.work)
-        self.work.remove()
+        self.works.remove()
         return outcome
 
     def _all_there(self) -> bool:
         return all((self.out / file.name).is_there() for file in self.files)
+
+    def _some_there(self) -> bool:
+        return any((self.out / file.name).is_there() for file in self.files)
 
     @property
     def _model(self) -> Place:
@@ -271,14 +298,20 @@ def _outcome(told: dict[str, Any]) -> Outcome:
     )
 
 
-def _sign(job: Job, files: Sequence[Found], reading: Reading) -> str:
-    """Return what tells this job from others: the same files and settings."""
+def _told(
+    job: Job, files: Sequence[Found], parts: Sequence[Sequence[Part]], reading: Reading
+) -> bytes:
+    """Return all that the bytes of the output depend on."""
     told = {
+        "labelwalk": release(),
         "settings": job.settings.describe(),
         "columns": asdict(job.columns),
         "features": reading.features,
         "unlabeled": job.unlabeled,
         "prefix": job.prefix,
-        "files": [(file.name, file.size, file.changed) for file in files],
+        "files": [
+            (file.name, file.size, file.changed, [part.first for part in own])
+            for file, own in zip(files, parts, strict=True)
+        ],
     }
-    return hashlib.sha256(json.dumps(told, sort_keys=True, default=list).encode()).hexdigest()
+    return json.dumps(told, sort_keys=True, default=list, indent=1).encode()

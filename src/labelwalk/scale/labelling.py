@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from labelwalk.arrays import Label
 from labelwalk.scale.model import Model
-from labelwalk.scale.rows import examples_of
+from labelwalk.scale.rows import examples_of, reader_of
 from labelwalk.streams.batch import Answers
 from labelwalk.streams.columns import Columns
+from labelwalk.streams.examples import Examples
 from labelwalk.streams.tables import TableRows, with_columns
 from labelwalk.streams.tally import Tally
 
@@ -52,9 +53,17 @@ def label(
     >>> table.column_names, table["label"].to_pylist()
     (['x', 'label', 'confidence', 'outlier'], ['low', 'high'])
     """
+    found = examples_of(batches, reader_of(columns, unlabeled, features))
+    return labelled(found, model, prefix, tally)
+
+
+def labelled(
+    found: Iterable[Examples], model: Model, prefix: str, tally: Tally | None
+) -> Iterator[pa.Table]:
+    """Yield the rows of examples with three more columns, as `label` does."""
     words: dict[Label | None, str | None] = {name: str(name) for name in model.classes}
     words[None] = None
-    for examples in examples_of(batches, columns or Columns(), unlabeled, features):
+    for examples in found:
         rows = examples.rows
         assert isinstance(rows, TableRows)  # as batches of Arrow are
         said: list[str | None] = []

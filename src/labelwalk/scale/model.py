@@ -22,14 +22,12 @@ from labelwalk.rows import as_rows
 from labelwalk.scale import graph, solution
 from labelwalk.scale.cover import Cover, empty
 from labelwalk.scale.covers import coarser
-from labelwalk.scale.planting import planted
+from labelwalk.scale.planting import DENSE, planted
 from labelwalk.scale.sketches import Sketch
 from labelwalk.settings import Settings
 from labelwalk.similarity import COVER_FRACTION, COVER_NEIGHBOUR, Gaussian
 from labelwalk.streams.fault import InputError
 from labelwalk.weights import capped_mean
-
-DENSE = 2000  # vertices of which each two are looked at
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from labelwalk.scale.labelling import label
+from labelwalk.scale.labelling import labelled
 from labelwalk.scale.model import Model, model_from_bytes
-from labelwalk.scale.places import Found, Place, blamed, write_whole
+from labelwalk.scale.places import Found, Place, blamed
 from labelwalk.scale.shards import ANSWERS, Part, batches_of, footer_of, with_answers, write_like
 from labelwalk.scale.tasks import Reading
+from labelwalk.scale.whole import write_whole
 from labelwalk.streams.tally import Tally
 
 
@@ -50,11 +51,12 @@ class JoinParts(NamedTuple):
     naming: Naming
     verdicts: tuple[tuple[Part, Place], ...]
     out: Place
+    mark: Place
 
     @property
     def leaves(self) -> tuple[Place, ...]:
         """What is there when it is done."""
-        return (self.out,)
+        return self.out, self.mark
 
 
 def label_rows(task: LabelRows) -> int:
@@ -81,19 +83,20 @@ def join_parts(task: JoinParts) -> int:
     def tables() -> Iterator[pa.Table]:
         nonlocal n
         for part, place in task.verdicts:
-            with blamed(place.path):
-                verdicts = pa.ipc.open_file(pa.py_buffer(place.read()))
-            for i, batch in enumerate(batches_of(task.file, part)):
-                added = verdicts.get_batch(i)
-                n += batch.num_rows
-                yield pa.Table.from_batches(
-                    [pa.RecordBatch.from_arrays([*batch.columns, *added.columns], schema=schema)]
-                )
+            with place.system.open_input_file(place.path) as file:
+                verdicts = pa.ipc.open_file(file)
+                for i, batch in enumerate(batches_of(task.file, part)):
+                    columns = [*batch.columns, *verdicts.get_batch(i).columns]
+                    n += batch.num_rows
+                    yield pa.Table.from_batches(
+                        [pa.RecordBatch.from_arrays(columns, schema=schema)]
+                    )
 
     def write(out: Any) -> None:
         write_like(task.file, schema, tables(), out)
 
     write_whole(task.out, write, task.naming.aside)
+    write_whole(task.mark, lambda out: out.write(b"joined"))
     return n
 
 
@@ -120,17 +123,8 @@ def read_tallies(places: Iterable[Place]) -> Tally:
 def _labelled(task: LabelRows, tally: Tally) -> Iterator[pa.Table]:
     """Yield rows with their verdicts, and count them."""
     naming = task.naming
-    reading, model = naming.reading, _model(naming.model, naming.sign)
-    with blamed(task.file.name):
-        yield from label(
-            batches_of(task.file, task.part),
-            model,
-            columns=reading.columns,
-            unlabeled=reading.unlabeled,
-            prefix=naming.prefix,
-            features=reading.features,
-            tally=tally,
-        )
+    examples = naming.reading.examples(task.file, task.part)
+    yield from labelled(examples, _model(naming.model, naming.sign), naming.prefix, tally)
 
 
 _at_hand: dict[str, Model] = {}  # the last model, by its sign

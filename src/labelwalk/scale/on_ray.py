@@ -16,6 +16,8 @@ import ray
 from ray._private import ray_constants
 from ray.exceptions import RayError, RayTaskError
 
+from labelwalk.release import release
+
 AHEAD = 2  # tasks that are handed out for each core, so that none waits for the next
 PATIENCE = 10.0  # seconds for a cluster to answer; Ray itself goes on trying for many minutes
 TRIES = 20  # times that something is done anew before it is blamed for what happens to its worker
@@ -44,7 +46,8 @@ class OnRay:
 
     def each(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
         """Do every task, and yield what comes of each as it is done."""
-        remote = ray.remote(num_cpus=1, max_retries=TRIES, retry_exceptions=False)(function)
+        remote = ray.remote(num_cpus=1, max_retries=TRIES, retry_exceptions=False)(_done)
+        called = remote.options(name=function.__name__)
         resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
         most = AHEAD * max(1, int(resources.get("CPU", 1)))
         waiting = list(reversed(tasks))
@@ -52,7 +55,7 @@ class OnRay:
         try:
             while waiting or running:
                 while waiting and len(running) < most:
-                    running.append(remote.remote(waiting.pop()))
+                    running.append(called.remote(function, waiting.pop(), release()))
                 done, running = ray.wait(running, num_returns=1)
                 yield result(done[0], "a task")
         finally:
@@ -64,12 +67,27 @@ class OnRay:
         ray.shutdown()
 
 
+def _done(function: Callable[[Any], Any], task: Any, version: str) -> Any:
+    """Do a task, where the same labelwalk is installed: another might leave something else."""
+    if release() != version:
+        raise ValueError(
+            f"labelwalk {release()} is installed on {socket.gethostname()}, and {version} where "
+            "the job was begun. Install the same on all machines."
+        )
+    return function(task)
+
+
 def join(address: str = LOCAL, n_workers: int | None = None) -> None:
     """Begin with workers of our own, or join a cluster; parameters and errors as `OnRay` has them.
 
     Whoever knows the token of a cluster may run what they like there. Workers of our own listen on
     this machine alone, and ask for the token too.
     """
+    if ray.is_initialized():
+        raise RuntimeError(
+            "this process has joined a cluster already. Let go of that first: OnRay.close(), or "
+            "ray.shutdown()."
+        )
     if address == LOCAL:
         _init(address, num_cpus=n_workers, include_dashboard=False)
         return

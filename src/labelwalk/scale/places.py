@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
@@ -41,6 +40,11 @@ class Place(NamedTuple):
         with self.system.open_input_stream(self.path) as file:
             content: bytes = file.read()
         return content
+
+    def inside(self) -> list[str]:
+        """Return the names of all that is in a folder; none where there is no folder."""
+        found = self.system.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
+        return sorted(info.base_name for info in found)
 
     def remove(self) -> None:
         """Remove a folder with all that is in it, if it is there."""
@@ -109,9 +113,31 @@ def files_at(name: str) -> list[Found]:
     if not wanted:
         raise InputError(f"{name}: no file is there. Give a folder or a pattern that has some.")
     return [
-        Found(own, Place(place.system, info.path), int(info.size or 0), int(info.mtime_ns or 0))
+        Found(own, Place(place.system, info.path), *_state(info))
         for own, info in sorted(wanted.items())
     ]
+
+
+def check_unchanged(files: Sequence[Found]) -> None:
+    """Refuse files that are not as they were found.
+
+    Raises
+    ------
+    InputError
+        One was written anew, or is gone.
+    """
+    infos = files[0].place.system.get_file_info([file.place.path for file in files])
+    for file, info in zip(files, infos, strict=True):
+        if _state(info) != (file.size, file.changed):
+            raise InputError(
+                f"{file.name} is not what it was when this job was begun. Remove the output, and "
+                "begin again when files stay as they are."
+            )
+
+
+def _state(info: fs.FileInfo) -> tuple[int, int]:
+    """Return how long a file is, and when it was changed, as far as anybody knows."""
+    return int(info.size or 0), int(info.mtime_ns or 0)
 
 
 def is_among(name: str, place: Place) -> bool:
@@ -154,70 +180,27 @@ def _matches(parts: list[str], pattern: list[str]) -> bool:
 
 def _parted(name: str) -> tuple[str, str | None]:
     """Return the folder before the first wild part of a name, and the rest as a pattern."""
-    parts = name.split("/")
+    path, asked = _without_query(name)
+    parts = path.split("/")
     wild = [i for i, part in enumerate(parts) if any(mark in part for mark in WILD)]
     if not wild or os.path.exists(name):
         return name, None
-    return "/".join(parts[: wild[0]]) or ("/" if name[:1] == "/" else "."), "/".join(
-        parts[wild[0] :]
-    )
+    folder = "/".join(parts[: wild[0]]) or ("/" if name[:1] == "/" else ".")
+    return folder + asked, "/".join(parts[wild[0] :])
 
 
-def write_whole(place: Place, write: Callable[[Any], None], aside: Place | None = None) -> None:
-    """Let a function write a file that is there as a whole or not at all.
+def _without_query(name: str) -> tuple[str, str]:
+    """Return an address without what it says of its store behind a "?", and that; paths have none.
 
-    Parameters
-    ----------
-    place : Place
-    write : function of an open file
-    aside : Place, optional
-        A folder on the same disk, where whoever is killed while writing leaves what there was; that
-        of the file itself where it is not given.
-
-    Raises
-    ------
-    OSError
-        There is no room, or no right to write there.
+    Examples
+    --------
+    >>> _without_query("s3://rows/*.parquet?region=eu-west-1"), _without_query("rows/?.parquet")
+    (('s3://rows/*.parquet', '?region=eu-west-1'), ('rows/?.parquet', ''))
     """
-    try:
-        place.system.create_dir(os.path.dirname(place.path), recursive=True)
-        if place.is_local:
-            _write_aside(place, write, aside)
-        else:
-            _write_object(place, write)
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise OSError(
-            f"{place.path} cannot be written ({why}). Mend that and begin again: what is done is "
-            "not done again."
-        ) from error
-
-
-def _write_object(place: Place, write: Callable[[Any], None]) -> None:
-    """Write an object, which is there once it is closed, and remove it where that failed."""
-    try:
-        with place.system.open_output_stream(place.path) as file:
-            write(file)
-    except BaseException:
-        if place.is_there():
-            place.system.delete_file(place.path)
-        raise
-
-
-def _write_aside(place: Place, write: Callable[[Any], None], aside: Place | None) -> None:
-    """Write a file under another name, and give it its own when all of it is on the disk."""
-    folder, name = os.path.split(place.path)
-    part = f"{aside.path if aside else folder}/.{name}.{uuid.uuid4().hex}"
-    try:
-        with open(part, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, place.path)
-    except BaseException:
-        if os.path.exists(part):
-            os.remove(part)
-        raise
+    if "://" not in name or "=" not in name.rpartition("?")[2]:
+        return name, ""
+    path, mark, asked = name.rpartition("?")
+    return path, mark + asked
 
 
 @contextmanager

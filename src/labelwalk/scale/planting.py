@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from labelwalk import state
 from labelwalk.arrays import Floats, Label
@@ -18,6 +19,7 @@ from labelwalk.similarity import Gaussian, euclidean
 from labelwalk.sources import Sources
 
 SPARE = 16  # vertices for which there is room at first
+DENSE = 2000  # vertices of which each two are looked at
 
 
 def planted(
@@ -74,15 +76,27 @@ def check_fits(settings: Settings) -> None:
             "bandwidth='scale' follows the moments of all rows, which covers do not keep. "
             "Use bandwidth='cover'."
         )
-    fixed = {"scale": "none", "coarsening": "just-enough", "labelled": "pure"}
+    fixed = {
+        "scale": "none",
+        "coarsening": "just-enough",
+        "labelled": "pure",
+        "readout": "example",
+        "source_share": None,
+    }
     for name, only in fixed.items():
         if getattr(settings, name) != only:
             raise ValueError(
-                f"{name}={getattr(settings, name)!r}: shards are covered with {name}={only!r} "
-                f"alone. Leave {name} out."
+                f"{name}={getattr(settings, name)!r}: shards know {name}={only!r} alone. Leave "
+                f"{name} out."
             )
     if settings.n_centroids is None:
         raise ValueError("n_centroids=None keeps all rows, which covers do not. Try 1000.")
+    if settings.n_centroids > DENSE and settings.rules().cut == inf:
+        raise ValueError(
+            f"similarity={similarity!r} has every two vertices similar, which are too many pairs "
+            f"with n_centroids={settings.n_centroids}. Give it a threshold such as 1e-6, or use at "
+            f"most {DENSE} centroids."
+        )
     for name in ("window", "half_life"):
         if getattr(settings, name) is not None:
             raise ValueError(

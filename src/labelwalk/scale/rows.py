@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -11,23 +12,48 @@ from labelwalk.streams.examples import Examples, Reader
 from labelwalk.streams.fault import InputError
 from labelwalk.streams.tabular import table_batch
 
+Widths = Mapping[str, int | None]
+UNKNOWN: Widths = {}
 
-def examples_of(
-    batches: Iterable[pa.RecordBatch | pa.Table],
-    columns: Columns,
+
+def reader_of(
+    columns: Columns | None,
     unlabeled: str = "",
     features: tuple[str, ...] = (),
+    widths: Widths = UNKNOWN,
+) -> Reader:
+    """Return what makes examples of batches.
+
+    Nobody sees all rows of a data set, so that ids cannot be told to differ, and sources have no
+    shares: both are columns that are no features, and no more.
+
+    Parameters
+    ----------
+    columns : Columns, optional
+    unlabeled : str
+        What stands for no label, beside nothing at all.
+    features : names
+        Columns that must be the features, in this order, where that is known.
+    widths : dict from names to int
+        How many numbers the lists of each feature hold, where that is known.
+    """
+    known = columns or Columns()
+    aside = [name for name in (known.id, known.source) if name is not None]
+    known = replace(known, id=None, source=None, drop=(*known.drop, *aside))
+    return Reader(known, unlabeled, widths=dict(widths), taught_by=features)
+
+
+def examples_of(
+    batches: Iterable[pa.RecordBatch | pa.Table], reader: Reader, first: int = 0
 ) -> Iterator[Examples]:
     """Yield batches as examples; the first value that is no number ends it.
 
     Parameters
     ----------
     batches : iterable of pyarrow.RecordBatch or Table
-    columns : Columns
-    unlabeled : str
-        What stands for no label, beside nothing at all.
-    features : names
-        Columns that must be the features, in this order, where that is known.
+    reader : Reader
+    first : int
+        How many rows came before these, where errors tell the number of a row.
 
     Raises
     ------
@@ -39,10 +65,9 @@ def examples_of(
     Examples
     --------
     >>> batch = pa.RecordBatch.from_pydict({"x": [1.0, 2.0], "label": ["low", None]})
-    >>> [(some.matrix().tolist(), some.labels) for some in examples_of([batch], Columns())]
+    >>> [(some.matrix().tolist(), some.labels) for some in examples_of([batch], reader_of(None))]
     [([[1.0], [2.0]], ['low', None])]
     """
-    reader, first = Reader(columns, unlabeled, taught_by=features), 0
     for batch in batches:
         found, faults = reader.read(table_batch(_table(batch), first, None), first_fault=True)
         if faults:

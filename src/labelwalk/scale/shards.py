@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from labelwalk.scale.places import Found, blamed
+from labelwalk.scale.places import Found, blamed, check_unchanged
 from labelwalk.streams.fault import InputError
 
 ROWS = 1 << 14  # a batch
@@ -25,6 +25,7 @@ class Part(NamedTuple):
     """Some groups of rows of a file."""
 
     groups: tuple[int, ...]
+    first: int  # how many rows come before
 
 
 class Footer(NamedTuple):
@@ -87,17 +88,16 @@ def with_answers(schema: pa.Schema, prefix: str) -> pa.Schema:
 
 def parts_of(footer: Footer) -> list[Part]:
     """Return the parts of a file, none of them small beside others; they depend on it alone."""
-    parts: list[tuple[int, ...]] = []
+    parts: list[Part] = []
     groups: list[int] = []
-    left = sum(footer.sizes)
-    rows = 0
+    first, rows, left = 0, 0, sum(footer.sizes)
     for group, size in enumerate(footer.sizes):
         groups.append(group)
         rows, left = rows + size, left - size
         if rows >= PART and left >= PART // 2:
-            parts.append(tuple(groups))
-            rows, groups = 0, []
-    return [Part(own) for own in [*parts, tuple(groups)]]
+            parts.append(Part(tuple(groups), first))
+            first, rows, groups = first + rows, 0, []
+    return [*parts, Part(tuple(groups), first)]
 
 
 def batches_of(file: Found, part: Part | None = None) -> Iterator[pa.RecordBatch]:
@@ -141,7 +141,9 @@ def _grouped(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def _opened(file: Found, **of_arrow: Any) -> Any:
-    source = file.place.system.open_input_file(file.place.path)
+    check_unchanged([file])
+    system, path = file.place
     if kind_of(file) == "parquet":
-        return pq.ParquetFile(source, pre_buffer=False, buffer_size=BUFFER)
+        return pq.ParquetFile(system.open_input_file(path), pre_buffer=False, buffer_size=BUFFER)
+    source = pa.memory_map(path) if file.place.is_local else system.open_input_file(path)
     return pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(**of_arrow))

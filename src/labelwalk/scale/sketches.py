@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
 from labelwalk.arrays import Floats
 from labelwalk.scale.cover import Cover, empty
 from labelwalk.scale.covers import united
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,19 @@ class Sketch:
         return max(cover.n_features for cover in self.covers.values())
 
     @property
+    def distortion(self) -> float:
+        """A bound on the distance of any row, with a label or without, to what stands for it."""
+        return max(cover.distortion for cover in self.covers.values())
+
+    @property
     def n_seen(self) -> int:
         """How many rows it stands for."""
         return sum(cover.n_seen for cover in self.covers.values())
+
+    def fits(self, n_centroids: int, labels_per_class: int) -> bool:
+        """Return whether it has no more vertices than are allowed."""
+        fewest = all(len(cover) <= labels_per_class for cover in self.taught.values())
+        return fewest and len(self.cover) <= n_centroids
 
     def labelled(self) -> tuple[Floats, list[str]]:
         """Return rows that stand for those with labels, and their labels.
@@ -61,6 +74,8 @@ class Sketch:
 
 def merge(sketches: Sequence[Sketch], n_centroids: int, labels_per_class: int = 64) -> Sketch:
     """Return what stands for all that sketches stand for.
+
+    They merge two at a time, in order, as those of a job do: all at once would take longer.
 
     Parameters
     ----------
@@ -83,6 +98,25 @@ def merge(sketches: Sequence[Sketch], n_centroids: int, labels_per_class: int = 
                 f"one sketch is of the features {list(some[0].features)}, another of "
                 f"{list(one.features)}. Give every shard the same columns."
             )
+    while len(some) > 1:
+        some = [_united(pair, n_centroids, labels_per_class) for pair in in_pairs(some)]
+    return _united(some, n_centroids, labels_per_class)
+
+
+def in_pairs(some: Sequence[Item]) -> list[Sequence[Item]]:
+    """Return things by twos, in order; the last may be alone.
+
+    Examples
+    --------
+    >>> in_pairs("abcde")
+    ['ab', 'cd', 'e']
+    """
+    return [some[i : i + 2] for i in range(0, len(some), 2)]
+
+
+def _united(some: Sequence[Sketch], n_centroids: int, labels_per_class: int) -> Sketch:
+    if len(some) == 1 and some[0].fits(n_centroids, labels_per_class):
+        return some[0]
     labels = sorted({label for one in some for label in one.taught})
     taught = {
         label: united([one.taught[label] for one in some if label in one.taught], labels_per_class)

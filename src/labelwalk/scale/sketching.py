@@ -12,9 +12,10 @@ from labelwalk.parameters import check_number, check_whole
 from labelwalk.scale.budget import Budget
 from labelwalk.scale.cover import Cover, empty
 from labelwalk.scale.covering import Covering
-from labelwalk.scale.rows import examples_of
+from labelwalk.scale.rows import examples_of, reader_of
 from labelwalk.scale.sketches import Sketch
 from labelwalk.streams.columns import Columns
+from labelwalk.streams.examples import Examples
 
 
 def sketch(
@@ -56,10 +57,17 @@ def sketch(
     check_whole("n_centroids", n_centroids, "1000")
     check_whole("labels_per_class", labels_per_class, "64")
     check_number("growth", growth, 1, 1e100, "1.5", above=True)
-    sketching = Sketching(Budget(n_centroids, labels_per_class, growth))
-    for examples in examples_of(batches, columns or Columns(), unlabeled, features):
-        features = tuple(examples.features)
-        sketching.take(examples.matrix(), examples.labels or None)
+    examples = examples_of(batches, reader_of(columns, unlabeled, features))
+    return sketch_of(examples, Budget(n_centroids, labels_per_class, growth))
+
+
+def sketch_of(examples: Iterable[Examples], budget: Budget) -> Sketch:
+    """Return what stands for examples, within a budget."""
+    sketching = Sketching(budget)
+    features: tuple[str, ...] = ()
+    for some in examples:
+        features = tuple(some.features)
+        sketching.take(some.matrix(), some.labels or None)
     return replace(sketching.sketch(), features=features)
 
 

@@ -6,15 +6,19 @@ written depends on what is read alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from labelwalk.scale.budget import Budget
-from labelwalk.scale.places import Found, Place, blamed, write_whole
+from labelwalk.scale.places import Found, Place, blamed
+from labelwalk.scale.rows import UNKNOWN, Widths, examples_of, reader_of
 from labelwalk.scale.shards import Part, batches_of
 from labelwalk.scale.sketch_tables import sketch_from_bytes, sketch_to_bytes
 from labelwalk.scale.sketches import Sketch, merge
-from labelwalk.scale.sketching import sketch
+from labelwalk.scale.sketching import sketch_of
+from labelwalk.scale.whole import write_whole
 from labelwalk.streams.columns import Columns
+from labelwalk.streams.examples import Examples, Reader
 
 
 class Reading(NamedTuple):
@@ -23,6 +27,17 @@ class Reading(NamedTuple):
     columns: Columns
     unlabeled: str
     features: tuple[str, ...]
+    widths: Widths = UNKNOWN
+
+    def reader(self) -> Reader:
+        """Return what makes examples of the rows of one file."""
+        return reader_of(self.columns, self.unlabeled, self.features, self.widths)
+
+    def examples(self, file: Found, part: Part | None) -> Iterator[Examples]:
+        """Yield the rows of a file, or of a part of it."""
+        first = part.first if part else 0
+        with blamed(file.name):
+            yield from examples_of(batches_of(file, part), self.reader(), first)
 
 
 class SketchPart(NamedTuple):
@@ -55,17 +70,7 @@ class MergeSome(NamedTuple):
 
 def sketch_part(task: SketchPart) -> int:
     """Sketch a part of a file, and return how many rows it has."""
-    reading, budget = task.reading, task.budget
-    with blamed(task.file.name):
-        found = sketch(
-            batches_of(task.file, task.part),
-            budget.n_centroids,
-            columns=reading.columns,
-            unlabeled=reading.unlabeled,
-            labels_per_class=budget.labels_per_class,
-            growth=budget.growth,
-            features=reading.features,
-        )
+    found = sketch_of(task.reading.examples(task.file, task.part), task.budget)
     write_sketch(task.out, found)
     return found.n_seen
 

@@ -11,7 +11,7 @@ from labelwalk.arrays import Floats
 from labelwalk.rows import LARGEST
 from labelwalk.streams.arrow_arrays import from_numpy, to_floats
 
-MISSING = "is missing: fill it in, or leave the row out by --on-error skip"
+MISSING = "is missing: fill it in, or leave the row out"
 NO_NUMBER = "is not a number: repair it, or leave the column out by --drop"
 NOT_FINITE = f"is not a finite number of at most {LARGEST:g}"
 OTHER_WIDTH = "numbers where {width} are expected"
