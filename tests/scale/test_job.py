@@ -20,7 +20,8 @@ from pyarrow import fs
 from labelwalk import OnlineLearner
 from labelwalk.scale import job as jobs
 from labelwalk.scale import places, shards, whole
-from labelwalk.scale.job import END, WORK, Job, Step, run
+from labelwalk.scale.job import Job, Step, run
+from labelwalk.scale.output import END, WORK
 from labelwalk.streams.columns import ColumnError, Columns
 from labelwalk.streams.fault import InputError
 from tests.scale.test_sketch import shard

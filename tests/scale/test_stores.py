@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
-from labelwalk.scale.job import END, WORK, run
+from labelwalk.scale.job import run
+from labelwalk.scale.output import END, WORK
 from labelwalk.scale.whole import STORES
 from tests.scale.test_job import Dying, KilledError, contents, job
 from tests.scale.test_sketch import shard

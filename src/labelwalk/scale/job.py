@@ -25,21 +25,19 @@ from labelwalk.scale.naming import (
     label_rows,
     read_tallies,
 )
+from labelwalk.scale.output import Output
 from labelwalk.scale.places import (
-    Found,
     Place,
     blamed,
-    check_unchanged,
     files_at,
     is_among,
     place_of,
 )
 from labelwalk.scale.pools import Here, Pool
-from labelwalk.scale.shards import Part, footers_of, parts_of
+from labelwalk.scale.shards import footers_of, parts_of
 from labelwalk.scale.sketches import Sketch, in_pairs
 from labelwalk.scale.tasks import (
     MergeSome,
-    Reading,
     SketchPart,
     merge_some,
     read_sketch,
@@ -50,8 +48,6 @@ from labelwalk.settings import Settings
 from labelwalk.streams.columns import Columns
 from labelwalk.streams.fault import InputError
 from labelwalk.streams.tally import Tally
-
-WORK, BEGUN, END = ".labelwalk", "job.json", "_labelwalk.json"
 
 
 @dataclass(frozen=True)
@@ -143,8 +139,8 @@ class _Run:
         self.job, self.pool, self.watch = job, pool, watch
         self.budget = budget_of(job.settings)
         self.files = files_at(job.input)
-        self.out = place_of(job.output)
-        if is_among(job.input, self.out / self.files[0].name):
+        out = place_of(job.output)
+        if is_among(job.input, out / self.files[0].name):
             raise InputError(
                 f"{job.output} lies within {job.input}, so that labelled files would be taken for "
                 "rows. Choose another folder."
@@ -158,36 +154,32 @@ class _Run:
             job.unlabeled,
             job.prefix,
         )
-        self.told = _told(job, self.files, self.parts, self.reading)
-        self.sign = hashlib.sha256(self.told).hexdigest()
-        self.works, self.end = self.out / WORK, self.out / END
-        self.work = self.works / self.sign[:16]
+        self.output = Output(job.output, out, self._told(), self.files)
+        self.work = self.output.work
+
+    def _told(self) -> bytes:
+        """Return all that the bytes of the output depend on."""
+        told = {
+            "labelwalk": release(),
+            "settings": self.job.settings.describe(),
+            "columns": asdict(self.job.columns),
+            "features": self.reading.features,
+            "unlabeled": self.job.unlabeled,
+            "prefix": self.prefix,
+            "files": [
+                (file.name, file.size, file.changed, [part.first for part in own])
+                for file, own in zip(self.files, self.parts, strict=True)
+            ],
+        }
+        return json.dumps(told, sort_keys=True, default=list, indent=1).encode()
 
     def begin(self) -> Outcome | None:
-        """Begin, or go on; return what came of it where it was finished before.
-
-        Raises
-        ------
-        InputError
-            There is something else in the folder of the output.
-        """
-        with blamed(self.job.output):
-            told = json.loads(self.end.read()) if self.end.is_there() else None
-            begun = (self.work / BEGUN).is_there()
-            free = {*self.works.inside()} <= {self.sign[:16]} and not self._some_there()
-        if told is not None and told["sign"] == self.sign and self._all_there():
-            self.works.remove()
-            return _outcome(told["outcome"])
-        if told is None and begun:
+        """Begin, or go on; return what came of it where it was finished before."""
+        told = self.output.begin()
+        if told is None:
             return None
-        if told is None and free:
-            write_whole(self.work / BEGUN, lambda out: out.write(self.told))
-            return None
-        raise InputError(
-            f"{self.job.output} holds the output of another job, or of one with other files, "
-            "settings or labelwalk, or not all of it any more. Choose another folder, or remove "
-            "this one."
-        )
+        known = {"tally": Tally(**told["tally"]), "classes": tuple(told["classes"])}
+        return Outcome(**told | known)
 
     def sketched(self) -> list[Place]:
         """Sketch every part of every file."""
@@ -201,7 +193,7 @@ class _Run:
 
     def merged(self, sketches: Sequence[Place]) -> Sketch:
         """Merge sketches in a tree that depends on their number alone."""
-        level, places = 0, list(sketches)
+        level, done, places = 0, 0, list(sketches)
         while len(places) > 1:
             level += 1
             pairs = in_pairs(places)
@@ -210,7 +202,8 @@ class _Run:
                 MergeSome(tuple(pair), self.budget, self.work / f"merged/{level}-{i:06}.arrow")
                 for i, pair in enumerate(pairs)
             ]
-            self._do("merge", merge_some, tasks)
+            self._do("merge", merge_some, tasks, done, len(sketches) - 1)
+            done += len(tasks)
             places = [*(task.out for task in tasks), *alone]
         return read_sketch(places[0])
 
@@ -231,7 +224,7 @@ class _Run:
         tasks: list[LabelRows] = []
         joins: list[JoinParts] = []
         for number, (file, parts) in enumerate(zip(self.files, self.parts, strict=True)):
-            counts, out = self.work / f"counts/{number:06}", self.out / file.name
+            counts, out = self.work / f"counts/{number:06}", self.output.place / file.name
             if len(parts) == 1:
                 tasks.append(LabelRows(file, None, naming, out, counts / "all.json"))
                 continue
@@ -252,66 +245,26 @@ class _Run:
         return self._model, hashlib.sha256(self._model.read()).hexdigest()
 
     def finished(self, outcome: Outcome) -> Outcome:
-        """Say that all is there, and remove what only served that.
-
-        Raises
-        ------
-        InputError
-            A file is not what it was, or another job writes to the same folder.
-        """
-        check_unchanged(self.files)
-        if self.works.inside() != [self.sign[:16]]:
-            raise InputError(
-                f"{self.job.output}: another job writes there too. Remove it, and give each job a "
-                "folder of its own."
-            )
-        said = outcome._asdict() | {"tally": asdict(outcome.tally)}
-        told = json.dumps({"sign": self.sign, "outcome": said}).encode()
-        write_whole(self.end, lambda out: out.write(told), self.work)
-        self.works.remove()
+        """Say that all is there."""
+        self.output.finish(outcome._asdict() | {"tally": asdict(outcome.tally)})
         return outcome
-
-    def _all_there(self) -> bool:
-        return all((self.out / file.name).is_there() for file in self.files)
-
-    def _some_there(self) -> bool:
-        return any((self.out / file.name).is_there() for file in self.files)
 
     @property
     def _model(self) -> Place:
         return self.work / "model.lw"
 
-    def _do(self, what: str, function: Callable[[Any], int], tasks: Sequence[Any]) -> None:
-        """Do the tasks whose files are not there."""
+    def _do(
+        self,
+        what: str,
+        function: Callable[[Any], int],
+        tasks: Sequence[Any],
+        before: int = 0,
+        of: int | None = None,
+    ) -> None:
+        """Do the tasks whose files are not there; they may be some of a step that has begun."""
         left = [task for task in tasks if not all(place.is_there() for place in task.leaves)]
-        done, rows = len(tasks) - len(left), 0
-        self.watch(Step(what, done, len(tasks), rows))
+        done, rows, of = before + len(tasks) - len(left), 0, of or len(tasks)
+        self.watch(Step(what, done, of, rows))
         for n in self.pool.each(function, left):
             done, rows = done + 1, rows + n
-            self.watch(Step(what, done, len(tasks), rows))
-
-
-def _outcome(told: dict[str, Any]) -> Outcome:
-    """Return what came of a job, from how it was written down."""
-    return Outcome(
-        **told | {"tally": Tally(**told["tally"]), "classes": tuple(told["classes"])},
-    )
-
-
-def _told(
-    job: Job, files: Sequence[Found], parts: Sequence[Sequence[Part]], reading: Reading
-) -> bytes:
-    """Return all that the bytes of the output depend on."""
-    told = {
-        "labelwalk": release(),
-        "settings": job.settings.describe(),
-        "columns": asdict(job.columns),
-        "features": reading.features,
-        "unlabeled": job.unlabeled,
-        "prefix": job.prefix,
-        "files": [
-            (file.name, file.size, file.changed, [part.first for part in own])
-            for file, own in zip(files, parts, strict=True)
-        ],
-    }
-    return json.dumps(told, sort_keys=True, default=list, indent=1).encode()
+            self.watch(Step(what, done, of, rows))

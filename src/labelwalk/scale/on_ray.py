@@ -90,6 +90,7 @@ def join(address: str = LOCAL, n_workers: int | None = None) -> None:
         )
     if address == LOCAL:
         _init(address, num_cpus=n_workers, include_dashboard=False)
+        _check_loopback()
         return
     if n_workers is not None:
         raise ValueError(
@@ -127,6 +128,17 @@ def _loopback() -> Iterator[None]:
         yield
     finally:
         ray_constants.ENABLE_RAY_CLUSTER = before
+
+
+def _check_loopback() -> None:
+    """Refuse workers of our own that others could reach: Ray might choose addresses otherwise."""
+    at = ray.get_runtime_context().gcs_address
+    if not at.startswith("127."):
+        ray.shutdown()
+        raise RuntimeError(
+            f"Ray {ray.__version__} listens at {at}, beyond this machine. Install the release that "
+            "labelwalk was tested with: pip install 'ray==2.60.*'"
+        )
 
 
 def _check_answers(address: str) -> None:

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 from labelwalk.scale.places import Found, blamed, check_unchanged
 from labelwalk.streams.fault import InputError
 
-ROWS = 1 << 14  # a batch
-GROUP = 1 << 17  # rows that are written at once
+ROWS = 1 << 13  # a batch
+GROUP, GROUP_BYTES = 1 << 17, 1 << 26  # rows that are written at once, and how much they may be
 PART = 1 << 20  # rows that are sketched apart, at least, and by less than half as many more
 AT_ONCE = 16  # files that are looked at
 BUFFER = 1 << 20  # bytes read at a time, of each column
@@ -131,11 +131,13 @@ def _writer(file: Found, schema: pa.Schema, out: Any) -> Any:
 def _grouped(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
     """Yield tables joined into groups of some size; small ones are slow to read again."""
     some: list[pa.Table] = []
+    rows = size = 0
     for table in tables:
         some.append(table)
-        if sum(map(len, some)) >= GROUP:
+        rows, size = rows + len(table), size + table.nbytes
+        if rows >= GROUP or size >= GROUP_BYTES:
             yield pa.concat_tables(some)
-            some = []
+            some, rows, size = [], 0, 0
     if some:
         yield pa.concat_tables(some)
 

@@ -37,11 +37,11 @@ class Solution(NamedTuple):
 class System(NamedTuple):
     """The equations of vertices that are free, and where a label can be reached."""
 
-    free: Ints
     flow: csr_array  # w_ij v_j between them
     total: Floats  # degree and sink
     root: Floats  # of weights: scaled by it, equations are symmetric
     component: Ints
+    longest: int  # terms of any equation, labels included
 
 
 def solve(
@@ -94,7 +94,8 @@ def _system(w: csr_array, v: Floats, sink: Floats, free: Ints, component: Ints) 
     rows = w[free]
     flow = rows[:, free] @ diags_array(v[free])
     total = rows @ v + sink[free]
-    return System(free, csr_array(flow), total, np.sqrt(v[free]), component[free])
+    longest = int(np.diff(rows.indptr).max(initial=0))
+    return System(csr_array(flow), total, np.sqrt(v[free]), component[free], longest)
 
 
 def _solved(system: System, right: Floats, guess: Floats, accuracy: float) -> Floats:
@@ -116,7 +117,7 @@ def _solved(system: System, right: Floats, guess: Floats, accuracy: float) -> Fl
 
 def _proven(system: System, steps: Floats, f: Floats, inflow: Floats) -> Floats:
     """Return what the probabilities of each vertex may be off by, at most 1."""
-    total, rounding = system.total[:, None], _rounding(system)
+    total, rounding = system.total[:, None], 4.0 * (system.longest + 8) * UNIT_ROUNDOFF
     residual = inflow + system.flow @ f - total * f
     rho = np.abs(residual / total).max(axis=1) + rounding
     tau = (system.total + system.flow @ steps - system.total * steps) / system.total
@@ -127,12 +128,6 @@ def _proven(system: System, steps: Floats, f: Floats, inflow: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         errors = np.where(proven > 0.0, largest * steps / proven, 1.0)
     return np.asarray(np.minimum(errors, 1.0))
-
-
-def _rounding(system: System) -> float:
-    """Return what a residual may be off by for being computed in floating point."""
-    longest = int(np.diff(system.flow.indptr).max(initial=0))
-    return 4.0 * (longest + 8) * UNIT_ROUNDOFF
 
 
 def _largest(component: Ints, values: Floats) -> Floats:

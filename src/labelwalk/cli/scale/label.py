@@ -108,8 +108,8 @@ def _working(address: str, workers: int | None) -> Iterator[Pool]:
 def _state(step: Step) -> State:
     doing, begin, end = STEPS[step.what]
     share = begin + (end - begin) * (step.done / max(1, step.of))
-    line = f"{doing}: {step.done} of {step.of}, {step.rows:,} rows"
-    return State(step.rows, share, line)
+    line = f"{doing}: {step.done} of {step.of}"
+    return State(step.rows, share, f"{line}, {step.rows:,} rows" if step.rows else line)
 
 
 def _say(console: Console, outcome: Outcome, output: str) -> None:
