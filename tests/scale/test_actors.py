@@ -181,6 +181,13 @@ def test_learners_are_passed_on_to_tasks(here: None, tmp_path: Path) -> None:
     learners.close()
 
 
+def give_until_killed(feeder: Feeder[Any]) -> None:
+    """Give rows to an actor that was let go: it may answer for a moment."""
+    for _ in range(200):
+        feeder.observe("door", [[1.0, 2.0]])
+        time.sleep(0.05)
+
+
 def test_what_is_wrong_is_told_as_here(here: None, tmp_path: Path) -> None:
     learners = keyed_on_ray(tmp_path, SETTINGS, n_actors=1)
     feeder = Feeder(learners)
@@ -191,7 +198,7 @@ def test_what_is_wrong_is_told_as_here(here: None, tmp_path: Path) -> None:
     assert feeder.position("door") == learners.position("door") == 2
     learners.close()
     with pytest.raises(ConnectionError, match="the actor of 'door' was lost"):
-        feeder.observe("door", [[1.0, 2.0]])
+        give_until_killed(feeder)
     for wrong in ({"every": 0}, {"at_hand": 0}, {"n_actors": 0}):
         with pytest.raises(ValueError, match="=0 is not a whole number"):
             keyed_on_ray(tmp_path, SETTINGS, **wrong)

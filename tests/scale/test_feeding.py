@@ -183,18 +183,50 @@ def test_two_who_feed_one_key_are_told(tmp_path: Path) -> None:
     one, other = Feeder(learners), Feeder(learners)
     assert (one.position("a"), other.position("a")) == (0, 0)
     one.observe("a", stream(0)[:20])
-    with pytest.raises(LostError, match=r"stands at 20, but was given 0 rows.*nobody else"):
+    other.observe("a", stream(0)[:5])
+    with pytest.raises(LostError, match=r"stands at 20, but was given 5 rows.*nobody else"):
         other.save()
 
 
-def test_several_threads_feed_their_keys(tmp_path: Path) -> None:
-    feeder = Feeder(KeyedLearners(tmp_path, SETTINGS, at_hand=100))
+def test_only_learners_that_have_learned_since_are_asked(tmp_path: Path) -> None:
+    asked = []
 
-    def one(key: str) -> None:
+    class Watched(KeyedLearners):
+        def keep(self, key: str) -> int:
+            asked.append(key)
+            return super().keep(key)
+
+    feeder = Feeder(Watched(tmp_path, SETTINGS))
+    for key in "abc":
+        feeder.observe(key, stream(0)[:5])
+    feeder.save()
+    feeder.observe("b", stream(0)[5:9])
+    asked.clear()
+    assert feeder.save() == {"a": 5, "b": 9, "c": 5}
+    assert asked == ["b"]
+
+
+def test_a_key_that_was_refused_is_not_asked_for_again(tmp_path: Path) -> None:
+    feeder = Feeder(KeyedLearners(tmp_path, SETTINGS))
+    feeder.observe("a", stream(0)[:5])
+    with pytest.raises(ValueError, match="key=3 is no string"):
+        feeder.observe(3, stream(0))  # type: ignore[arg-type]
+    assert feeder.save() == {"a": 5}
+
+
+@pytest.mark.parametrize("at_hand", [1, 100])
+def test_several_threads_feed_their_keys(tmp_path: Path, at_hand: int) -> None:
+    feeder = Feeder(KeyedLearners(tmp_path / "some", SETTINGS, every=EVERY, at_hand=at_hand))
+    whole = Feeder(KeyedLearners(tmp_path / "whole", SETTINGS))
+
+    def one(feeder: Feeder[Verdicts], key: str) -> None:
         for at in range(0, 60, 6):
             feeder.observe(key, stream(ord(key))[at : at + 6])
 
     keys = "abcdef"
     with ThreadPoolExecutor(6) as threads:
-        list(threads.map(one, keys))
-    assert feeder.save() == dict.fromkeys(keys, 60)
+        list(threads.map(lambda key: one(feeder, key), keys))
+    for key in keys:
+        one(whole, key)
+    assert feeder.save() == whole.save() == dict.fromkeys(keys, 60)
+    assert digests(tmp_path / "some") == digests(tmp_path / "whole")

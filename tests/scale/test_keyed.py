@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import shutil
 from pathlib import Path
@@ -28,6 +29,28 @@ def digests(folder: Path) -> dict[str, str]:
         for path in folder.rglob("*")
         if path.is_file()
     }
+
+
+class Disk:
+    """Knows what a power cut leaves: what was synced of files, and of the names in a folder."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self._files: set[int] = set()
+        self._names: dict[int, list[str]] = {}
+        self._sync = os.fsync
+        patch.setattr(os, "fsync", self._synced)
+
+    def _synced(self, descriptor: int) -> None:
+        self._sync(descriptor)
+        number = os.fstat(descriptor).st_ino
+        if os.path.isdir(descriptor):
+            self._names[number] = os.listdir(descriptor)
+        else:
+            self._files.add(number)
+
+    def has(self, path: Path) -> bool:
+        is_synced = path.is_dir() or path.stat().st_ino in self._files
+        return is_synced and path.name in self._names.get(path.parent.stat().st_ino, [])
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 9)), max_size=20), st.data())
@@ -104,6 +127,34 @@ def test_what_is_kept_is_told(tmp_path: Path) -> None:
     assert (learners.kept("a"), learners.position("a")) == (12, 15)
     assert learners.keep("a") == 15
     assert KeyedLearners(tmp_path, SETTINGS).position("a") == 15
+
+
+def test_what_is_kept_survives_a_power_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = Disk(monkeypatch)
+    learners = KeyedLearners(tmp_path / "new" / "cameras", SETTINGS)
+    for key in "ab":
+        learners.observe(key, stream(0)[:6], 0)
+        learners.keep(key)
+        assert len(list(tmp_path.rglob("*"))) == 2 * "ab".index(key) + 4
+        assert all(disk.has(path) for path in tmp_path.rglob("*"))
+
+
+def test_a_folder_whose_name_could_not_be_kept_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk, learners = Disk(monkeypatch), KeyedLearners(tmp_path, SETTINGS)
+    learners.observe("a", stream(0)[:6], 0)
+
+    def broken(_: int) -> None:
+        raise OSError("the disk is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", broken)
+        with pytest.raises(OSError, match="the disk is gone"):
+            learners.keep("a")
+    assert learners.kept("a") == 0
+    assert learners.keep("a") == 6
+    assert all(disk.has(path) for path in tmp_path.rglob("*"))
 
 
 def test_one_who_was_cut_off_takes_nothing_back(tmp_path: Path) -> None:

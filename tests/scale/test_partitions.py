@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,6 +29,7 @@ from labelwalk.scale.partitions import AtOnce, Partitions
 from labelwalk.scale.sketch_tables import from_arrow, to_arrow
 from labelwalk.scale.sketches import Sketch, merge
 from labelwalk.scale.sketching import Sketching
+from tests.scale.test_keyed import Disk
 from tests.scale.test_sketch import same
 
 SETTINGS = OnlineLearner(8, labels_per_class=3).settings
@@ -67,12 +74,14 @@ class Slow:
 
 class Arrival:
     def __init__(self, centre: Centre, handed: Handed) -> None:
-        self.centre, self.handed, self.kept = centre, handed, -1
+        self.centre, self.handed, self.kept, self.fails = centre, handed, -1, False
 
     def done(self) -> bool:
-        return self.kept >= 0
+        return self.kept >= 0 or self.fails
 
     def result(self) -> int:
+        if self.fails:
+            raise OSError("lost on its way")
         if not self.done():
             self.kept = self.centre.hand_over(self.handed)
         return self.kept
@@ -178,6 +187,60 @@ def test_labels_taught_anywhere_are_in_the_next_model(tmp_path: Path) -> None:
     assert said.version == 2
 
 
+def test_labels_that_could_not_be_handed_over_are_when_they_are_given_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    centre = Centre(tmp_path, NAMES, SETTINGS)
+    feeder = Feeder(Partitions(AtOnce(centre), SETTINGS, EVERY))
+    first, rows = rows_of("a")[:3], rows_of("a")[3:6]
+    feeder.teach("a", first, labels_of(first))
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match=r"arrow cannot be written \(No space left .*again"):
+            feeder.teach("a", rows, labels_of(rows))
+    assert centre.news().version == 3
+    feeder.teach("a", rows, labels_of(rows))
+    assert centre.news().version == centre.sketch().n_seen == 6
+
+
+def test_labels_that_were_lost_on_their_way_are_handed_over_when_they_are_given_again(
+    tmp_path: Path,
+) -> None:
+    way = Slow(centre := Centre(tmp_path, NAMES, SETTINGS))
+    partitions, rows = Partitions(way, SETTINGS, EVERY), rows_of("a")[:3]
+    partitions.teach("a", rows, labels_of(rows), 0)
+    way.sent[0].fails = True
+    with pytest.raises(OSError, match="lost on its way"):
+        partitions.teach("a", rows, labels_of(rows), 0)
+    partitions.teach("a", rows, labels_of(rows), 0)
+    partitions.teach("a", rows, labels_of(rows), 0)  # nothing is new
+    assert [one.handed.position for one in way.sent] == [3, 3]
+    way.sent[1].result()
+    assert centre.news().version == 3
+
+
+def test_several_threads_feed_their_partitions(tmp_path: Path) -> None:
+    centre = Centre(tmp_path, NAMES, SETTINGS)
+    feeder = Feeder(Partitions(AtOnce(centre), SETTINGS, EVERY))
+    went = [(n, n == 2) for n in (2, 5, 1, 6, 4)] * 4
+
+    def one(name: str) -> None:
+        at = 0
+        for n, taught in went:
+            rows = rows_of(name)[at : at + n]
+            feeder.teach(name, rows, labels_of(rows)) if taught else feeder.observe(name, rows)
+            at += n
+
+    with ThreadPoolExecutor(len(NAMES)) as threads:
+        list(threads.map(one, NAMES))
+    assert feeder.save() == dict.fromkeys(NAMES, 72)
+    check_whole(centre, dict.fromkeys(NAMES, went))
+
+
 def test_those_who_wait_together_are_in_one_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,6 +292,60 @@ def test_a_centre_that_is_made_again_knows_all(tmp_path: Path) -> None:
     assert other is not None
     told = one.label(rows_of("d")), other.label(rows_of("d"))
     assert np.array_equal(told[0].probabilities, told[1].probabilities)
+
+
+def handed(name: str, n: int) -> Handed:
+    return Handed(name, n, whole_sketch(name, [(n, False)]))
+
+
+def test_what_is_handed_over_survives_a_power_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = Disk(monkeypatch)
+    centre = Centre(tmp_path / "new" / "doors", NAMES, SETTINGS)
+    for n in (5, 9):
+        centre.hand_over(handed("a", n))
+        assert len(list(tmp_path.rglob("*"))) == 4
+        assert all(disk.has(path) for path in tmp_path.rglob("*"))
+
+
+KILLED = """
+import os, signal, sys
+from labelwalk.scale.centre import Centre
+from tests.scale.test_partitions import NAMES, SETTINGS, handed
+centre = Centre(sys.argv[1], NAMES, SETTINGS)
+centre.hand_over(handed("a", 5))
+os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+centre.hand_over(handed("a", 9))
+"""
+
+
+def test_what_a_killed_centre_left_is_removed(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", KILLED, str(tmp_path)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 2
+    assert Centre(tmp_path, NAMES, SETTINGS).news().positions["a"] == 5
+    (only,) = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert only.name == "00000000000000000005.arrow"
+
+
+def test_whoever_asks_what_is_kept_disturbs_nobody_who_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    centre = Centre(tmp_path, NAMES, SETTINGS)
+    sync, asking = os.fsync, list[threading.Thread]()
+
+    def asked_meanwhile(descriptor: int) -> None:
+        sync(descriptor)
+        asking.append(threading.Thread(target=centre.start, args=("a",)))
+        asking[-1].start()
+        asking[-1].join(0.05)  # it waits, or it is done
+
+    monkeypatch.setattr(os, "fsync", asked_meanwhile)
+    assert centre.hand_over(handed("a", 5)) == 5
+    for thread in asking:
+        thread.join()
+    assert centre.start("a").position == 5
 
 
 def test_a_hand_over_that_is_repeated_or_late_changes_nothing(tmp_path: Path) -> None:

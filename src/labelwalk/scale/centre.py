@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from labelwalk.parameters import shown
+from labelwalk.replacement import replace
 from labelwalk.scale.budget import budget_of
 from labelwalk.scale.cover import empty
 from labelwalk.scale.model import Model, solved
 from labelwalk.scale.places import place_of
 from labelwalk.scale.shelf import Shelf
+from labelwalk.scale.sketch_tables import sketch_to_bytes
 from labelwalk.scale.sketches import Sketch, merge
-from labelwalk.scale.tasks import read_sketch, write_sketch
+from labelwalk.scale.tasks import read_sketch
 from labelwalk.settings import Settings
 
 ENDING = ".arrow"
@@ -60,15 +62,16 @@ class Centre:
         check_names(names)
         self._settings, self._budget = settings, budget_of(settings)
         self._shelf = Shelf(folder, ENDING)
+        self._putting, self._merging = threading.Lock(), threading.Lock()
         self._handed = {name: Handed(name, 0, NOTHING) for name in names}
         self._handed = {name: self.start(name) for name in names}
-        self._putting, self._merging = threading.Lock(), threading.Lock()
         self._newest = self._merged()
 
     def start(self, name: str) -> Handed:
         """Return what is kept of a partition: it goes on from there."""
         check_known(name, list(self._handed))
-        found = self._shelf.newest(name, _read)
+        with self._putting:  # what is being written looks like what a killed writer left
+            found = self._shelf.newest(name, _read)
         return Handed(name, *(found or (0, NOTHING)))
 
     def hand_over(self, handed: Handed) -> int:
@@ -142,7 +145,13 @@ def check_known(name: str, names: Sequence[str]) -> None:
 
 
 def _write(path: Path, sketch: Sketch) -> None:
-    write_sketch(place_of(str(path)), sketch)
+    try:
+        replace(path, [memoryview(sketch_to_bytes(sketch))])
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise OSError(
+            f"{path} cannot be written ({why}). Mend that, and give the same block again."
+        ) from error
 
 
 def _read(path: Path) -> Sketch:

@@ -146,8 +146,8 @@ class Feeder(Generic[Answer]):
 
     def save(self) -> dict[str, int]:
         """Have all learners kept, and return up to where each is."""
-        with self._lock:
-            keys = list(self._lines)
+        with self._lock:  # a key that was refused has no position
+            keys = [key for key, line in self._lines.items() if line.position >= 0]
         return {key: self._kept_whole(key) for key in keys}
 
     def _feed(self, key: str, rows: Any, labels: Any) -> Any:
@@ -170,11 +170,10 @@ class Feeder(Generic[Answer]):
 
     def _kept_whole(self, key: str) -> int:
         with self._turn(key) as line:
-            while True:
+            while line.kept < line.position:  # else nobody need fetch the learner from its file
                 self._let_go(key, line, self._learners.keep(key))
-                if line.kept == line.position:
-                    return line.kept
                 self._brought_up(key, line, line.kept)
+            return line.kept
 
     @contextmanager
     def _turn(self, key: str) -> Iterator[Line]:

@@ -8,6 +8,7 @@ of its learner: each row counts once.
 from __future__ import annotations
 
 import os
+import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from labelwalk.parameters import check_whole
 from labelwalk.rows import as_labels, as_rows
 from labelwalk.scale.shelf import Shelf
 from labelwalk.settings import Settings
+from labelwalk.turns import in_turn
 
 ENDING = ".lw"
 
@@ -61,6 +63,8 @@ class Kept:
 class KeyedLearners:
     """Learners by their keys; those that were used last are at hand, the others in files.
 
+    Several threads may use them, in turn: whoever needs one may have to put another away.
+
     Parameters
     ----------
     folder : path
@@ -96,21 +100,26 @@ class KeyedLearners:
         self._shelf, self._settings = Shelf(folder, ENDING), settings
         self.every, self._most = every, at_hand
         self._kept: OrderedDict[str, Kept] = OrderedDict()
+        self._turn = threading.RLock()
 
+    @in_turn
     def position(self, key: str) -> int:
         """Return how many rows of a key are learned: where its stream is to go on."""
         return self._of(key).position
 
+    @in_turn
     def kept(self, key: str) -> int:
         """Return up to where the learner of a key is in its file, safe from accidents."""
         return self._of(key).saved
 
+    @in_turn
     def keep(self, key: str) -> int:
         """Write the file of a learner that has learned since, and return up to where it is kept."""
         kept = self._of(key)
         self._save(key, kept)
         return kept.saved
 
+    @in_turn
     def observe(self, key: str, rows: Any, position: int) -> Verdicts:
         """Learn rows without labels, and answer each.
 
@@ -142,6 +151,7 @@ class KeyedLearners:
             ]
         return _joined(parts)
 
+    @in_turn
     def teach(self, key: str, rows: Any, labels: Sequence[Label], position: int) -> None:
         """Learn rows with labels; those that were learned before are left out."""
         kept = self._of(key)
@@ -152,6 +162,7 @@ class KeyedLearners:
             with self._counted(key, kept):
                 kept.learner.teach(checked[done:], names[done:])
 
+    @in_turn
     def save(self) -> None:
         """Write the files of all learners that have learned since."""
         for key, kept in self._kept.items():

@@ -118,7 +118,7 @@ class Partition:
         if done < len(checked):
             self._make_room(len(checked) - done)
             self._take(checked[done:], names[done:])
-            self._hand_over()
+        self._hand_over()  # of a block that is given again too: it may have failed before
 
     def hear(self) -> None:
         """Take note of what has reached the centre."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from labelwalk.parameters import shown
+from labelwalk.replacement import sync_folder
 
 State = TypeVar("State")
 DIGITS = 20  # of a position, so that names are in order
@@ -32,12 +33,14 @@ class Shelf:
 
     def __init__(self, folder: str | os.PathLike[str], ending: str) -> None:
         self._folder, self._ending = Path(folder), ending
-        self._folder.mkdir(parents=True, exist_ok=True)
+        _make_lasting(self._folder)
 
     def put(self, key: str, position: int, write: Callable[[Path], None]) -> None:
-        """Let a function write a file, all at once, and remove those before it."""
+        """Let a function write a file, all at once and to last, and remove those before it."""
         folder = self._folder / number_of(key)
-        folder.mkdir(exist_ok=True)
+        if not self._files(folder):  # then its own name may not be on the disk
+            folder.mkdir(exist_ok=True)
+            sync_folder(self._folder)
         path = folder / f"{position:0{DIGITS}}{self._ending}"
         write(path)
         for other in self._files(folder):
@@ -60,6 +63,14 @@ class Shelf:
 
     def _files(self, folder: Path) -> list[Path]:
         return list(folder.glob(f"{'[0-9]' * DIGITS}{self._ending}"))
+
+
+def _make_lasting(folder: Path) -> None:
+    """Make a folder, and those it is in, that are there after a power cut too."""
+    if not folder.is_dir():
+        _make_lasting(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
 
 
 def number_of(key: str) -> str:
