@@ -11,7 +11,6 @@ import sys
 import time
 from pathlib import Path
 
-BEGUN = time.perf_counter()
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
 
@@ -37,20 +36,33 @@ class Clock:
         return end - self.begun[what]
 
 
-def peak_mebibytes(process: str) -> float:
-    """The most memory a process ever held that is its own."""
+def number_of(process: str, what: str) -> int:
+    """What Linux says of a process."""
     status = dict(
         line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines()
     )
-    return int(status["VmHWM"].split()[0]) / 1024
+    return int(status[what].split()[0])
+
+
+def peak_mebibytes(process: str) -> float:
+    """The most memory a process ever held that is its own."""
+    return number_of(process, "VmHWM") / 1024
+
+
+def is_ours(process: str) -> bool:
+    """Whether we began a process, or one that began it: others may use Ray here too."""
+    while process not in ("0", str(os.getpid())):
+        process = str(number_of(process, "PPid"))
+    return process != "0"
 
 
 def worker_peaks() -> list[float]:
-    """The most memory of each process that did tasks of Ray."""
+    """The most memory of each process that did our tasks on Ray."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if (process / "cmdline").read_bytes().startswith(b"ray::"):
+            works = (process / "cmdline").read_bytes().startswith(b"ray::")
+            if works and is_ours(process.name):
                 found.append(peak_mebibytes(process.name))
         except OSError:
             continue
@@ -71,19 +83,17 @@ def pool_of(who: str) -> Pool:
 def main() -> None:
     who, given, output, k = sys.argv[1:]
     pool, clock = pool_of(who), Clock()
-    ready = time.perf_counter()
+    begun = time.perf_counter()
     columns = Columns(drop=("truth",))
     outcome = run(Job(given, output, OnlineLearner(int(k)).settings, columns), pool, clock)
     told = {
-        "start": ready - BEGUN,
-        "whole": time.perf_counter() - ready,
+        "whole": time.perf_counter() - begun,
         "sketch": clock.seconds("sketch", "merge"),
         "merge": clock.seconds("merge", "solve"),
         "solve": clock.seconds("solve", "label"),
         "label": clock.seconds("label", None),
         "memory": [peak_mebibytes("self")] if who == "here" else worker_peaks(),
         "rows": outcome.tally.rows,
-        "distortion": outcome.distortion,
     }
     print(json.dumps(told))
 

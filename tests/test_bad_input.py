@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -63,14 +64,24 @@ def assert_refused(name: str, call: Callable[[], object]) -> None:
     assert REPAIR.search(str(caught.value)), f"no repair in {caught.value}"
 
 
+def go_on(learner: OnlineLearner) -> str:
+    learner.teach([1.0, -1.0], "c")
+    learner.observe(GOOD * 1.5)
+    return learner.digest()
+
+
+@cache
+def undisturbed(make: Maker) -> tuple[str, str]:
+    """Where an undisturbed learner is, and where it goes from there."""
+    learner = started(make)
+    return learner.digest(), go_on(learner)
+
+
 def assert_goes_on(learner: OnlineLearner, make: Maker) -> None:
     """The learner is where an undisturbed one is, and stays there."""
-    undisturbed = started(make)
-    assert learner.digest() == undisturbed.digest()
-    for each in (learner, undisturbed):
-        each.teach([1.0, -1.0], "c")
-        each.observe(GOOD * 1.5)
-    assert learner.digest() == undisturbed.digest()
+    here, there = undisturbed(make)
+    assert learner.digest() == here
+    assert go_on(learner) == there
 
 
 def boxed(*values: object) -> NDArray[Any]:

@@ -270,6 +270,7 @@ def test_an_instance_that_cannot_be_is_named(x: tuple[float, ...], message: str)
     assert model.learner.digest() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "environment", [{"PATH": ""}, {"JAVA_HOME": "/there/is/no/java"}], ids=["none", "wrong"]
 )

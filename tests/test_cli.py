@@ -307,6 +307,7 @@ class TestCommands:
         assert "other.lw cannot be merged" in result.stderr
         assert not (folder / "never.lw").exists()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["centroids", "accuracy", "precision-recall"])
     @pytest.mark.parametrize("ending", ["png", "svg"])
     def test_plot(self, kind: str, ending: str, folder: Path) -> None:

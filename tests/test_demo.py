@@ -156,6 +156,7 @@ class TestCommand:
         assert "60/60" in result.output
         assert "\x1b[2K" in result.output
 
+    @pytest.mark.slow
     def test_picture_where_it_is_wanted(self, tmp_path: Path) -> None:
         path = tmp_path / "a [strange] name.png"
         result = labelwalk("demo", *SMALL_OPTIONS, "--picture", str(path))
@@ -168,6 +169,7 @@ class TestCommand:
         assert labelwalk("demo", *SMALL_OPTIONS).exit_code == 0
         assert os.listdir(tmp_path) == ["labelwalk-demo.png"]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("option", ["--json", "--picture"])
     def test_no_such_folder(self, option: str, tmp_path: Path) -> None:
         path = tmp_path / "nowhere" / "file.png"

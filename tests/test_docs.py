@@ -22,7 +22,7 @@ GUIDES = sorted((ROOT / "docs").rglob("*.md"))
 WITH_EXAMPLES = [
     path for path in [ROOT / "README.md", *GUIDES] if path.exists() and path.stem not in MISSING
 ]
-SLOW = {"commands", "faces"}  # many processes, and videos
+SLOW = {"README", "capymoa", "commands", "faces"}  # many processes, Java, and videos
 WITH_LINKS = [
     path
     for path in [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *GUIDES]

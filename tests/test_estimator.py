@@ -61,6 +61,7 @@ def expected_failures(estimator: QuantizedHarmonicClassifier) -> dict[str, str]:
     return EXPECTED_TO_FAIL if estimator.unlabeled == -1 else {}
 
 
+@pytest.mark.slow
 @needs_the_compiler
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [QuantizedHarmonicClassifier(), QuantizedHarmonicClassifier(unlabeled=None)],

@@ -171,7 +171,13 @@ def exact_solution(learner: OnlineLearner) -> Floats:
 
 class TestChunks:
     @every_learner
-    @pytest.mark.parametrize("grid", [False, True], ids=["clusters", "grid"])
+    @pytest.mark.parametrize(
+        "grid",
+        [
+            pytest.param(False, id="clusters"),
+            pytest.param(True, id="grid", marks=pytest.mark.slow),
+        ],
+    )
     def test_chunks_of_1_7_and_1000_give_the_same_bytes(self, make: Maker, grid: bool) -> None:
         stream = made_stream(5, 260, 3, grid=grid, taught=0.04, classes=3)
         learner = make()
@@ -703,7 +709,9 @@ class TestSavedLearners:
         answer = run_with_package(command, package, tmp_path)
         assert answer.split() == [saved, learner.digest(), total]
 
-    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize(
+        "seed", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in (1, 2))]
+    )
     def test_saving_at_any_time_of_a_long_stream_changes_nothing(
         self, seed: int, tmp_path: Path
     ) -> None:

@@ -373,6 +373,7 @@ while True:
 
 
 class TestAtomicity:
+    @pytest.mark.slow
     @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
     def test_killed_while_writing(self, path: Path) -> None:
         write(path, {"n": 0}, {"x": np.full(200_000, 0), "y": np.full(9, 0)})

@@ -54,14 +54,11 @@ def digest(model: Model) -> str:
     reason="minutes with the compiler off, and it reaches no line that other tests do not",
 )
 @pytest.mark.filterwarnings("ignore:x has features that the first example had not")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "check",
     [
-        pytest.param(
-            check,
-            id=f"{check.__name__}-{i}",
-            marks=[pytest.mark.slow] if check.__name__ == "check_bounded_memory_growth" else [],
-        )
+        pytest.param(check, id=f"{check.__name__}-{i}")
         for i, check in enumerate(checks.yield_checks(Model()))
     ],
 )

@@ -236,6 +236,7 @@ class TestElsewhere:
         assert code == 2
         assert "Write kafka://host:port/topic" in said
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("package", "arguments", "extra"),
         [

@@ -76,6 +76,7 @@ class TestProcess:
         assert process.returncode == 141
         assert said == b""
 
+    @pytest.mark.slow
     def test_rows_are_answered_as_they_come(self, tmp_path: Path) -> None:
         process = self.start(
             tmp_path, "-", "--quiet", stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -100,6 +100,7 @@ class TestResumed:
         assert outcome.tally.rows == 20
         assert len(labels_in(tmp_path / f"out.{kind}")) == 20
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["csv", "parquet"])
     @pytest.mark.parametrize("every", [60, 50_000])
     @pytest.mark.parametrize("step", ["complete", "save", "tidy"])
@@ -156,6 +157,7 @@ class TestResumed:
         with pytest.raises(CheckpointError, match="is a learner, but no checkpoint"):
             run(other, OnlineLearner(K), checkpoint=str(tmp_path / "plain.lw"))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["parquet", "arrow", "npz", "csv", "ndjson"])
     def test_stopped_before_anything_new(
         self, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

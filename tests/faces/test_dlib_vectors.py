@@ -29,6 +29,7 @@ def vector(as_vector: DlibVectors, image: Image, box: Box) -> Floats:
     return as_vector(crop(image, box, as_vector.margin))
 
 
+@pytest.mark.slow
 def test_like_is_near_and_other_is_far(as_vector: DlibVectors) -> None:
     video, detector = DemoVideo(people=2), HaarDetector()
     rows = []
@@ -55,6 +56,7 @@ def test_what_is_no_picture_is_refused(as_vector: DlibVectors) -> None:
         as_vector(np.zeros((5, 5), np.uint8))
 
 
+@pytest.mark.slow
 def test_missing_models_say_how_to_get_them() -> None:
     script = (
         "import sys; from labelwalk.faces import dlib_vectors as d; d.MODELS = 'no_such_models'; "

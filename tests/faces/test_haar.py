@@ -29,6 +29,7 @@ def found(detector: HaarDetector, video: DemoVideo, every: int) -> Tally:
     return tally
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eyes", [False, True])
 def test_all_people_of_the_demo_are_found_and_nothing_else(eyes: bool) -> None:
     tally = found(HaarDetector(eyes=eyes), DemoVideo(people=8, n_frames=960), every=40)
@@ -50,6 +51,7 @@ def test_nobody_is_there(image: Image) -> None:
     assert HaarDetector()(image) == []
 
 
+@pytest.mark.slow
 def test_fifty_people_in_one_picture_and_no_more_than_asked_for() -> None:
     crowd = scene(range(50), 1280, 960)
     everybody = HaarDetector(smallest=40)(crowd)

@@ -113,6 +113,7 @@ def test_closing_ends_whoever_waits() -> None:
     assert camera.closed.is_set()
 
 
+@pytest.mark.slow
 def test_an_address_that_knows_its_end_is_a_video(people: Callable[[str], Path]) -> None:
     content = people(".avi").read_bytes()
 

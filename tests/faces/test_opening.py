@@ -159,6 +159,7 @@ def test_an_mp4_without_its_end_has_no_index(people: People, tmp_path: Path) -> 
         opened(cut)
 
 
+@pytest.mark.slow
 def test_damage_in_the_middle_is_passed_over(people: People, tmp_path: Path) -> None:
     content = bytearray(people(".webm").read_bytes())
     middle = len(content) // 2

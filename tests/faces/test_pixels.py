@@ -95,6 +95,7 @@ def test_a_face_of_one_grey_is_a_vector_too(invariant: bool) -> None:
     assert bool(even.any()) is not invariant
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_vector", [Pixels(), Pixels(32), Pixels(32, invariant=True)])
 def test_people_of_the_demo_are_told_apart(as_vector: Pixels) -> None:
     video, detector = DemoVideo(people=5, n_frames=1200), HaarDetector()

@@ -48,6 +48,7 @@ def test_a_picture_has_one_view(tmp_path: Path) -> None:
     assert (vector == vector_of(scene([3]), box, as_vector)).all()
 
 
+@pytest.mark.slow
 def test_a_video_has_views_spread_over_it(people: Callable[[str], Path]) -> None:
     looked: list[Image] = []
 

@@ -56,6 +56,7 @@ def test_a_face_that_is_missing_for_a_while_is_the_same() -> None:
     assert tracker.follow([box]) == [2]
 
 
+@pytest.mark.slow
 def test_people_of_the_demo_keep_their_tracks() -> None:
     video, detector, tracker = DemoVideo(people=3, n_frames=180), HaarDetector(), Tracker()
     boxes = [detector(video.image(number)) for number in range(1, 181, 3)]

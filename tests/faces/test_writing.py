@@ -66,6 +66,7 @@ def test_what_cannot_be_written(
         VideoFile(tmp_path / name, rate, size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(CODECS))
 def test_a_disk_that_is_full_is_told(kind: str, tmp_path: Path) -> None:
     pytest.importorskip("resource")

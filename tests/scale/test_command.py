@@ -7,12 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from labelwalk.cli.failures import FAILED, NOT_UNDERSTOOD, WRONG_USAGE
-from labelwalk.scale.job import END, WORK
+from labelwalk.scale.output import END, WORK
 from tests.scale.test_job import contents
 from tests.scale.test_sketch import shard
 
@@ -62,30 +63,62 @@ def test_workers_of_this_machine_leave_the_same_files(rows: Path) -> None:
     assert contents(out) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("options", "code", "said"),
+    ("options", "said"),
     [
-        (["--label-column", "kind"], WRONG_USAGE, "--label-column 'kind': there is no such column"),
-        (["--features", "a"], 0, ""),
-        (["--window", "100"], WRONG_USAGE, "window=100: shards have no order in time"),
-        (["--unlabeled", "low"], 0, ""),
-        (["--prefix", "tru", "--features", "a"], 0, ""),
+        (["--label-column", "kind"], "--label-column 'kind': there is no such column"),
+        (["--window", "100"], "window=100: shards have no order in time"),
     ],
 )
-def test_options_are_those_of_other_commands(
-    rows: Path, options: list[str], code: int, said: str
-) -> None:
+def test_options_that_do_not_fit_are_refused(rows: Path, options: list[str], said: str) -> None:
     told = label(rows, "--address", "here", *options)
-    assert told.returncode == code, told.stderr
+    assert told.returncode == WRONG_USAGE, told.stderr
     assert said in told.stderr
     assert "Traceback" not in told.stderr
 
 
+def labelled(rows: Path, *options: str) -> pa.Table:
+    """All rows, with what was said of them."""
+    told = label(rows, "--address", "here", *options)
+    assert told.returncode == 0, told.stderr
+    files = sorted((rows.parent / "out").glob("*.parquet"))
+    assert [file.name for file in files] == ["0.parquet", "1.parquet", "2.parquet"]
+    return pa.concat_tables(map(pq.read_table, files))
+
+
+def spoil(file: Path, column: str) -> None:
+    """Let the first row of a file lack a value."""
+    table = pq.read_table(file)
+    values = pa.array([None, *table[column].to_pylist()[1:]])
+    pq.write_table(table.set_column(table.column_names.index(column), column, values), file)
+
+
+@pytest.mark.slow
+def test_what_is_no_feature_is_not_looked_at(rows: Path) -> None:
+    spoil(rows / "2.parquet", "b")
+    table = labelled(rows, "--features", "a")
+    assert table["b"].null_count == 1
+    assert np.mean(table["predicted_label"].to_numpy() == table["truth"].to_numpy()) > 0.97
+
+
+@pytest.mark.slow
+def test_what_stands_for_no_label_teaches_nothing(rows: Path) -> None:
+    table = labelled(rows, "--unlabeled", "low")
+    assert set(table["label"].drop_null().to_pylist()) == {"low", "high"}
+    assert set(table["predicted_label"].to_pylist()) <= {"high", None}
+
+
+@pytest.mark.slow
+def test_new_columns_are_called_as_is_wanted(rows: Path) -> None:
+    before = pq.read_table(rows / "0.parquet").column_names
+    after = labelled(rows, "--prefix", "tru").column_names
+    assert after == [*before, "trulabel", "truconfidence", "truoutlier"]
+
+
+@pytest.mark.slow
 def test_a_row_that_is_no_row_is_named(rows: Path) -> None:
-    table = pq.read_table(rows / "2.parquet")
-    values = [None, *table["a"].to_pylist()[1:]]
-    spoilt = table.set_column(table.column_names.index("a"), "a", pa.array(values))
-    pq.write_table(spoilt, rows / "2.parquet")
+    spoil(rows / "2.parquet", "a")
     told = label(rows, "--address", "here")
     assert told.returncode == NOT_UNDERSTOOD
     assert told.stderr.splitlines()[-1].startswith("2.parquet, row 1, column 'a': is missing")
@@ -94,6 +127,7 @@ def test_a_row_that_is_no_row_is_named(rows: Path) -> None:
     assert all(name.startswith(WORK) for name in left)
 
 
+@pytest.mark.slow
 def test_a_cluster_that_does_not_answer(rows: Path) -> None:
     pytest.importorskip("ray")
     told = label(rows, "--address", "127.0.0.1:1")

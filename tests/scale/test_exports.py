@@ -6,6 +6,8 @@ import pkgutil
 import subprocess
 import sys
 
+import pytest
+
 from labelwalk import scale
 
 
@@ -15,6 +17,7 @@ def test_no_function_stands_where_a_module_does() -> None:
     assert all(hasattr(scale, name) for name in scale.__all__)
 
 
+@pytest.mark.slow
 def test_no_engine_comes_along() -> None:
     script = (
         "import sys, labelwalk.scale\nprint(*{'ray', 'pyspark', 'dask', 'pandas'} & {*sys.modules})"
@@ -25,6 +28,7 @@ def test_no_engine_comes_along() -> None:
     assert loaded.stdout.split() == []
 
 
+@pytest.mark.slow
 def test_labelwalk_alone_does_without_arrow() -> None:
     script = "import sys, labelwalk\nlabelwalk.OnlineLearner\nprint('pyarrow' in sys.modules)"
     loaded = subprocess.run(

@@ -160,6 +160,7 @@ run(job(Path(sys.argv[1]), Path(sys.argv[2])))
 """
 
 
+@pytest.mark.slow
 def test_whoever_is_killed_while_writing_leaves_nothing_among_the_output(
     rows: Path, tmp_path: Path
 ) -> None:
@@ -183,6 +184,7 @@ run(job(Path(sys.argv[1]), Path(sys.argv[2])))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", [100, 5_000, 9_000])  # for the sign, for a sketch, for a file
 def test_where_there_is_no_room_nothing_looks_complete(
     room: int, rows: Path, tmp_path: Path

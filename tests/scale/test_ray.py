@@ -8,7 +8,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -17,7 +19,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from labelwalk.scale.job import END, WORK, Step, run
+from labelwalk.scale import shards
+from labelwalk.scale.job import Step, run
+from labelwalk.scale.output import END, WORK
 from labelwalk.streams.fault import InputError
 from tests.scale.test_job import contents, job, spoil
 from tests.scale.test_sketch import shard
@@ -31,26 +35,40 @@ from labelwalk.scale import on_ray
 from labelwalk.scale.on_ray import OnRay
 
 pytestmark = pytest.mark.slow
-FILES, ROWS, KILLS = 24, 20_000, 10
+FILES, ROWS, PART = 24, 20_000, 8000
+KILLS = {b"sketch_part": 4, b"merge_some": 2, b"label_rows": 4, b"join_parts": 2}
+PAUSE = {b"sketch_part": 0.4, b"merge_some": 0.02, b"label_rows": 0.4, b"join_parts": 0.02}
 LISTEN, LOOPBACK = "0A", "0100007F"
 MAPPED_LOOPBACK = "0000000000000000FFFF0000" + LOOPBACK
 
 DRIVER = """
 import sys
 from pathlib import Path
+from labelwalk.scale import shards
 from labelwalk.scale.job import run
 from labelwalk.scale.on_ray import OnRay
 from tests.scale.test_job import job
+shards.PART = int(sys.argv[3])
 run(job(Path(sys.argv[1]), Path(sys.argv[2])), OnRay(n_workers=2))
 """
 
 
+@pytest.fixture(scope="module", autouse=True)
+def small_parts() -> Iterator[None]:
+    """Jobs are planned here: what a part is has to be said to no worker."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shards, "PART", PART)
+        yield
+
+
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files of one part, and every third one of several, which are joined."""
     folder = tmp_path_factory.mktemp("rows")
     for i in range(FILES):
-        batch = shard(ROWS, i, labelled=4 if i == 0 else 0)
-        pq.write_table(pa.Table.from_batches([batch]), folder / f"{i:02}.parquet")
+        table = pa.Table.from_batches([shard(ROWS, i, labelled=4 if i == 0 else 0)])
+        group = PART // 2 if i % 3 == 0 else ROWS
+        pq.write_table(table, folder / f"{i:02}.parquet", row_group_size=group)
     return folder
 
 
@@ -82,15 +100,18 @@ def processes(*names: bytes) -> list[Path]:
     return found
 
 
-def workers() -> list[int]:
-    """Return the processes that do tasks now."""
-    busy = processes(b"ray::sketch_part", b"ray::merge_some", b"ray::label_rows")
-    return [int(process.name) for process in busy]
+def workers(task: bytes) -> list[int]:
+    """Return the processes that do such tasks now for us: others may use Ray here too."""
+    busy = processes(b"ray::" + task)
+    return [int(process.name) for process in busy if os.getpid() in ancestors(process)]
 
 
 def ancestors(process: Path) -> list[int]:
-    """Return who started a process, and who started that, and so on."""
-    status = (process / "status").read_text()
+    """Return who started a process, and who started that, and so on; nobody once it has ended."""
+    try:
+        status = (process / "status").read_text()
+    except OSError:
+        return []
     parent = int(status.partition("PPid:")[2].split()[0])
     return [parent, *ancestors(process.with_name(str(parent)))] if parent > 0 else []
 
@@ -118,15 +139,16 @@ def test_workers_that_are_killed_change_nothing(
     rows: Path, whole: dict[str, bytes], tmp_path: Path, pool: OnRay
 ) -> None:
     random, done = np.random.default_rng(0), threading.Event()
-    killed: list[int] = []
+    killed = Counter[bytes]()
 
     def kill() -> None:
-        while not done.is_set() and len(killed) < KILLS:
-            time.sleep(random.uniform(0.1, 0.4))
-            some = workers()
-            if some:
-                killed.append(some[random.integers(len(some))])
-                os.kill(killed[-1], signal.SIGKILL)
+        for task, times in KILLS.items():
+            while killed[task] < times and not done.wait(random.uniform(0, PAUSE[task])):
+                some = workers(task)
+                with suppress(ProcessLookupError):
+                    if some:
+                        os.kill(some[random.integers(len(some))], signal.SIGKILL)
+                        killed[task] += 1
 
     killer = threading.Thread(target=kill)
     killer.start()
@@ -135,7 +157,7 @@ def test_workers_that_are_killed_change_nothing(
     finally:
         done.set()
         killer.join()
-    assert len(killed) == KILLS
+    assert killed == KILLS
     assert outcome.tally.rows == FILES * ROWS
     assert contents(tmp_path / "out") == whole
 
@@ -146,17 +168,17 @@ def test_a_driver_that_is_killed_goes_on(
     pool.close()
     out = tmp_path / "out"
     driver = subprocess.Popen(
-        [sys.executable, "-c", DRIVER, str(rows), str(out)], start_new_session=True
+        [sys.executable, "-c", DRIVER, str(rows), str(out), str(PART)], start_new_session=True
     )
     begun = time.monotonic()
-    while len(list((out / WORK / "sketches").glob("*.arrow"))) < FILES // 2:
+    while len(list((out / WORK).glob("*/sketches/*.arrow"))) < FILES // 2:
         assert driver.poll() is None
         assert time.monotonic() < begun + 120
         time.sleep(0.02)
     os.kill(driver.pid, signal.SIGKILL)
     driver.wait()
     assert not (out / END).exists()
-    n_done = len(list((out / WORK / "sketches").glob("*.arrow")))
+    n_done = len(list((out / WORK).glob("*/sketches/*.arrow")))
     outcome = run(job(rows, out))
     assert n_done >= FILES // 2
     assert outcome.tally.rows == FILES * ROWS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from random import Random
@@ -13,6 +14,7 @@ import httpx
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import settings
 
 from labelwalk import OnlineLearner
 from labelwalk.learner import from_bytes
@@ -29,7 +31,8 @@ from tests.service.bad_input import BAD
 pytestmark = pytest.mark.shell
 
 TOKENS = Tokens(read="r" * 40, write="w" * 40)
-VARIATIONS = 25  # of each kind of bad input
+VARIATIONS = settings().max_examples // 4  # of each kind of bad input: 25, or few with --fast
+WAYS = ["the short way", "the long way"]
 ROWS = [[0.0, 0.0], [9.0, 9.0], [0.5, 0.0], [8.0, 9.0]]
 
 
@@ -52,15 +55,43 @@ class Client:
         return asyncio.run(ask())
 
 
-@pytest.fixture(params=["the short way", "the long way"])
-def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Client]:
-    keeper = Keeper(str(tmp_path / "kept"))
-    yield Client(keeper, swift=request.param == "the short way")
+@contextmanager
+def serving(folder: Path, way: str) -> Iterator[Client]:
+    keeper = Keeper(str(folder / "kept"))
+    yield Client(keeper, swift=way == "the short way")
     keeper.close()
+
+
+@pytest.fixture(params=WAYS)
+def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Client]:
+    with serving(tmp_path, request.param) as client:
+        yield client
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def empty(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Client]:
+    """A service without learners; one for all tests that leave it so."""
+    with serving(tmp_path_factory.mktemp("empty"), request.param) as client:
+        yield client
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def untouched(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Client]:
+    """A service with one learner; one for all tests that leave it as it was."""
+    with serving(tmp_path_factory.mktemp("untouched"), request.param) as client:
+        yield teach_two(client)
 
 
 @pytest.fixture
 def taught(client: Client) -> Client:
+    return teach_two(client)
+
+
+def teach_two(client: Client) -> Client:
     created = client("POST", "/api/learners", json={"name": "a b", "settings": {"n_centroids": 50}})
     assert created.status_code == 201, created.text
     body = {"rows": ROWS[:2], "labels": ["low", "high"]}
@@ -149,11 +180,11 @@ def test_a_key_makes_a_repetition_harmless(taught: Client) -> None:
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_bad_input(kind: str, taught: Client) -> None:
-    before = taught("GET", "/api/learners/a b/export").content
+def test_bad_input(kind: str, untouched: Client) -> None:
+    before = untouched("GET", "/api/learners/a b/export").content
     for i in range(VARIATIONS):
         bad = BAD[kind](Random(f"{kind} {i}"))
-        said = taught(
+        said = untouched(
             bad.method,
             f"/api/learners/a b/{bad.path}",
             content=bad.content,
@@ -161,7 +192,7 @@ def test_bad_input(kind: str, taught: Client) -> None:
         )
         assert 400 <= said.status_code < 500, (bad, said.text)
         assert len(said.json()["error"]) > 10
-    assert taught("GET", "/api/learners/a b/export").content == before
+    assert untouched("GET", "/api/learners/a b/export").content == before
 
 
 def test_there_are_many_kinds() -> None:
@@ -184,9 +215,9 @@ def test_there_are_many_kinds() -> None:
         {"name": "a", "settings": {"similarity": {"kind": "Gaussian", "bandwidth": 0.5}}},
     ],
 )
-def test_learners_that_cannot_be_made(wanted: dict[str, Any], client: Client) -> None:
-    assert client("POST", "/api/learners", json=wanted).status_code == 422
-    assert client("GET", "/api/learners").json() == []
+def test_learners_that_cannot_be_made(wanted: dict[str, Any], empty: Client) -> None:
+    assert empty("POST", "/api/learners", json=wanted).status_code == 422
+    assert empty("GET", "/api/learners").json() == []
 
 
 def test_reading_alone(taught: Client) -> None:

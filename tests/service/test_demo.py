@@ -47,6 +47,7 @@ def test_one_label_names_ten_others_and_not_all(n: int) -> None:
         assert np.mean(np.array(after["confidence"])[named]) > 0.9
 
 
+@pytest.mark.slow
 def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
     for _ in range(2):
         keeper = Keeper(str(tmp_path / "kept"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +37,28 @@ def begun() -> OnlineLearner:
     return learner
 
 
-@pytest.fixture
-def ask(tmp_path: Path) -> Iterator[Asking]:
-    keeper = Keeper(str(tmp_path / "kept"))
+@contextmanager
+def serving(folder: Path) -> Iterator[Asking]:
+    keeper = Keeper(str(folder / "kept"))
     asking = Asking(keeper)
     asking("POST", "/api/learners", json={"name": "a", "settings": {"n_centroids": 40}})
     asking("POST", "/api/learners/a/teach", json={"rows": POINTS, "labels": LABELS})
     asking("POST", "/api/learners/a/observe", json={"rows": rows(1, 300)})
     yield asking
     keeper.close()
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Iterator[Asking]:
+    with serving(tmp_path) as asking:
+        yield asking
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asking]:
+    """One for all tests that leave it as it was."""
+    with serving(tmp_path_factory.mktemp("untouched")) as asking:
+        yield asking
 
 
 def test_trying_changes_nothing(ask: Asking) -> None:
@@ -138,16 +152,17 @@ BAD: list[Any] = [
 
 
 @pytest.mark.parametrize("body", BAD, ids=repr)
-def test_bad_dials(body: Any, ask: Asking) -> None:
-    before = ask("GET", "/api/learners/a/export").content
+def test_bad_dials(body: Any, untouched: Asking) -> None:
+    before = untouched("GET", "/api/learners/a/export").content
     for path in ("dials", "dials/try"):
-        answer = ask("POST", f"/api/learners/a/{path}", json=body)
+        answer = untouched("POST", f"/api/learners/a/{path}", json=body)
         assert answer.status_code == 422, answer.text
         assert answer.json()["error"]
     content = b'{"sink": NaN}'
     headers = {"content-type": "application/json"}
-    assert ask("POST", "/api/learners/a/dials", content=content, headers=headers).status_code == 422
-    assert ask("GET", "/api/learners/a/export").content == before
+    answer = untouched("POST", "/api/learners/a/dials", content=content, headers=headers)
+    assert answer.status_code == 422
+    assert untouched("GET", "/api/learners/a/export").content == before
 
 
 def test_an_empty_learner_can_be_tried(ask: Asking) -> None:

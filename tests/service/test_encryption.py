@@ -223,6 +223,7 @@ class TestAllElseIsAsEver:
         assert again.classes(NAME) == (CLASS_BEFORE, *LABELS[:2])
         again.close()
 
+    @pytest.mark.slow
     def test_without_a_passphrase_nothing_is_imported_for_it(self, tmp_path: Path) -> None:
         code = (
             "import sys; from labelwalk.service.keeper import Keeper; "
@@ -285,6 +286,7 @@ class TestRefused:
         Keeper(str(tmp_path), passphrase="caf\u00e9").close()
         Keeper(str(tmp_path), passphrase="cafe\u0301").close()
 
+    @pytest.mark.slow
     def test_copies_of_another_folder_are_left_alone(self, tmp_path: Path) -> None:
         keeper, _ = told(tmp_path / "kept", SECRET)
         for i, passphrase in enumerate([SECRET, None]):
