@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -255,3 +257,22 @@ def test_answers_of_a_shared_learner_come_at_once_and_say_how_old_they_are(
     assert all(one.lag <= 2 * EVERY * len(NAMES) for one in said)
     with pytest.raises(ValueError, match="'z' is no partition"):
         learner.observe("z", [[1.0]], 0)
+
+
+ALONE = """
+from labelwalk import OnlineLearner
+from labelwalk.scale.actors import SharedOnRay, keyed_on_ray
+settings = OnlineLearner(50).settings
+for begin in (lambda: keyed_on_ray("kept", settings), lambda: SharedOnRay("kept", ["a"], settings)):
+    try:
+        begin()
+    except RuntimeError as error:
+        print(error)
+"""
+
+
+def test_no_cluster_begins_by_itself(tmp_path: Path) -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", ALONE], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert told.stdout.count("no cluster is joined. Call labelwalk.scale.on_ray.join()") == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from labelwalk.cli.failures import FAILED, NOT_UNDERSTOOD, WRONG_USAGE
+from labelwalk.cli.failures import FAILED, NOT_UNDERSTOOD, TERMINATED, WRONG_USAGE
 from labelwalk.scale.output import END, WORK
 from tests.scale.test_job import contents
 from tests.scale.test_sketch import shard
@@ -40,13 +41,48 @@ def test_a_data_set_is_labelled_and_told(rows: Path) -> None:
     told = label(rows, "--address", "here")
     assert told.returncode == 0, told.stderr
     assert told.stdout == ""
-    counted, proven, classes, files = told.stderr.splitlines()[-4:]
+    counted, proven, features, classes, files = told.stderr.splitlines()[-5:]
     assert counted == "1,200 rows: 4 taught, 1,196 named, 100.0% of 1,196 right."
     assert "vertices stand for them" in proven
+    assert features == "Features: a, b."
     assert classes == "Classes: high, low."
     assert files == f"3 files: {rows.parent / 'out'}"
     again = label(rows, "--address", "here")
-    assert again.stderr.splitlines()[-4:] == [counted, proven, classes, files]
+    told_again = ["All was done before.", counted, proven, features, classes, files]
+    assert again.stderr.splitlines()[-6:] == told_again
+
+
+@pytest.mark.slow
+def test_where_all_rows_have_labels_that_is_told(rows: Path) -> None:
+    for path in rows.glob("*.parquet"):
+        table = pq.read_table(path)
+        names = pa.array([name or "-1" for name in table["label"].to_pylist()])
+        place = table.column_names.index("label")
+        pq.write_table(table.set_column(place, "label", names), path)
+    told = label(rows, "--address", "here")
+    assert "What stands for none is said by --unlabeled" in told.stderr
+
+
+@pytest.mark.slow
+def test_a_signal_lets_go_of_the_workers(rows: Path) -> None:
+    pytest.importorskip("ray")
+    for i in range(3, 40):
+        table = pa.Table.from_batches([shard(20_000, i, labelled=0)])
+        names = pa.array([("low", "high")[own] for own in table["truth"].to_pylist()])
+        pq.write_table(table.set_column(3, "truth", names), rows / f"{i}.parquet")
+    out = rows.parent / "out"
+    given = ["--truth-column", "truth", "--n-centroids", "60", "--workers", "1"]
+    command = [sys.executable, "-m", "labelwalk", "scale", "label", str(rows), "-o", str(out)]
+    with subprocess.Popen([*command, *given], stderr=subprocess.PIPE, text=True) as job:
+        while not list((out / WORK).glob("*/sketches/*.arrow")):
+            assert job.poll() is None
+            time.sleep(0.05)
+        job.terminate()
+        told = job.communicate(timeout=60)[1]
+    assert job.returncode == TERMINATED
+    assert told.splitlines()[-1] == "Terminated. The same command goes on."
+    assert "SIGTERM" not in told
+    assert not (out / END).exists()
 
 
 @pytest.mark.slow

@@ -141,7 +141,7 @@ def test_what_was_named_rightly_is_counted(rows: Path, tmp_path: Path) -> None:
 def test_output_that_is_gone_is_told(rows: Path, tmp_path: Path) -> None:
     run(job(rows, tmp_path / "out"))
     (tmp_path / "out" / "b.parquet").unlink()
-    with pytest.raises(InputError, match="not all of it any more"):
+    with pytest.raises(InputError, match="not all of them any more"):
         run(job(rows, tmp_path / "out"))
 
 
@@ -285,13 +285,18 @@ def test_what_another_labelwalk_did_is_not_gone_on_with(
     what: str, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(KilledError):
-        run(job(rows, tmp_path / "out"), Dying(3))
+        run(job(rows, tmp_path / "begun"), Dying(3))
+    with pytest.raises(KilledError):
+        run(job(rows, tmp_path / "labelling"), Dying(9))
     if what == "parts":
         monkeypatch.setattr(shards, "PART", 200)
     else:
         monkeypatch.setattr(jobs, "release", lambda: "0.0.1")
+    run(job(rows, tmp_path / "begun"))
+    run(job(rows, tmp_path / "clean"))
+    assert contents(tmp_path / "begun") == contents(tmp_path / "clean")
     with pytest.raises(InputError, match="other files, settings or labelwalk"):
-        run(job(rows, tmp_path / "out"))
+        run(job(rows, tmp_path / "labelling"))
 
 
 def test_rows_are_counted_from_the_first_of_their_file(
@@ -328,21 +333,53 @@ def test_the_stated_distance_is_that_of_rows_with_labels_too(tmp_path: Path) -> 
 
 
 def test_another_job_does_not_go_on_here(rows: Path, tmp_path: Path) -> None:
-    with pytest.raises(KilledError):
-        run(job(rows, tmp_path / "out"), Dying(3))
+    out = tmp_path / "out"
+    run(job(rows, out))
     others = {"settings": OnlineLearner(50).settings}, {"columns": Columns(features=("a",))}
     for other in others:
-        with pytest.raises(InputError, match="another job"):
-            run(job(rows, tmp_path / "out", **other))
-    run(job(rows, tmp_path / "out"))
+        with pytest.raises(InputError, match="files of another job"):
+            run(job(rows, out, **other))
+    run(job(rows, out))
     pq.write_table(pa.Table.from_batches([shard(10, 9)]), rows / "e.parquet")
-    with pytest.raises(InputError, match="another job"):
-        run(job(rows, tmp_path / "out"))
+    with pytest.raises(InputError, match="files of another job"):
+        run(job(rows, out))
     for inside in (rows, rows / "out"):
         with pytest.raises(InputError, match="lies within"):
             run(job(rows, inside))
     run(job(rows / "*.parquet", rows / "out"))
     run(job(rows / "*.parquet", rows / "_out"))
+
+
+def test_a_job_that_has_finished_no_file_leaves_its_place_to_another(
+    rows: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(KilledError):
+        run(job(rows, tmp_path / "out"), Dying(3))
+    other = {"settings": OnlineLearner(50).settings}
+    run(job(rows, tmp_path / "out", **other))
+    run(job(rows, tmp_path / "clean", **other))
+    assert contents(tmp_path / "out") == contents(tmp_path / "clean")
+
+
+def test_two_commands_for_the_same_are_both_told_that_all_is_there(
+    rows: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+
+    def be_faster() -> None:
+        run(job(rows, out))
+
+    slower = run(job(rows, out), Meddling("merge_some", be_faster))
+    assert slower.tally.rows == 1200
+    assert (out / END).exists()
+
+
+def test_features_are_the_same_whichever_file_comes_first(rows: Path, tmp_path: Path) -> None:
+    table = pq.read_table(rows / "b.parquet")
+    pq.write_table(table.append_column("c", table["a"]), rows / "b.parquet")
+    with pytest.raises(ColumnError, match=r"b.parquet, column 'c' would be a feature"):
+        run(job(rows, tmp_path / "out"))
+    run(job(rows, tmp_path / "out", columns=Columns(features=("a", "b"))))
 
 
 def spoil(path: Path, **columns: Any) -> None:

@@ -224,6 +224,19 @@ def test_where_no_cluster_runs_that_is_told(
         OnRay("auto")
 
 
+def test_a_process_joins_one_cluster(pool: OnRay) -> None:
+    with pytest.raises(RuntimeError, match="has joined a cluster already"):
+        OnRay()
+
+
+def test_machines_with_another_labelwalk_are_refused(
+    pool: OnRay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_ray, "release", lambda: "0.0.1")
+    with pytest.raises(ValueError, match=r"and 0.0.1 where the job was begun"):
+        list(pool.each(os.path.basename, ["a/b"]))
+
+
 def test_a_cluster_has_the_workers_it_has() -> None:
     with pytest.raises(ValueError, match=r"n_workers=3: the cluster at auto"):
         OnRay("auto", 3)

@@ -11,7 +11,7 @@ from typing import NoReturn
 import typer
 
 FAILED, WRONG_USAGE, NOT_UNDERSTOOD = 1, 2, 3
-INTERRUPTED, NO_READER = 130, 141
+INTERRUPTED, NO_READER, TERMINATED = 130, 141, 143
 EXIT_CODES = (
     "Exit codes: 0 done, 1 a file, broker or package cannot be used, 2 wrong usage or settings, "
     "3 input or model cannot be understood, 130 interrupted, 141 nobody reads the output, "

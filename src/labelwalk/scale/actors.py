@@ -18,7 +18,7 @@ from labelwalk.parameters import check_whole
 from labelwalk.scale.budget import budget_of
 from labelwalk.scale.centre import Centre, Handed, News, check_known, check_names
 from labelwalk.scale.keyed import KeyedLearners
-from labelwalk.scale.on_ray import TRIES, result
+from labelwalk.scale.on_ray import TRIES, check_joined, result
 from labelwalk.scale.partition import Answered
 from labelwalk.scale.partitions import Partitions
 from labelwalk.scale.shelf import number_of
@@ -115,6 +115,7 @@ def keyed_on_ray(
     """
     check_whole("every", every, "1000")
     check_whole("at_hand", at_hand, "100")
+    check_joined()
     if n_actors is None:
         resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
         n_actors = max(1, int(resources.get("CPU", 1)))
@@ -148,6 +149,7 @@ class SharedOnRay(ByKey[Answered]):
         check_names(names)
         check_whole("every", every, "1000")
         budget_of(settings)
+        check_joined()
         called = f"labelwalk centre {uuid.uuid4().hex}"
         self._centre = _begun(
             Centre,

@@ -40,8 +40,8 @@ def agreed(
     for file, schema in zip(files, schemas, strict=True):
         with blamed(file.name):
             _check_features(schema, schemas[0], features)
-            columns.among(schema.names)
             with_answers(schema, prefix)
+            _check_no_more(columns.among(schema.names), features)
     reading = Reading(columns, unlabeled, features)
     return reading._replace(widths=_widths(files, reading)), prefix
 
@@ -55,6 +55,15 @@ def _widths(files: Sequence[Found], reading: Reading) -> Widths:
                 if reader.n_features is not None:
                     return reader.widths
     return UNKNOWN
+
+
+def _check_no_more(own: Sequence[str], features: Sequence[str]) -> None:
+    more = [name for name in own if name not in features]
+    if more:
+        raise ColumnError(
+            f"column {more[0]!r} would be a feature, and the first file has no such column. Name "
+            "the features that all have by --features."
+        )
 
 
 def _check_features(own: pa.Schema, first: pa.Schema, features: Sequence[str]) -> None:

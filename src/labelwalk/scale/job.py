@@ -90,6 +90,7 @@ class Outcome(NamedTuple):
 
     tally: Tally
     files: int
+    features: tuple[str, ...]
     vertices: int
     distortion: float
     certificate: float
@@ -118,18 +119,13 @@ def run(
     done = going.begin()
     if done is not None:
         return done
-    merged = going.merged(going.sketched())
-    model = going.solved(merged)
-    return going.finished(
-        Outcome(
-            tally=going.labelled(),
-            files=len(going.files),
-            vertices=len(model.frozen.solved.points),
-            distortion=merged.distortion,
-            certificate=model.certificate,
-            classes=tuple(map(str, model.classes)),
-        )
-    )
+    try:
+        return going.finished()
+    except (InputError, OSError):
+        done = going.done()  # by another command for the same, which has removed the work since
+        if done is None:
+            raise
+        return done
 
 
 class _Run:
@@ -175,11 +171,27 @@ class _Run:
 
     def begin(self) -> Outcome | None:
         """Begin, or go on; return what came of it where it was finished before."""
-        told = self.output.begin()
-        if told is None:
-            return None
-        known = {"tally": Tally(**told["tally"]), "classes": tuple(told["classes"])}
-        return Outcome(**told | known)
+        return _outcome(self.output.begin())
+
+    def done(self) -> Outcome | None:
+        """Return what came of it, where it is finished by now."""
+        return _outcome(self.output.done())
+
+    def finished(self) -> Outcome:
+        """Do what is left, and say that all is there."""
+        merged = self.merged(self.sketched())
+        model = self.solved(merged)
+        outcome = Outcome(
+            tally=self.labelled(),
+            files=len(self.files),
+            features=self.reading.features,
+            vertices=len(model.frozen.solved.points),
+            distortion=merged.distortion,
+            certificate=model.certificate,
+            classes=tuple(map(str, model.classes)),
+        )
+        self.output.finish(outcome._asdict() | {"tally": asdict(outcome.tally)})
+        return outcome
 
     def sketched(self) -> list[Place]:
         """Sketch every part of every file."""
@@ -244,11 +256,6 @@ class _Run:
     def _signed_model(self) -> tuple[Place, str]:
         return self._model, hashlib.sha256(self._model.read()).hexdigest()
 
-    def finished(self, outcome: Outcome) -> Outcome:
-        """Say that all is there."""
-        self.output.finish(outcome._asdict() | {"tally": asdict(outcome.tally)})
-        return outcome
-
     @property
     def _model(self) -> Place:
         return self.work / "model.lw"
@@ -268,3 +275,11 @@ class _Run:
         for n in self.pool.each(function, left):
             done, rows = done + 1, rows + n
             self.watch(Step(what, done, of, rows))
+
+
+def _outcome(told: dict[str, Any] | None) -> Outcome | None:
+    """Return what came of a job, from how it was written down."""
+    if told is None:
+        return None
+    known = {name: tuple(told[name]) for name in ("features", "classes")}
+    return Outcome(**told | known | {"tally": Tally(**told["tally"])})

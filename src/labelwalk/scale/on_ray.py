@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -52,15 +54,11 @@ class OnRay:
         most = AHEAD * max(1, int(resources.get("CPU", 1)))
         waiting = list(reversed(tasks))
         running: list[Any] = []
-        try:
-            while waiting or running:
-                while waiting and len(running) < most:
-                    running.append(called.remote(function, waiting.pop(), release()))
-                done, running = ray.wait(running, num_returns=1)
-                yield result(done[0], "a task")
-        finally:
-            for one in running:
-                ray.cancel(one, force=True)
+        while waiting or running:
+            while waiting and len(running) < most:
+                running.append(called.remote(function, waiting.pop(), release()))
+            done, running = ray.wait(running, num_returns=1)
+            yield result(done[0], "a task")
 
     def close(self) -> None:
         """Let go of the workers."""
@@ -104,9 +102,18 @@ def join(address: str = LOCAL, n_workers: int | None = None) -> None:
     _init(address)
 
 
+def check_joined() -> None:
+    """Refuse to go on without a cluster: Ray would begin one of its own, which others can reach."""
+    if not ray.is_initialized():
+        raise RuntimeError(
+            "no cluster is joined. Call labelwalk.scale.on_ray.join() first, for workers on this "
+            "machine, or join('auto')."
+        )
+
+
 def _init(address: str, **options: Any) -> None:
     try:
-        with _loopback():
+        with _loopback(), _own_signals():
             ray.init(address=address, log_to_driver=False, configure_logging=False, **options)
     except (ConnectionError, RayError, RuntimeError) as error:
         raise ConnectionError(
@@ -114,6 +121,19 @@ def _init(address: str, **options: Any) -> None:
             "run this on one of its machines, with its ~/.ray/auth_token or RAY_AUTH_TOKEN; or use "
             "'local' as the address."
         ) from error
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Let SIGTERM mean what it meant: Ray would leave with another exit code, and a trace."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

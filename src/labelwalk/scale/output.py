@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from labelwalk.scale.places import Found, Place, blamed, check_unchanged
@@ -43,23 +44,29 @@ class Output:
             There is something else in the folder.
         """
         with blamed(self._name):
-            told = json.loads(self._end.read()) if self._end.is_there() else None
-            begun = (self.work / BEGUN).is_there()
-            free = {*self._works.inside()} <= {self._sign[:16]} and not self._holds_more()
-        if told is not None and told["sign"] == self._sign and self._all_there():
-            self._works.remove()
-            outcome: dict[str, Any] = told["outcome"]
-            return outcome
-        if told is None and begun:
+            done = self.done()
+            begun = (self.work / BEGUN).is_there() and not self._end.is_there()
+            free = not self._holds_more()
+        if done is not None:
+            self._tidy_up()
+            return done
+        if begun:
             return None
-        if told is None and free:
+        if free:  # nothing was finished, by whoever began here before
+            self._tidy_up()
             write_whole(self.work / BEGUN, lambda out: out.write(self._told))
             return None
         raise InputError(
-            f"{self._name} holds something else: the output of another job, of one with other "
-            "files, settings or labelwalk, or not all of it any more. Choose an empty folder, or "
-            "remove this one."
+            f"{self._name} holds something else: files of another job, of one with other files, "
+            "settings or labelwalk, or not all of them any more. Choose an empty folder, or remove "
+            "this one."
         )
+
+    def done(self) -> dict[str, Any] | None:
+        """Return what `finish` was given, by whichever command, where all is there."""
+        told = json.loads(self._end.read()) if self._end.is_there() else {}
+        whole = told.get("sign") == self._sign and self._all_there()
+        return told["outcome"] if whole else None
 
     def finish(self, outcome: dict[str, Any]) -> None:
         """Say that all is there, and remove what only served that.
@@ -77,7 +84,12 @@ class Output:
             )
         told = json.dumps({"sign": self._sign, "outcome": outcome}).encode()
         write_whole(self._end, lambda out: out.write(told), self.work)
-        self._works.remove()
+        self._tidy_up()
+
+    def _tidy_up(self) -> None:
+        """Remove what lies there for work, as far as nobody else does that or goes on with it."""
+        with suppress(OSError):
+            self._works.remove()
 
     def _all_there(self) -> bool:
         return all((self.place / file.name).is_there() for file in self._files)

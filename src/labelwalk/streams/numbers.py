@@ -12,8 +12,11 @@ from labelwalk.rows import LARGEST
 from labelwalk.streams.arrow_arrays import from_numpy, to_floats
 
 MISSING = "is missing: fill it in, or leave the row out"
-NO_NUMBER = "is not a number: repair it, or leave the column out by --drop"
-NOT_FINITE = f"is not a finite number of at most {LARGEST:g}"
+NO_NUMBER = (
+    "is not a number: repair it, leave the column out by --drop, or say that it holds labels by "
+    "--label-column"
+)
+NOT_FINITE = f"is not a finite number of at most {LARGEST:g}: repair it, or leave the row out"
 OTHER_WIDTH = "numbers where {width} are expected"
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import signal
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from labelwalk.cli.files import say
+from labelwalk.cli.failures import TERMINATED, fail
+from labelwalk.cli.files import counted, say
 from labelwalk.cli.learners import SHOWN
 from labelwalk.cli.options import configured
 from labelwalk.cli.progress import State, showing, summary
@@ -83,8 +86,16 @@ def label(
         configuration.unlabeled,
         prefix,
     )
+    steps: list[Step] = []
     with _working(address, workers) as pool, showing(console) as show:
-        outcome = run(job, pool, lambda step: show(_state(step)))
+
+        def watch(step: Step) -> None:
+            steps.append(step)
+            show(_state(step))
+
+        outcome = run(job, pool, watch)
+    if not steps:
+        say(console, "All was done before.")
     _say(console, outcome, output)
 
 
@@ -94,15 +105,24 @@ def _working(address: str, workers: int | None) -> Iterator[Pool]:
     from labelwalk.scale.pools import Here
 
     if address == "here":
+        if workers is not None:
+            raise ValueError(f"--workers {workers}: here is one process. Use --address local.")
         yield Here()
         return
     from labelwalk.scale.on_ray import OnRay
 
     pool = OnRay(address, workers)
+    before = signal.signal(signal.SIGTERM, _leave)
     try:
         yield pool
     finally:
+        signal.signal(signal.SIGTERM, before)
         pool.close()
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """Let go of workers before the end that a signal asks for."""
+    fail("Terminated. The same command goes on.", TERMINATED)
 
 
 def _state(step: Step) -> State:
@@ -113,14 +133,20 @@ def _state(step: Step) -> State:
 
 
 def _say(console: Console, outcome: Outcome, output: str) -> None:
-    names = ", ".join(outcome.classes[:SHOWN])
-    more = len(outcome.classes) - SHOWN
     say(console, summary(outcome.tally))
+    if outcome.tally.taught == outcome.tally.rows:
+        say(console, "Every row came with a label. What stands for none is said by --unlabeled.")
     say(
         console,
         f"{outcome.vertices:,} vertices stand for them; that no row is farther than "
         f"{outcome.distortion:.3g} from its own is proven, and that probabilities are within "
         f"{outcome.certificate:.2g} of the exact solution.",
     )
-    say(console, f"Classes: {names}{f' and {more} more' if more > 0 else ''}.")
-    say(console, f"{outcome.files:,} files: {output}")
+    say(console, f"Features: {_listed(outcome.features)}.")
+    say(console, f"Classes: {_listed(outcome.classes)}.")
+    say(console, f"{counted(outcome.files, 'file')}: {output}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
