@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from labelwalk.scale.places import Found, blamed, check_unchanged
 from labelwalk.streams.fault import InputError
 
-ROWS = 1 << 13  # a batch
+ROWS, FEWEST, BATCH_BYTES = 1 << 14, 1 << 8, 1 << 24  # a batch: fewer rows where they are wide
 GROUP, GROUP_BYTES = 1 << 17, 1 << 26  # rows that are written at once, and how much they may be
 PART = 1 << 20  # rows that are sketched apart, at least, and by less than half as many more
 AT_ONCE = 16  # files that are looked at
@@ -105,13 +105,21 @@ def batches_of(file: Found, part: Part | None = None) -> Iterator[pa.RecordBatch
     with blamed(file.name), _opened(file) as content:
         if isinstance(content, pq.ParquetFile):
             groups = range(content.num_row_groups) if part is None else part.groups
-            yield from content.iter_batches(ROWS, row_groups=list(groups), use_threads=False)
+            size = sum(content.metadata.row_group(i).total_byte_size for i in groups)
+            rows = sum(content.metadata.row_group(i).num_rows for i in groups)
+            some = _rows_at_once(rows, size)
+            yield from content.iter_batches(some, row_groups=list(groups), use_threads=False)
             return
         groups = range(content.num_record_batches) if part is None else part.groups
         for group in groups:
             whole = content.get_batch(group)
-            for start in range(0, whole.num_rows, ROWS):
-                yield whole.slice(start, ROWS)
+            some = _rows_at_once(whole.num_rows, whole.nbytes)
+            for start in range(0, whole.num_rows, some):
+                yield whole.slice(start, some)
+
+
+def _rows_at_once(rows: int, size: int) -> int:
+    return max(FEWEST, min(ROWS, BATCH_BYTES * rows // max(1, size)))
 
 
 def write_like(file: Found, schema: pa.Schema, tables: Iterable[pa.Table], out: Any) -> None:
