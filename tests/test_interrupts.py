@@ -5,23 +5,29 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
-from labelwalk import OnlineLearner
+from labelwalk import OnlineLearner, cover, load
 from labelwalk.engine import Engine
-from labelwalk.interrupts import held_interrupts
+from labelwalk.interrupts import deliver_interrupts, held_interrupts
+from labelwalk.modelfile import ModelFileError
 
 
 def test_an_interrupt_waits_for_the_end_of_the_block() -> None:
     done = []
 
-    @held_interrupts()
     def work() -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-        done.append("after the signal")
+        with held_interrupts():
+            os.kill(os.getpid(), signal.SIGINT)
+            done.append("after the signal")
 
     with pytest.raises(KeyboardInterrupt):
         work()
@@ -89,3 +95,178 @@ def test_a_learner_that_broke_halfway_says_so(monkeypatch: pytest.MonkeyPatch) -
             learner.observe(rows)
     with pytest.raises(RuntimeError, match="Load it from its last file"):
         learner.observe(rows)
+
+
+def test_a_broken_learner_leaves_the_last_file_as_it_was(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    learner, path = OnlineLearner(3), tmp_path / "a.labelwalk"
+    rows = np.random.default_rng(1).normal(size=(50, 2))
+    learner.teach(rows[0], "a")
+    learner.save(path)
+    saved = learner.digest()
+    monkeypatch.setattr(Engine, "measure", lambda self: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        learner.observe(rows)
+    with pytest.raises(ModelFileError, match=r"a\.labelwalk is not written.*half learned"):
+        learner.save(path)
+    with pytest.raises(ModelFileError, match="is not written"):
+        learner.to_bytes()
+    assert load(path).digest() == saved
+
+
+def test_interrupts_are_delivered_where_they_may_be_and_once() -> None:
+    done = []
+
+    def work() -> None:
+        with held_interrupts(), held_interrupts():
+            os.kill(os.getpid(), signal.SIGINT)
+            done.append("after the signal")
+            deliver_interrupts()
+            done.append("never")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert done == ["after the signal"]
+    with held_interrupts():
+        deliver_interrupts()
+
+
+def test_a_handler_that_does_not_raise_is_called_and_the_stream_goes_on() -> None:
+    heard: list[int] = []
+    rows = np.random.default_rng(2).normal(size=(400, 3))
+    learner, straight = OnlineLearner(10), OnlineLearner(10)
+    previous = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    try:
+        with sent_after(0.0, signal.SIGINT):
+            learner.observe(rows)
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    straight.observe(rows)
+    assert heard == [signal.SIGINT]
+    assert learner.digest() == straight.digest()
+
+
+def test_any_signal_whose_handler_raises_waits_for_a_whole_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = np.random.default_rng(3).normal(size=(300, 3))
+    learner, straight = OnlineLearner(10), OnlineLearner(10)
+    coarsen = cover.coarsen
+
+    def alarmed(*state: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGALRM)
+        return coarsen(*state)
+
+    def ring(number: int, frame: Any) -> None:
+        raise TimeoutError
+
+    previous = signal.signal(signal.SIGALRM, ring)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(cover, "coarsen", alarmed)
+            with pytest.raises(TimeoutError):
+                learner.observe(rows)
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+    assert 0 < learner.n_seen < len(rows)
+    straight.observe(rows[: learner.n_seen])
+    assert learner.digest() == straight.digest()
+
+
+@contextmanager
+def sent_after(seconds: float, number: int = signal.SIGINT) -> Iterator[list[float]]:
+    """Send a signal to this process after a while; the list gets the time when it was sent."""
+    sent_at: list[float] = []
+
+    def send() -> None:
+        sent_at.append(time.perf_counter())
+        os.kill(os.getpid(), number)
+
+    timer = threading.Timer(seconds, send)
+    timer.start()
+    try:
+        yield sent_at
+    finally:
+        timer.join()
+
+
+def test_one_call_of_many_rows_can_be_interrupted() -> None:
+    rows = np.random.default_rng(4).normal(size=(600_000, 3))
+    learner = OnlineLearner(20)
+    learner.teach(rows[:4], ["a", "b", "a", "b"])
+    with pytest.raises(KeyboardInterrupt), sent_after(0.1):
+        learner.observe(rows)
+    assert learner.n_seen < len(rows)
+
+    def predict_for_ever() -> None:
+        while True:
+            learner.predict(rows)
+
+    with pytest.raises(KeyboardInterrupt), sent_after(0.1):
+        predict_for_ever()
+
+
+DIGITS = load_digits().data
+NAMES = load_digits().target
+KINDS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "half-life": {"half_life": 300.0},
+    "prior": {"prior": "uniform"},
+}
+
+
+def interrupted(seed: int, folder: Path) -> float:
+    """Interrupt a learner at random; check what is left of it; return how long that took."""
+    rng = np.random.default_rng(seed)
+    settings = KINDS[sorted(KINDS)[seed % len(KINDS)]]
+    learner, twin, other = (OnlineLearner(int(40 + seed % 5 * 100), **settings) for _ in range(3))
+    other.teach(DIGITS[:20], NAMES[:20])
+    other.observe(DIGITS[20:120])
+    first, second = folder / f"{seed}-first.labelwalk", folder / f"{seed}-second.labelwalk"
+    calls: list[tuple[str, Any, Any, int]] = []
+
+    def call_for_ever() -> None:
+        while True:
+            action = str(rng.choice(["observe", "observe", "teach", "predict", "merge", "save"]))
+            start = int(rng.integers(0, 900))
+            rows, labels = DIGITS[start : start + 700], NAMES[start : start + 20]
+            calls.append((action, rows, labels, learner.n_seen))
+            if action == "teach":
+                learner.teach(rows[:20], labels)
+            elif action == "merge":
+                learner.merge(other)
+            elif action == "save":
+                learner.save(first)
+            else:
+                getattr(learner, action)(rows)
+
+    with pytest.raises(KeyboardInterrupt), sent_after(float(rng.exponential(0.15))) as sent_at:
+        call_for_ever()
+    took_s = time.perf_counter() - sent_at[0]
+    ends = [n_seen for *_, n_seen in calls[1:]] + [learner.n_seen]
+    for (action, rows, labels, n_seen), end in zip(calls, ends, strict=True):
+        learned = end - n_seen
+        if action == "merge" and learned:
+            assert learned == other.n_seen
+            twin.merge(other)
+        elif action == "teach" and learned:
+            twin.teach(rows[:learned], labels[:learned])
+        elif action == "observe" and learned:
+            twin.observe(rows[:learned])
+    assert learner.digest() == twin.digest()
+    if first.exists():
+        load(first).observe(DIGITS[:20])
+    learner.save(second)
+    again = load(second)
+    assert again.observe(DIGITS[:50]).label.tolist() == learner.observe(DIGITS[:50]).label.tolist()
+    return took_s
+
+
+@pytest.mark.slow
+def test_interrupts_at_random_leave_whole_rows(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    n_interrupts = 500 if request.config.getoption("--full") else 40
+    took_s = [interrupted(seed, tmp_path) for seed in range(n_interrupts)]
+    print(f"{n_interrupts} interrupts; seconds until Ctrl-C returned: {max(took_s):.3f} at most")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from time import perf_counter
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from labelwalk import (
 from labelwalk.arrays import Floats, Ints
 from labelwalk.decision import blank_answers
 from labelwalk.frozen import Frozen, frozen
-from labelwalk.interrupts import held_interrupts
+from labelwalk.interrupts import deliver_interrupts
 from labelwalk.kernels import stream
 from labelwalk.kernels.balance import balance
 from labelwalk.kernels.comparison import compare_with, draw, is_outlier
@@ -40,7 +41,10 @@ FIRST_CAPACITY = 64
 BALANCED_EVERY = 32  # examples
 FIRST_CHOICE = 64
 MANY = 64  # rows for which a screen is worth its making
-BLOCK = 10_000  # rows at most in one run of the compiled loop, which no interrupt can stop
+# No interrupt can stop the compiled loop, so it is run in blocks of rows that take about so long.
+BLOCK_S = 0.01
+FIRST_BLOCK, LARGEST_BLOCK = 16, 4096  # rows
+MOST_EVENTS = 1000  # that one example can wait for; a handful is usual
 
 
 class RowRefusedError(Exception):
@@ -103,6 +107,7 @@ class Engine:
     def feed(self, rows: Floats, codes: Ints, shares: Floats) -> Answers:
         """Learn rows in order, taught ones (class code) or not (UNLABELLED); answer the latter.
 
+        The caller holds interrupts; they take effect between two blocks of rows.
         `shares` is what each class is believed to have of the stream, where there is a prior: of
         all that are known from the first row on. Where a function of the user's raises, the rows
         before stay learned, with their classes.
@@ -117,13 +122,16 @@ class Engine:
         self._know(n_classes)
         self._settled = self._frozen = None
         answers = blank_answers(len(rows), n_classes)
-        row = 0
+        row, block = 0, FIRST_BLOCK
         try:
             while row < len(rows):
-                row, event = self._run(rows[: row + BLOCK], codes, row, answers)
+                if row > 0:
+                    deliver_interrupts()
+                start, began_s = row, perf_counter()
+                row, event = self._run(rows[: row + block], codes, row, answers)
                 if event != stream.DONE:
-                    with held_interrupts():
-                        row = self._finish(event, rows[: row + 1], codes, row, answers)
+                    row = self._finish(event, rows[: row + 1], codes, row, answers)
+                block = next_block(row - start, perf_counter() - began_s)
         except BaseException as error:
             self._know(max(n_known, 1 + int(codes[:row].max(initial=-1))))
             if isinstance(error, RowRefusedError):
@@ -149,9 +157,8 @@ class Engine:
         """Take the label of an example back, and the example with it."""
         now, i = self.now, departure.taught_vertex(self.now, number)
         since = departure.taught_when(now, number)
-        with held_interrupts():
-            departure.untell(now, i, number)
-            self._draw_without(since, 1)
+        departure.untell(now, i, number)
+        self._draw_without(since, 1)
 
     def retract_class(self, code: int) -> None:
         """Take all labels of a class back, and the examples with them."""
@@ -159,16 +166,14 @@ class Engine:
         gone = np.flatnonzero(now.vertices.label[: now.n] == code)
         since = departure.class_taught_since(now, code)
         n_labels = int(now.vertices.taught[gone].sum())
-        with held_interrupts():
-            departure.remove(now, gone)
-            now.memory.seen_label[now.memory.seen_label == code] = UNLABELLED
-            self._draw_without(since, n_labels)
+        departure.remove(now, gone)
+        now.memory.seen_label[now.memory.seen_label == code] = UNLABELLED
+        self._draw_without(since, n_labels)
 
     def forget_class(self, code: int) -> None:
         """Take all labels of a class back, and strike the class out."""
-        with held_interrupts():
-            self.retract_class(code)
-            self.now = state.without_class(self.now, code)
+        self.retract_class(code)
+        self.now = state.without_class(self.now, code)
 
     def _draw_without(self, since: int, n_labels: int) -> None:
         """Draw the graph without labels that have left: as it was, or by measuring it again."""
@@ -188,12 +193,18 @@ class Engine:
         kept = (now.quarantine, now.memory, now.watch)
         return stream.feed(*places, *kept, rows, codes, row, answers)
 
+    def compile(self) -> None:
+        """Compile the loop, or read it from the cache."""
+        self._run(np.empty((0, 1)), np.empty(0, dtype=np.int64), 0, blank_answers(0, 0))
+
     def _finish(self, event: int, rows: Floats, codes: Ints, row: int, answers: Answers) -> int:
         """Take the current row, the last of `rows`, all the way; return the next one."""
-        while event != stream.DONE:
+        for _ in range(MOST_EVENTS):
             self._attend(event, rows[row], int(codes[row]))
             row, event = self._run(rows, codes, row, answers)
-        return row
+            if event == stream.DONE:
+                return row
+        raise RuntimeError(f"an example waits for event {event} for ever; please report this.")
 
     def _attend(self, event: int, x: Floats, code: int) -> None:
         now = self.now
@@ -337,9 +348,10 @@ class Engine:
         """
         if self._settled is None:
             now, here, tolerance = self.now, self.now.here, self.rules.tolerance
-            self._settled = relaxation.settled_copy(now.system, now.n, tolerance, now.reading)
+            settled = relaxation.settled_copy(now.system, now.n, tolerance, now.reading)
             if self.rules.balanced and here.n_seen >= here.balance_at_seen:
-                balance(now.vertices, self._settled[0], now.n, shares)
+                balance(now.vertices, settled[0], now.n, shares)
+            self._settled = settled  # only now: an interrupt must not leave half of it
         return self._settled
 
     def frozen(self, shares: Floats) -> Frozen:
@@ -390,6 +402,17 @@ class Engine:
         relaxation.refresh(now.system, now.n)
         relaxation.solve_exactly(now.system, now.n)
         signs.watch_anew(now)
+
+
+def next_block(n_rows: int, took_s: float) -> int:
+    """Return how many rows to run next, at most twice as many, given how long the last ones took.
+
+    Examples
+    --------
+    >>> next_block(16, took_s=1e-4), next_block(100, took_s=0.02), next_block(1, took_s=1.0)
+    (32, 50, 1)
+    """
+    return max(1, min(2 * n_rows, LARGEST_BLOCK, int(n_rows * BLOCK_S / max(took_s, 1e-9))))
 
 
 def class_by_class(codes: Ints, n_known: int) -> Iterator[tuple[slice, int]]:

@@ -1,29 +1,76 @@
-"""Ctrl-C waits until an example is learned whole."""
+"""Ctrl-C, and any other signal with a handler, takes effect between two examples."""
 
 from __future__ import annotations
 
+import _signal  # the functions of `signal` take longer than an example: they return enumerations
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import FrameType
+from typing import Any
+
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2")
+SIGNALS = tuple(int(getattr(signal, name)) for name in _NAMES if hasattr(signal, name))
+
+# Python runs handlers in the main thread alone, so what that thread holds back is all there is.
+_held: dict[int, Callable[[int, FrameType | None], Any]] = {}
+_pending: list[int] = []
 
 
-@contextmanager
-def held_interrupts() -> Iterator[None]:
-    """Hold back SIGINT inside the block, and deliver it on the way out.
+def _hold(number: int, _: FrameType | None) -> None:
+    _pending.append(number)
 
-    Python hands signals to the main thread alone, so other threads have nothing to hold.
+
+class held_interrupts:  # noqa: N801  # reads as a function
+    """Hold back signals inside the block, and deliver them on the way out.
+
+    Their handlers may raise, as that of Ctrl-C does, and must not do so while a state is changed.
+    `deliver_interrupts` marks places in the block where they may. A hold within a hold, or in
+    another thread than the main one, changes nothing.
     """
-    previous = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or previous is None:
-        yield
-        return
-    held: list[FrameType | None] = []
-    signal.signal(signal.SIGINT, lambda _, frame: held.append(frame))
+
+    is_outermost = False
+
+    def __enter__(self) -> None:
+        if _held or threading.current_thread() is not threading.main_thread():
+            return
+        self.is_outermost = True
+        _pending.clear()
+        try:
+            for number in SIGNALS:
+                handler = _signal.getsignal(number)
+                if callable(handler):
+                    _signal.signal(number, _hold)
+                    _held[number] = handler
+        except BaseException:  # a handler that was not held yet has raised
+            _release()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        if self.is_outermost:
+            _release()
+            for number in _pending.copy():
+                signal.raise_signal(number)
+
+
+def _release() -> None:
     try:
-        yield
+        _restore_handlers()
+    except BaseException:  # a handler that was restored first has raised
+        _restore_handlers()
+        raise
     finally:
-        signal.signal(signal.SIGINT, previous)
-        if held and callable(previous):
-            previous(signal.SIGINT, held[0])
+        _held.clear()
+
+
+def _restore_handlers() -> None:
+    for number, handler in _held.items():
+        _signal.signal(number, handler)
+
+
+def deliver_interrupts() -> None:
+    """Let signals that came since the hold began take effect here."""
+    if _pending and threading.current_thread() is threading.main_thread():
+        while _pending:
+            number = _pending.pop(0)
+            _held[number](number, None)

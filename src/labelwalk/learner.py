@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import Any, Literal, Self, Unpack
 
 import numpy as np
@@ -19,7 +20,7 @@ from labelwalk.conflicts import warn_of
 from labelwalk.decision import decide, decide_one, joined
 from labelwalk.engine import Engine, class_by_class
 from labelwalk.health import Event, Health, events, examine
-from labelwalk.interrupts import held_interrupts
+from labelwalk.interrupts import deliver_interrupts, held_interrupts
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.verdict import Answers
 from labelwalk.left_out import LeftOut, left_out
@@ -61,7 +62,8 @@ class OnlineLearner:
         forgotten. `radius`, `bandwidth` and the reach of vertices are in scaled
         units, and a distance or similarity of your own is given scaled rows.
     sink : float
-        γ > 0: how readily a walk gives up, in units of similarity.
+        γ: how readily a walk gives up, in units of similarity; from 1e-300 to 1e100. Below about
+        1e-12 rounding may leave no answer proven: bounds say so.
     growth : float
         m > 1. Doubling multiplies R by it; just-enough coarsening goes on past k only while the
         next distance is at most m times the last.
@@ -259,7 +261,8 @@ class OnlineLearner:
         names = as_labels(labels, len(rows))
         check_covers(self.settings.prior, names)
         first, n_conflicts = self.n_seen, int(self._engine.now.here.n_conflicts)
-        with self._naming(names) as codes:
+        _compile_loop()
+        with held_interrupts(), self._naming(names) as codes:
             for some, n_classes in class_by_class(codes, self._engine.now.n_classes):
                 self._feed(rows[some], codes[some], n_classes)
         if self._engine.now.here.n_conflicts > n_conflicts:
@@ -300,7 +303,7 @@ class OnlineLearner:
                 f"example_id={number} was taught {self.classes[known]!r} before, and now "
                 f"{names[0]!r}. Take the old label back first: retract(example_id={number})."
             )
-        with self._naming(names) as codes, held_interrupts():
+        with held_interrupts(), self._naming(names) as codes:
             self._engine.teach_later(number, x, int(codes[0]), self._shares())
             self._scale.freeze()
         if self._engine.now.here.n_conflicts > n_conflicts:
@@ -332,8 +335,9 @@ class OnlineLearner:
             )
         if label is not None:
             code = self._code(label)
-            self._scale.freeze()
-            self._engine.retract_class(code)
+            with held_interrupts():
+                self._scale.freeze()
+                self._engine.retract_class(code)
         else:
             number = as_id(example_id)
             check_exists(self._engine.now.here, number)
@@ -342,8 +346,9 @@ class OnlineLearner:
                     f"example_id={number} is not known as taught: it never was, was taken back, "
                     "or merged with other labels of its class. Take back by retract(label=...)."
                 )
-            self._scale.freeze()
-            self._engine.retract(number)
+            with held_interrupts():
+                self._scale.freeze()
+                self._engine.retract(number)
 
     @in_turn
     def forget(self, label: Label) -> None:
@@ -382,9 +387,11 @@ class OnlineLearner:
         """
         rows, single = as_rows(X, self.n_features)
         first, share = self.n_seen, self.settings.source_share
+        _compile_loop()
         if source is None:
             codes = np.full(len(rows), UNLABELLED, dtype=np.int64)
-            answers = self._feed(rows, codes)
+            with held_interrupts():
+                answers = self._feed(rows, codes)
         elif share is None:
             raise ValueError(
                 f"source={shown(source)} is given, but this learner was made with "
@@ -392,11 +399,12 @@ class OnlineLearner:
             )
         else:
             names = as_sources(source, len(rows))
-            try:
-                answers = self._feed(rows, self._sources.codes(names, share))
-            finally:
-                for name in names[: self.n_seen - first]:
-                    self._sources.admit(name, share)
+            with held_interrupts():
+                try:
+                    answers = self._feed(rows, self._sources.codes(names, share))
+                finally:
+                    for name in names[: self.n_seen - first]:
+                        self._sources.admit(name, share)
         verdicts = self._verdicts(joined(answers), single)
         return (verdicts, self._ids(first, single)) if ids else verdicts
 
@@ -521,10 +529,13 @@ class OnlineLearner:
 
     def _feed(self, rows: Floats, codes: Ints, n_classes: int | None = None) -> list[Answers]:
         """Learn rows in order: one by one while the scale is being measured, then all at once."""
+        deliver_interrupts()
         if self.n_features is None:
             self._engine = Engine.start(self.settings, rows.shape[1])
         answers, row = [], 0
         while not self._scale.frozen and row < len(rows):
+            if row > 0:
+                deliver_interrupts()
             answers.append(self._warm_up(rows[row : row + 1], codes[row : row + 1]))
             row += 1
         if row < len(rows):
@@ -535,19 +546,18 @@ class OnlineLearner:
     def _warm_up(self, row: Floats, code: Ints) -> Answers:
         """Learn one row; where it changes the scale, begin again with all rows so far."""
         scale, engine = self._scale.with_example(row, code), self._engine
-        with held_interrupts():
-            if scale.just_measured:
-                engine = Engine.start(self.settings, row.shape[1])
-                rows, codes = scale.scaled(scale.rows), scale.labels
-                for some, n_classes in class_by_class(codes, 0):
-                    answers = engine.feed(rows[some], codes[some], self._shares(n_classes))
-            else:
-                shares = self._shares(1 + int(scale.labels.max()))
-                answers = engine.learn(scale.scaled(row), code, shares)
-            # only now: where a function of the user's fails, the row has never come
-            self._engine, self._scale = engine, scale
-            if scale.complete:
-                scale.freeze()
+        if scale.just_measured:
+            engine = Engine.start(self.settings, row.shape[1])
+            rows, codes = scale.scaled(scale.rows), scale.labels
+            for some, n_classes in class_by_class(codes, 0):
+                answers = engine.feed(rows[some], codes[some], self._shares(n_classes))
+        else:
+            shares = self._shares(1 + int(scale.labels.max()))
+            answers = engine.learn(scale.scaled(row), code, shares)
+        # only now: where a function of the user's fails, the row has never come
+        self._engine, self._scale = engine, scale
+        if scale.complete:
+            scale.freeze()
         return Answers._make(part[-1:] for part in answers)
 
     @contextmanager
@@ -838,8 +848,14 @@ class OnlineLearner:
         note : dict, optional
             What else to keep in the file, as JSON can hold it; `labelwalk.modelfile.read` gives it
             back in the header. `load` does not look at it.
+
+        Raises
+        ------
+        labelwalk.modelfile.ModelFileError
+            The file cannot be written, or the learner failed in the middle of an example and what
+            it holds could not be loaded. A file at `path` is then as it was.
         """
-        modelfile.write(path, *self._contents(note))
+        modelfile.write(path, *self._checked_contents(str(path), note))
 
     @in_turn
     def to_bytes(self, *, note: dict[str, Any] | None = None) -> bytes:
@@ -852,7 +868,7 @@ class OnlineLearner:
         >>> from_bytes(learner.to_bytes()).digest() == learner.digest()
         True
         """
-        return modelfile.pack(*self._contents(note))
+        return modelfile.pack(*self._checked_contents("the learner", note))
 
     @in_turn
     def digest(self) -> str:
@@ -891,6 +907,20 @@ class OnlineLearner:
         self._scale = scale
         self._sources = sources
 
+    def _checked_contents(
+        self, path: str, note: dict[str, Any] | None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the contents, unless `load` would refuse them."""
+        header, arrays = self._contents(note)
+        try:
+            _stored(header, arrays, self.settings)
+        except ValueError as error:
+            raise modelfile.ModelFileError(
+                f"{path} is not written, since this learner could not be loaded from it: {error}. "
+                "Load the learner from its last file."
+            ) from error
+        return header, arrays
+
     def _contents(
         self, note: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -901,6 +931,22 @@ class OnlineLearner:
         }
         arrays = state.to_arrays(self._engine.now) | self._scale.to_arrays()
         return header if note is None else header | {"note": note}, arrays
+
+
+def _stored(
+    header: dict[str, Any], arrays: dict[str, Any], settings: Settings
+) -> tuple[state.State, Scale]:
+    """Return what a file holds of a learner, checked."""
+    now, scale = state.from_arrays(arrays, len(header["classes"])), Scale.from_arrays(arrays)
+    check_sound(now, settings)
+    check_scale(scale, now, settings)
+    return now, scale
+
+
+@cache
+def _compile_loop() -> None:
+    """Compile the loop before interrupts are held: it may take a minute."""
+    Engine.start(OnlineLearner().settings, 1).compile()
 
 
 def load(path: str | os.PathLike[str], *, similarity: Similarity | None = None) -> OnlineLearner:
@@ -942,10 +988,7 @@ def _restored(
     try:
         settings = Settings.from_description(header["settings"], similarity)
         classes = as_labels(header["classes"], len(set(header["classes"])))
-        now = state.from_arrays(arrays, len(classes))
-        check_sound(now, settings)
-        scale = Scale.from_arrays(arrays)
-        check_scale(scale, now, settings)
+        now, scale = _stored(header, arrays, settings)
         sources = Sources.from_pairs(header["sources"])
     except (KeyError, TypeError, ValueError) as error:
         raise modelfile.ModelFileError(

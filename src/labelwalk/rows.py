@@ -12,6 +12,7 @@ from labelwalk.arrays import Floats, Label
 from labelwalk.parameters import shown
 
 LARGEST = 1e150
+MOST_NUMBERS = 2**20  # that are checked at a time: an interrupt waits for them
 
 
 def as_rows(X: ArrayLike, n_features: int | None) -> tuple[Floats, bool]:
@@ -37,14 +38,20 @@ def as_rows(X: ArrayLike, n_features: int | None) -> tuple[Floats, bool]:
             f"X has {rows.shape[1]} features, but this learner was started with {n_features}. "
             "Give the same columns, or start a new learner."
         )
+    step = max(1, MOST_NUMBERS // rows.shape[1])
+    for start in range(0, len(rows), step):
+        _check_comparable(rows[start : start + step], start)
+    return rows, single
+
+
+def _check_comparable(rows: Floats, start: int) -> None:
     # NaN and infinity fail the comparison too: one pass over the data where all is well.
     if not np.abs(rows).max() <= LARGEST:
         i, j = np.argwhere(~(np.abs(rows) <= LARGEST))[0]
         raise ValueError(
-            f"X[{i}, {j}] is {rows[i, j]}: only finite values of at most {LARGEST:g} can be "
-            "compared. Drop or repair that row, or rescale the column."
+            f"X[{start + i}, {j}] is {rows[i, j]}: only finite values of at most {LARGEST:g} can "
+            "be compared. Drop or repair that row, or rescale the column."
         )
-    return rows, single
 
 
 def _as_numbers(X: ArrayLike) -> Floats:

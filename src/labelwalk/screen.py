@@ -14,6 +14,7 @@ ROUNDOFF, FINE_ROUNDOFF = 2.0**-24, 2.0**-53
 FAR = 2.0**40  # units, squared: a row so far away is measured against all points
 UNDERFLOW = 2.0**-120  # of a product of features less far than that, in single precision
 MOST_PRODUCTS = 2**22  # of rows and points at once: 16 MiB
+MOST_ROWS = 1024  # at a time: an interrupt waits for them
 
 
 class Screen:
@@ -84,7 +85,7 @@ class Screen:
 
     def sights(self, rows: Floats, m: int) -> Iterator[tuple[slice, Sight]]:
         """Yield what rows look like beside the first m points, some rows at a time."""
-        step = max(1, MOST_PRODUCTS // max(1, m))
+        step = max(1, min(MOST_ROWS, MOST_PRODUCTS // max(1, m)))
         for at in range(0, len(rows), step):
             some = slice(at, min(at + step, len(rows)))
             singles, squares, slack = self._seen(rows[some])
