@@ -16,6 +16,7 @@ from labelwalk.kernels.coarsening import (
     ABSORBING,
     merge_closest,
     repartition,
+    smallest_gap,
     smallest_positive_distance,
 )
 from labelwalk.kernels.compaction import keep_pairs
@@ -24,6 +25,7 @@ from labelwalk.kernels.memory import GONE
 from labelwalk.settings import Settings
 
 NOTHING = -1.0  # no pair is closer
+MOST_GROWTHS = 10_000  # products that R takes to pass a gap; all of them from 1.15 on
 ROOM = 0.9  # just-enough coarsening goes on towards this share of k, to have some room
 
 
@@ -70,6 +72,9 @@ def coarsen(vertices: Vertices, here: Record, settings: Settings) -> Regrouping:
             # where R is so small that a product rounds back to it, the next larger number
             here.radius = max(growth * here.radius, np.nextafter(here.radius, np.inf))
             left = repartition(vertices, here.n, heir, here.radius, absorb)
+            if left > settings.n_centroids:
+                gap = smallest_gap(vertices, here.n, heir, absorb)
+                here.radius = grow_radius(here.radius, growth, gap)
     else:
         group = ABSORBING if absorb else UNLABELLED
         limit = settings.n_centroids
@@ -77,6 +82,23 @@ def coarsen(vertices: Vertices, here: Record, settings: Settings) -> Regrouping:
         last = merge_closest(vertices, here.n, heir, group, NOTHING, limit, aim, growth)
         here.radius = max(here.radius, last)
     return compact(vertices, here, heir)
+
+
+def grow_radius(radius: float, growth: float, gap: float) -> float:
+    """Multiply `radius` by `growth` as long as it stays at most `gap`, below which nothing merges.
+
+    Where `growth` is so close to 1 that this takes too many products, return `gap` itself.
+
+    Examples
+    --------
+    >>> grow_radius(1.0, 2.0, gap=9.0), grow_radius(1.0, 1 + 1e-9, gap=9.0)
+    (8.0, 9.0)
+    """
+    for _ in range(MOST_GROWTHS):
+        if growth * radius > gap:
+            return radius
+        radius *= growth
+    return max(radius, gap)
 
 
 def trim_labels(vertices: Vertices, here: Record, label: int, budget: int) -> Regrouping:

@@ -23,6 +23,23 @@ def smallest_positive_distance(vertices: Vertices, n: int) -> float:
 
 
 @compiled
+def may_take(vertices: Vertices, i: int, j: int, absorb: bool) -> bool:
+    """Say whether vertex j may take in the unlabelled vertex i, by age and label."""
+    return j < i if vertices.label[j] == UNLABELLED else absorb
+
+
+@compiled
+def smallest_gap(vertices: Vertices, n: int, heir: Ints, absorb: bool) -> float:
+    """Return the smallest distance at which `repartition` could merge two vertices that stay."""
+    smallest = np.inf
+    for i in range(n):
+        for j in range(n if vertices.label[i] == UNLABELLED and heir[i] == i else 0):
+            if heir[j] == j and may_take(vertices, i, j, absorb):
+                smallest = min(smallest, vertices.distance[i, j])
+    return smallest
+
+
+@compiled
 def repartition(vertices: Vertices, n: int, heir: Ints, radius: float, absorb: bool) -> int:
     """Greedily keep vertices no closer than `radius` (Figure 1); return how many unlabelled stay.
 
@@ -34,7 +51,7 @@ def repartition(vertices: Vertices, n: int, heir: Ints, radius: float, absorb: b
             continue
         taker, shortest = -1, radius
         for j in range(n):
-            stays = heir[j] == j and (j < i if vertices.label[j] == UNLABELLED else absorb)
+            stays = heir[j] == j and may_take(vertices, i, j, absorb)
             if stays and vertices.distance[i, j] < shortest:
                 taker, shortest = j, vertices.distance[i, j]
         if taker < 0:
