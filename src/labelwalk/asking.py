@@ -218,6 +218,7 @@ def _answered(N: Floats, i: int) -> Floats:
 
 
 def _best(scores: Floats, v: Floats) -> int:
+    scores = np.nan_to_num(scores)  # walks that never end have infinite ones
     tied = np.flatnonzero(scores >= scores.max() - TIE * abs(scores.max()))
     return int(tied[np.argmax(v[tied])])
 

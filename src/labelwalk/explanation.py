@@ -101,7 +101,7 @@ def strongest_path(graph: Graph, similar: Floats, sink: float, target: int) -> P
         raise ValueError(f"target is {target}: pass the index of a labelled vertex")
     p = _step_probabilities(graph, similar, sink)
     start, end = np.nonzero(p)
-    lengths = csr_array((-np.log(p[start, end]), (start, end)), shape=p.shape)
+    lengths = csr_array((-np.log(np.minimum(p[start, end], 1.0)), (start, end)), shape=p.shape)
     distance, before = dijkstra(lengths, indices=[n], return_predecessors=True)
     if not np.isfinite(distance[0, target]):
         return Path([], [])

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 MOST = 2**62 - 1  # more than any stream counts
+LARGEST = 1e100  # of a number that is multiplied with data
 
 
 def plain_numbers(settings: object) -> None:

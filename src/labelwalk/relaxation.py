@@ -16,7 +16,7 @@ from labelwalk.graphs import Graph
 from labelwalk.kernels.compaction import keep_pairs
 from labelwalk.kernels.links import relink
 from labelwalk.kernels.settle import Reading, certify, settle_all
-from labelwalk.kernels.system import STEPS, WIDTH, System, rebuild
+from labelwalk.kernels.system import MOST_STEPS, STEPS, WIDTH, System, rebuild
 from labelwalk.one_thread import one_blas_thread
 
 
@@ -98,7 +98,11 @@ def solve_exactly(system: System, n: int) -> None:
     with one_blas_thread():
         right = graph.w[:, labelled] @ (graph.v[labelled] * f[:, labelled]).T
     right[:, STEPS] = system.d[:n] + system.g[:n]
-    f[:, free] = factorise_graph(graph._replace(labelled=~free)).solve(right)[free].T
+    with np.errstate(over="ignore", invalid="ignore"):  # walks of more steps than a float can hold
+        solution = factorise_graph(graph._replace(labelled=~free)).solve(right)[free].T
+    solution[STEPS][np.isnan(solution[STEPS])] = MOST_STEPS
+    f[:, free] = np.where(np.isnan(solution), 0.0, solution)
+    np.clip(f[STEPS], 0.0, MOST_STEPS, out=f[STEPS])
     np.clip(f[STEPS + 1 :], 0.0, 1.0, out=f[STEPS + 1 :])
     rebuild(system, n)
 

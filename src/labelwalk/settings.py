@@ -9,12 +9,18 @@ import numpy as np
 
 from labelwalk.arrays import Label
 from labelwalk.kernels.progress import NEVER, Rules
-from labelwalk.parameters import check_choice, check_number, check_whole, plain_numbers, shown
+from labelwalk.parameters import (
+    LARGEST,
+    check_choice,
+    check_number,
+    check_whole,
+    plain_numbers,
+    shown,
+)
 from labelwalk.prior import check_prior
 from labelwalk.similarity import Gaussian, Pairwise, SelfTuning, Similarity
 
 WARM_UP = 100  # examples, where the bandwidth is measured, before any can be an outlier
-LARGEST = 1e100  # of a parameter that is multiplied with data
 MOST_REMEMBERED = 10_000_000
 FAR = 5.0  # local distances of a self-tuning graph past which an example is like nothing known
 

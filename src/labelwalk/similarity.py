@@ -10,6 +10,7 @@ import numpy as np
 
 from labelwalk.arrays import Floats
 from labelwalk.parameters import (
+    LARGEST,
     check_function,
     check_number,
     check_whole,
@@ -159,7 +160,7 @@ class Pairwise:
     Parameters
     ----------
     similarity : callable
-        From one row (d,) to many rows (n, d), n numbers >= 0; 0 means "no edge".
+        From one row (d,) to many rows (n, d), n numbers from 0 to 1e100; 0 means "no edge".
     distance : callable, optional
         Likewise; decides which vertex stands for an example. Euclidean if not given.
 
@@ -215,9 +216,12 @@ def _asked(role: str, function: OneToMany, x: Floats, rows: Floats) -> Floats:
         values = np.asarray(returned, dtype=np.float64)
     except (TypeError, ValueError):
         values = np.empty(0)
-    if values.shape != (len(rows),) or not np.all((values >= 0) & (values < np.inf)):
+    graded = role == "similarity"
+    most = LARGEST if graded else np.finfo(np.float64).max
+    if values.shape != (len(rows),) or not np.all((values >= 0) & (values <= most)):
+        wanted = f"numbers from 0 to {LARGEST:g}" if graded else "finite numbers >= 0"
         raise ValueError(
-            f"{role}={function!r} must return {len(rows)} finite numbers >= 0 for that many "
+            f"{role}={function!r} must return {len(rows)} {wanted} for that many "
             f"rows, got {shown(returned)}. Try labelwalk.checks.check_{role} on a few rows."
         )
     return values

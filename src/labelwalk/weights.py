@@ -31,9 +31,9 @@ def capped_mean(counts: Floats, cap: float) -> float:
     With the m heaviest capped the mean is that of the others, over n - cap * m.
     """
     n, ascending = len(counts), np.sort(counts)
-    light, m = np.cumsum(ascending), 0
-    while True:
+    light, mean = np.cumsum(ascending), float(ascending[0])
+    for m in range(n):
         mean = float(light[n - 1 - m]) / (n - cap * m if m else n)
         if ascending[n - 1 - m] <= cap * mean:
-            return mean
-        m += 1
+            break
+    return mean

@@ -10,7 +10,15 @@ import numpy as np
 
 from labelwalk.arrays import Floats, Ints
 from labelwalk.kernels.compiled import compiled
-from labelwalk.kernels.system import DENSE, STEPS, UNIT_ROUNDOFF, System, push, stir
+from labelwalk.kernels.system import (
+    DENSE,
+    MOST_STEPS,
+    STEPS,
+    UNIT_ROUNDOFF,
+    System,
+    push,
+    stir,
+)
 
 FEW = 10  # at most one vertex in so many is in a corner
 SLOW = 2.0  # and what is read there has at least so many times the steps of those outside it
@@ -28,9 +36,12 @@ def n_beyond(system: System, n: int, bend: float) -> int:
 
 @compiled
 def bend_for(system: System, n: int, steps: float) -> float:
-    """Return the steps past which a corner begins for an answer of so many; infinite: nowhere."""
+    """Return the steps past which a corner begins for an answer of so many; infinite: nowhere.
+
+    Infinite steps have no corner: halving would leave them infinite.
+    """
     bend, trial = np.inf, steps / SLOW
-    while trial >= 1.0 and n_beyond(system, n, trial) <= n // FEW:
+    while 1.0 <= trial < np.inf and n_beyond(system, n, trial) <= n // FEW:
         bend, trial = trial, trial / 2.0
     return bend
 
@@ -82,7 +93,7 @@ def move_corner(system: System, n: int, corner: Ints, moves: Floats, column: int
     """Move the values of one column in a corner, in everybody's residuals."""
     w, neighbours, similar = system.w, system.neighbours, system.similar
     value, residual = system.f[column], system.r[column]
-    most = np.inf if column == STEPS else 1.0
+    most = MOST_STEPS if column == STEPS else 1.0
     for a in range(corner.shape[0]):
         i = corner[a]
         before = value[i]

@@ -21,7 +21,15 @@ import numpy as np
 from labelwalk.arrays import Floats, SmallInts
 from labelwalk.kernels.compiled import compiled
 from labelwalk.kernels.corner import bend_for, solve_corner
-from labelwalk.kernels.system import DENSE, STEPS, UNIT_ROUNDOFF, System, push, rounding
+from labelwalk.kernels.system import (
+    DENSE,
+    MOST_STEPS,
+    STEPS,
+    UNIT_ROUNDOFF,
+    System,
+    push,
+    rounding,
+)
 from labelwalk.kernels.verdict import NOBODY, best_class, excess_each, harmless_error
 
 SHORT = 0.3  # steps are relaxed where they fall this far short of their equation,
@@ -33,6 +41,7 @@ STRIDE = 1.4  # times as far as its equation asks a value moves, where walks are
 LONG_WALK = 30.0  # steps long or longer
 CLOSE = 0.01  # a close call is settled to this fraction of the tolerance
 UNPROVEN = -1.0
+SETTLINGS = 16  # in a component, beyond one for each vertex, before a direct solution is cheaper
 
 # Work is counted in contiguous multiplications: a scattered one takes about 8 times as long, one of
 # the n^3 / 3 of a Cholesky factorisation a twelfth.
@@ -161,6 +170,8 @@ def relax(system: System, n: int, level: float, bend: float, stride: float, budg
     neighbours, similar, n_neighbours = system.neighbours, system.similar, system.n_neighbours
     queue, queued, stirred = system.queue, system.queued, system.stirred
     head, tail, relaxed, work, size = 0, 0, 0, 0.0, system.queue.shape[0]
+    # a vertex without neighbours costs no work, so the vertices taken are bounded too
+    taken, most_taken = 0, 2.0 * n + budget
     for j in range(n):
         queued[j] = system.clamped[j] or not system.touched[system.component[j]]
         limit[j] = level * total[j] if f[STEPS, j] <= bend else np.inf
@@ -169,7 +180,8 @@ def relax(system: System, n: int, level: float, bend: float, stride: float, budg
             queued[j] = True
             queue[tail] = j
             tail += 1
-    while head != tail and work <= budget:
+    while head != tail and work <= budget and taken <= most_taken:
+        taken += 1
         i = queue[head]
         head += 1
         if head == size:
@@ -178,9 +190,10 @@ def relax(system: System, n: int, level: float, bend: float, stride: float, budg
         stirred[i] = True
         length, before = n_neighbours[i], relaxed
         if is_off(r[STEPS, i], total[i]):
-            move = r[STEPS, i] / total[i]
-            f[STEPS, i] += move
-            r[STEPS, i] = 0.0
+            was, lack = f[STEPS, i], r[STEPS, i] / total[i]
+            f[STEPS, i] = min(MOST_STEPS, max(0.0, was + lack))
+            move = lack if 0.0 < f[STEPS, i] < MOST_STEPS else f[STEPS, i] - was
+            r[STEPS, i] = total[i] * (lack - move)
             push(w[i], neighbours[i], similar[i], length, n, v[i] * move, r[STEPS])
             relaxed += 1
             for a in range(length):
@@ -306,7 +319,7 @@ def settle_all(system: System, n: int, tolerance: float, reading: Reading) -> bo
     for seed in range(n):
         if system.component[seed] != seed or not system.lit[seed]:
             continue
-        while True:
+        for _ in range(n + SETTLINGS):
             farthest = -1
             for i in range(n):
                 if system.component[i] == seed and not system.clamped[i]:
@@ -319,4 +332,6 @@ def settle_all(system: System, n: int, tolerance: float, reading: Reading) -> bo
                 break
             if settle(system, n, reading, 1, NOBODY, tolerance) == UNPROVEN:
                 return False
+        else:
+            return False
     return True

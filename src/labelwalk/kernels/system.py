@@ -18,6 +18,7 @@ from labelwalk.kernels.compiled import compiled
 
 UNIT_ROUNDOFF = 2.0**-53
 STEPS = 0  # the column of f and r that holds the expected steps
+MOST_STEPS = 1e18  # expected steps are capped here; rounding proves nothing of walks this long
 DENSE = -1  # in `n_neighbours`: more than WIDTH of them, so walk the whole row
 WIDTH = 64
 
