@@ -32,7 +32,8 @@ def blobs(n: int = 120, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray[Any, An
     """Two blobs that are mistaken for each other if columns are taken in another order."""
     rng = np.random.default_rng(seed)
     labels = np.where(rng.random(n) < 0.5, "low", "high")
-    rows = rng.normal(size=(n, 3)) + np.where(labels == "low", 0.0, 8.0)[:, None] * [1.0, 0.0, -1.0]
+    low = (labels == "low")[:, None]
+    rows = rng.normal(size=(n, 3)) + np.where(low, [8.0, 0.0, 0.0], [0.0, 8.0, 0.0])
     return pd.DataFrame(rows, columns=list(NAMES)), labels
 
 
