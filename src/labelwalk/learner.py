@@ -391,7 +391,8 @@ class OnlineLearner:
             try:
                 answers = self._feed(rows, codes)
             finally:
-                self._keep_names(X, first)
+                if type(X) is not np.ndarray:
+                    self._keep_names(X, first)
         elif share is None:
             raise ValueError(
                 f"source={shown(source)} is given, but this learner was made with "
@@ -573,7 +574,7 @@ class OnlineLearner:
 
     def _keep_names(self, X: ArrayLike, first: int) -> None:
         """Keep the names of a data frame, the first one of which examples were learned."""
-        if type(X) is not np.ndarray and not self._feature_names and self.n_seen > first:
+        if not self._feature_names and self.n_seen > first:
             self._feature_names = column_names(X)
 
     def _ids(self, first: int, single: bool) -> Any:
