@@ -147,8 +147,8 @@ def test_machines(kind: str, taught: Client) -> None:
 
 def test_columns_of_arrow_are_taken_by_name(taught: Client) -> None:
     path = "/api/learners/a b/"
-    named = {"x": [0.0, 9.0], "y": [100.0, 100.0]}
-    turned = {"y": named["y"], "label": ["low", "high"], "x": named["x"]}
+    named: dict[str, Any] = {"x": [0.0, 9.0], "y": [100.0, 100.0]}
+    turned: dict[str, Any] = {"y": named["y"], "label": ["low", "high"], "x": named["x"]}
     assert sent(taught, path + "teach", named | {"label": ["low", "high"]}).status_code == 200
     for table in (turned, {name: turned[name] for name in ("y", "x")}):
         for verb in ("predict", "observe"):
@@ -158,11 +158,12 @@ def test_columns_of_arrow_are_taken_by_name(taught: Client) -> None:
     rows = from_bytes(taught("GET", path + "export").content).remembered.row
     assert rows[2:].tolist() == [[0.0, 100.0], [9.0, 100.0]] * 4
     before = taught("GET", path + "export").content
-    for table, said in (
+    others: list[tuple[dict[str, Any], str]] = [
         ({"x": [1.0]}, "missing are ['y']"),
         (turned | {"z": [1.0, 2.0]}, "extra are ['z']"),
         ({"x": [1.0], "Y": [1.0]}, "extra are ['Y']"),
-    ):
+    ]
+    for table, said in others:
         for verb in ("observe", "predict", "explain", "teach"):
             first = pa.table(
                 table | ({"label": ["low"] * len(table["x"])} if verb == "teach" else {})

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from labelwalk.arrays import Label
-from labelwalk.rows import NamedRows, checked_names
+from labelwalk.rows import NamedRows
 from labelwalk.service.events import Rows
 
 JSON, RAW = "application/json", "application/octet-stream"
@@ -182,7 +182,7 @@ def _of_table(table: pa.Table) -> Body:
         _names(name, names[name].to_pylist() if name in names else [])
         for name in ("label", "source")
     )
-    features = checked_names([field.name for field, _ in columns if field.name not in names])
+    features = tuple(field.name for field, _ in columns if field.name not in names)
     return Body(NamedRows(np.stack(numbers, axis=1), features), labels, sources)
 
 
