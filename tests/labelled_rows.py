@@ -49,8 +49,8 @@ def records(n: int = N) -> list[dict[str, Any]]:
     ]
 
 
-def by_hand(n: int = N) -> tuple[OnlineLearner, list[str | None]]:
-    """Return what Python gives, row after row."""
+def by_hand(n: int = N, kind: str = "csv") -> tuple[OnlineLearner, list[str | None]]:
+    """Return what Python gives, row after row; features have the names of that kind of file."""
     rows, labels, _ = made(n)
     learner = OnlineLearner(K)
     said: list[str | None] = []
@@ -60,6 +60,7 @@ def by_hand(n: int = N) -> tuple[OnlineLearner, list[str | None]]:
             said.append(label)
         else:
             said.append(learner.observe(row).label)
+    learner.feature_names = ("f",) * 3 if kind == "npz" else ("f0", "f1", "f2")
     return learner, said
 
 

@@ -251,12 +251,14 @@ class TestDamage:
 
     def test_a_newer_format(self, path: Path) -> None:
         forge(path, listing(), version=modelfile.VERSION + 1)
-        with pytest.raises(ModelFileError, match=r"format version 4.*upgrade labelwalk"):
+        with pytest.raises(
+            ModelFileError, match=r"format version 5.*reads versions 3 to 4; upgrade labelwalk"
+        ):
             read(path)
 
     def test_an_older_format(self, path: Path) -> None:
-        forge(path, listing(), version=1)
-        with pytest.raises(ModelFileError, match=r"format version 1.*the labelwalk that wrote it"):
+        forge(path, listing(), version=modelfile.OLDEST - 1)
+        with pytest.raises(ModelFileError, match=r"format version 2.*the labelwalk that wrote it"):
             read(path)
 
     def test_no_file_and_a_folder(self, tmp_path: Path) -> None:

@@ -39,6 +39,9 @@ class TestSameStream:
         output = tmp_path / f"out.{kind}"
         task = Task(str(input_file(kind, tmp_path)), str(output), COLUMNS)
         outcome = run(task, OnlineLearner(K))
+        names = ("f",) * 3 if kind == "npz" else ("f0", "f1", "f2")  # an array of three columns
+        assert outcome.learner.feature_names == names
+        outcome.learner.feature_names = ("f0", "f1", "f2")
         assert outcome.learner.digest() == expected[0]
         assert labels_in(output) == expected[1]
         assert not list(tmp_path.glob("*.part*"))

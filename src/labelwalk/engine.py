@@ -380,8 +380,10 @@ class Engine:
         """Return the largest proven error of any vertex as it stands."""
         return float(relaxation.proven_errors(self.now.system, self.now.n).max())
 
-    def merge(self, theirs: state.State) -> None:
-        """Take in the vertices of another state whose class codes are ours."""
+    def merge(self, theirs: state.State, order: list[int]) -> None:
+        """Take in the vertices of a state with our class codes, its features in another order."""
+        for part in (theirs.vertices.points, theirs.vertices.means, theirs.beside.moments.T):
+            part[:] = part[order[: len(part)]]  # there may be no means
         similarity = self.settings.similarity
         both = union.united(self.now, theirs, similarity)  # where a function of the user's may fail
         self.now = both

@@ -133,6 +133,7 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
         learner.teach(rows[known], names_of(labels))
         if not known.all():
             learner.observe(rows[~known])
+        learner.feature_names = getattr(self, "feature_names_in_", ())
         self.learner_ = learner
         self.classes_ = np.unique(labels)
         self._fixed_classes = False
@@ -173,6 +174,8 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
                 self.learner_.teach(rows[run], list(islice(names, run.stop - run.start)))
             else:
                 self.learner_.observe(rows[run])
+        if first:
+            self.learner_.feature_names = getattr(self, "feature_names_in_", ())
         return self
 
     def predict(self, X: ArrayLike) -> Labels:

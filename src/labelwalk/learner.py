@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -30,7 +30,7 @@ from labelwalk.prior import check_covers, shares
 from labelwalk.questions import Question, questions
 from labelwalk.reasons import Explanation, explain
 from labelwalk.remembered import ExampleTable, example_table, newest, waiting
-from labelwalk.rows import as_id, as_label, as_labels, as_rows
+from labelwalk.rows import as_id, as_label, as_labels, as_rows, column_names, places
 from labelwalk.scaling import Scale, check_same_scale
 from labelwalk.settings import Settings
 from labelwalk.similarity import Gaussian, SelfTuning, Similarity
@@ -47,6 +47,9 @@ class OnlineLearner:
     function on the graph of their similarities: the probability that a random walk meets a label
     of each class before it ends in the sink, which means "I don't know". Threads may share a
     learner: they take turns, and other threads of the program go on meanwhile.
+
+    Examples are rows of numbers, or data frames: the first one that is learned names the features,
+    and the columns of later ones are matched by name. Rows without names are taken as they come.
 
     Parameters
     ----------
@@ -188,6 +191,7 @@ class OnlineLearner:
         self._engine = Engine(self.settings, state.empty(0, 0, 0))
         self._scale = Scale(frozen=scale == "none")
         self._sources = Sources()
+        self._feature_names: tuple[str, ...] = ()
 
     @classmethod
     def paper(
@@ -257,12 +261,12 @@ class OnlineLearner:
         -------
         ids : array of n integers, or one where X is a single row; None if not asked for
         """
-        rows, single = as_rows(X, self.n_features)
+        rows, single = as_rows(X, self.n_features, self._feature_names)
         names = as_labels(labels, len(rows))
         check_covers(self.settings.prior, names)
         first, n_conflicts = self.n_seen, int(self._engine.now.here.n_conflicts)
         _compile_loop()
-        with held_interrupts(), self._naming(names) as codes:
+        with held_interrupts(), self._naming(names, X) as codes:
             for some, n_classes in class_by_class(codes, self._engine.now.n_classes):
                 self._feed(rows[some], codes[some], n_classes)
         if self._engine.now.here.n_conflicts > n_conflicts:
@@ -303,7 +307,7 @@ class OnlineLearner:
                 f"example_id={number} was taught {self.classes[known]!r} before, and now "
                 f"{names[0]!r}. Take the old label back first: retract(example_id={number})."
             )
-        with held_interrupts(), self._naming(names) as codes:
+        with held_interrupts(), self._naming(names, x) as codes:
             self._engine.teach_later(number, x, int(codes[0]), self._shares())
             self._scale.freeze()
         if self._engine.now.here.n_conflicts > n_conflicts:
@@ -385,26 +389,28 @@ class OnlineLearner:
         verdicts : Verdicts, or Verdict where X is a single row
         ids : array of n integers, or one where X is a single row; only if asked for
         """
-        rows, single = as_rows(X, self.n_features)
-        first, share = self.n_seen, self.settings.source_share
-        _compile_loop()
+        rows, single = as_rows(X, self.n_features, self._feature_names)
+        first, share = self.n_seen, self.settings.source_share or 1.0
+        names: list[Label] = []
         if source is None:
             codes = np.full(len(rows), UNLABELLED, dtype=np.int64)
-            with held_interrupts():
-                answers = self._feed(rows, codes)
-        elif share is None:
+        elif self.settings.source_share is None:
             raise ValueError(
                 f"source={shown(source)} is given, but this learner was made with "
                 "source_share=None. Make it with a share, as in source_share=0.5."
             )
         else:
             names = as_sources(source, len(rows))
-            with held_interrupts():
-                try:
-                    answers = self._feed(rows, self._sources.codes(names, share))
-                finally:
-                    for name in names[: self.n_seen - first]:
-                        self._sources.admit(name, share)
+            codes = self._sources.codes(names, share)
+        _compile_loop()
+        with held_interrupts():
+            try:
+                answers = self._feed(rows, codes)
+            finally:
+                if type(X) is not np.ndarray:
+                    self._keep_names(X, first)
+                for name in names[: self.n_seen - first]:
+                    self._sources.admit(name, share)
         verdicts = self._verdicts(joined(answers), single)
         return (verdicts, self._ids(first, single)) if ids else verdicts
 
@@ -420,7 +426,7 @@ class OnlineLearner:
         -------
         verdicts : Verdicts, or Verdict where X is a single row
         """
-        rows, single = as_rows(X, self.n_features)
+        rows, single = as_rows(X, self.n_features, self._feature_names)
         answers = self._engine.extend(self._scale.scaled(rows), self._shares())
         return self._verdicts(answers, single)
 
@@ -443,7 +449,7 @@ class OnlineLearner:
         >>> learner.scaled([2.0, 1000.0]).tolist(), learner.vertices.points[1].tolist()
         ([[1.0, -1.0]], [2.0, 5000.0])
         """
-        return self._scale.scaled(as_rows(X, self.n_features)[0])
+        return self._scale.scaled(as_rows(X, self.n_features, self._feature_names)[0])
 
     @in_turn
     def ask(
@@ -515,7 +521,7 @@ class OnlineLearner:
            0.0%  no label
         most probable way: example 0
         """
-        rows, _ = as_rows(x, self.n_features)
+        rows, _ = as_rows(x, self.n_features, self._feature_names)
         if len(rows) > 1:
             raise ValueError(f"x has {len(rows)} rows. Give one example, as in explain(x[0]).")
         if self.n_vertices == 0:
@@ -561,15 +567,22 @@ class OnlineLearner:
         return Answers._make(part[-1:] for part in answers)
 
     @contextmanager
-    def _naming(self, names: list[Label]) -> Iterator[Ints]:
+    def _naming(self, names: list[Label], X: ArrayLike) -> Iterator[Ints]:
         """Give the codes of labels, new ones included; those that were not taught are dropped."""
+        first = self.n_seen
         for name in names:
             self._classes.setdefault(name, len(self._classes))
         try:
             yield np.array([self._classes[name] for name in names], dtype=np.int64)
         finally:
+            self._keep_names(X, first)
             for name in self.classes[self._engine.now.n_classes :]:
                 del self._classes[name]
+
+    def _keep_names(self, X: ArrayLike, first: int) -> None:
+        """Keep the names of a data frame, the first one of which examples were learned."""
+        if not self._feature_names and self.n_seen > first:
+            self._feature_names = column_names(X)
 
     def _ids(self, first: int, single: bool) -> Any:
         return first if single else np.arange(first, self.n_seen)
@@ -598,6 +611,25 @@ class OnlineLearner:
     def n_features(self) -> int | None:
         """How many numbers make an example; None before the first one."""
         return self._engine.now.n_features or None
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features, in order; empty where no example came with names.
+
+        Assign others to rename features, or () to remove the names. A list column of a stream
+        gives its name to each of its numbers.
+        """
+        return self._feature_names
+
+    @feature_names.setter
+    def feature_names(self, names: Sequence[str]) -> None:
+        given, n = tuple(names), self.n_features or 0
+        if len(given) not in (0, n) or not all(isinstance(name, str) for name in given):
+            raise ValueError(
+                f"feature_names={shown(names)} is not a string for each of {n} features. Give as "
+                "many, or none; a new learner takes them from its first data frame."
+            )
+        self._feature_names = given
 
     @property
     def n_seen(self) -> int:
@@ -801,8 +833,9 @@ class OnlineLearner:
         that has seen nothing changes nothing. Outliers that wait in the other's quarantine are not
         taken along, nor are its events; the watch for drift begins again. Where features are
         scaled, both learners must have the same scale, as those have that started from one file;
-        it is then frozen. Ids of the other's examples, and what it counted of its sources, are
-        lost; and nothing that came before can be taught later.
+        it is then frozen. Features are matched by name if both learners have names, else by their
+        order; the names of either are kept. Ids of the other's examples, and what it counted of
+        its sources, are lost; and nothing that came before can be taught later.
         """
         if not isinstance(other, OnlineLearner):
             raise ValueError(f"other={shown(other)} is not an OnlineLearner. Try load(path) first.")
@@ -823,8 +856,10 @@ class OnlineLearner:
                 f"other has {other.n_features} features, this learner {self.n_features}. "
                 "Only learners of the same columns can be merged."
             )
+        names = self._feature_names or other._feature_names
+        order = places(other._feature_names or names, names) or list(range(other.n_features))
         if self.n_features is not None:
-            check_same_scale(self._scale, other._scale)
+            check_same_scale(self._scale, other._scale, order)
         classes = dict(self._classes)
         for name in other.classes:
             classes.setdefault(name, len(classes))
@@ -834,9 +869,9 @@ class OnlineLearner:
             if self.n_features is None:
                 self._engine, self._scale = Engine(self.settings, theirs), replace(other._scale)
             else:
-                self._engine.merge(theirs)
+                self._engine.merge(theirs, order)
                 self._scale.freeze()
-            self._classes = classes
+            self._classes, self._feature_names = classes, names
 
     @in_turn
     def save(self, path: str | os.PathLike[str], *, note: dict[str, Any] | None = None) -> None:
@@ -891,6 +926,7 @@ class OnlineLearner:
         arrays, classes = pickled["arrays"], pickled["classes"]
         now, scale = state.from_arrays(arrays, len(classes)), Scale.from_arrays(arrays)
         self._become(pickled["settings"], classes, now, scale, Sources(dict(pickled["sources"])))
+        self.feature_names = pickled.get("feature_names", ())
 
     def _become(
         self,
@@ -906,6 +942,7 @@ class OnlineLearner:
         self._engine = Engine(settings, now)
         self._scale = scale
         self._sources = sources
+        self._feature_names = ()
 
     def _checked_contents(
         self, path: str, note: dict[str, Any] | None
@@ -924,11 +961,13 @@ class OnlineLearner:
     def _contents(
         self, note: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        header = {
+        header: dict[str, Any] = {
             "settings": self.settings.describe(),
             "classes": list(self.classes),
             "sources": [list(pair) for pair in self._sources.counts.items()],
         }
+        if self._feature_names:
+            header["feature_names"] = list(self._feature_names)
         arrays = state.to_arrays(self._engine.now) | self._scale.to_arrays()
         return header if note is None else header | {"note": note}, arrays
 
@@ -990,10 +1029,11 @@ def _restored(
         classes = as_labels(header["classes"], len(set(header["classes"])))
         now, scale = _stored(header, arrays, settings)
         sources = Sources.from_pairs(header["sources"])
+        learner = OnlineLearner.__new__(OnlineLearner)
+        learner._become(settings, classes, now, scale, sources)
+        learner.feature_names = header.get("feature_names", ())
     except (KeyError, TypeError, ValueError) as error:
         raise modelfile.ModelFileError(
             f"{path} holds no learner that can be used: {error}"
         ) from error
-    learner = OnlineLearner.__new__(OnlineLearner)
-    learner._become(settings, classes, now, scale, sources)
     return learner

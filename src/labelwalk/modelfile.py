@@ -35,7 +35,8 @@ from labelwalk.replacement import replace
 __all__ = ["ModelFileError", "digest", "read", "write"]
 
 MAGIC = b"LABELWALK\n"
-VERSION = 3
+OLDEST, VERSION = 3, 4  # the formats that are read; a file has the lowest that it needs
+SINCE = {"feature_names": 4}  # entries of the header that programs of earlier formats ignore
 ALIGNMENT = 64
 DTYPES = ("<f8", "<i8", "<i4", "|u1", "|b1")
 _SIZES = struct.Struct("<IQQ")
@@ -178,7 +179,8 @@ def _content(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Iterator
     text = _json(header, plain)
     sizes = [_PREFIX + len(text), *(array.nbytes for array in plain.values())]
     whole = sum(map(_filled_up, sizes)) + _CHECKSUM
-    start = memoryview(MAGIC + _SIZES.pack(VERSION, whole, len(text)) + text)
+    version = max([OLDEST, *(SINCE[entry] for entry in SINCE if entry in header)])
+    start = memoryview(MAGIC + _SIZES.pack(version, whole, len(text)) + text)
     checksum = hashlib.sha256()
     for piece in (start, *(array.reshape(-1).view(np.uint8).data for array in plain.values())):
         for chunk in (piece, memoryview(bytes(-len(piece) % ALIGNMENT))):
@@ -236,11 +238,11 @@ def _verified(content: memoryview) -> tuple[bytes, memoryview]:
     if len(content) < _PREFIX + _CHECKSUM:
         raise _cut_short(len(content), _PREFIX + _CHECKSUM)
     version, size, text_size = _SIZES.unpack_from(content, len(MAGIC))
-    if version != VERSION:
+    if not OLDEST <= version <= VERSION:
         repair = "upgrade labelwalk" if version > VERSION else "use the labelwalk that wrote it"
         raise ModelFileError(
-            f"has format version {version}, and this labelwalk reads version {VERSION}; "
-            f"{repair} to read it (or the file is damaged)"
+            f"has format version {version}, and this labelwalk reads versions {OLDEST} to "
+            f"{VERSION}; {repair} to read it (or the file is damaged)"
         )
     if size != len(content):
         raise _cut_short(len(content), size)

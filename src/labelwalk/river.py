@@ -119,6 +119,8 @@ class OnlineHarmonicClassifier(base.Classifier):
             learner.teach(row, _as_label(y))
             if isinstance(y, bool | np.bool_):
                 self._booleans[int(y)] = bool(y)
+        if self.learner is None and all(isinstance(name, str) for name in features):
+            learner.feature_names = tuple(map(str, features))
         self.learner, self.features = learner, features
 
     def predict_one(self, x: Example) -> Target | None:

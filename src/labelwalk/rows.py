@@ -1,12 +1,13 @@
-"""What counts as an example (finite numbers, one width) and what counts as a label."""
+"""What counts as an example (finite numbers, one width, named columns) and what as a label."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from labelwalk.arrays import Floats, Label
 from labelwalk.parameters import shown
@@ -15,16 +16,73 @@ LARGEST = 1e150
 MOST_NUMBERS = 2**20  # that are checked at a time: an interrupt waits for them
 
 
-def as_rows(X: ArrayLike, n_features: int | None) -> tuple[Floats, bool]:
-    """Return rows as a C-ordered float64 matrix, and whether a single row was given.
+class NamedRows(np.ndarray[Any, Any]):
+    """Rows that carry the names of their columns; a list column names several of them."""
+
+    def __new__(cls, rows: NDArray[Any], names: tuple[str, ...]) -> NamedRows:
+        """Return a view of rows, with names."""
+        view = rows.view(cls)
+        view.names = names
+        return view
+
+    def __array_finalize__(self, obj: object) -> None:
+        """Keep the names where rows are selected."""
+        self.names: tuple[str, ...] = getattr(obj, "names", ())
+
+
+def column_names(X: Any) -> tuple[str, ...]:
+    """Return the names of the columns of a data frame, or of a row of one; none if not strings."""
+    if isinstance(X, NamedRows):
+        return X.names
+    for attribute in ("column_names", "columns", "index"):  # Arrow; pandas, Polars; a pandas row
+        if not callable(getattr(type(X), attribute, callable)):
+            return checked_names(list(getattr(X, attribute)))
+    return ()
+
+
+def checked_names(names: Sequence[object]) -> tuple[str, ...]:
+    """Return the names of columns; none if not strings. Refuse names that two columns share."""
+    strings = tuple(str(name) for name in names if isinstance(name, str))
+    if strings and len(set(strings)) < len(names):
+        wrong = next(x for i, x in enumerate(names) if x in names[:i] or not isinstance(x, str))
+        raise ValueError(
+            f"X has a column {shown(wrong)}, whose name is not a string or is there twice. Give "
+            "each column a string of its own, as in X.columns = [...], or drop it."
+        )
+    return strings
+
+
+def places(given: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Return where each of the wanted columns is among those given, which must be the same ones."""
+    missing, extra = Counter(wanted) - Counter(given), Counter(given) - Counter(wanted)
+    if missing or extra:
+        raise ValueError(
+            f"the columns are not those of the learner: missing are {shown(list(missing))}, extra "
+            f"are {shown(list(extra))}. Give those in learner.feature_names, as in "
+            "X[list(learner.feature_names)]; if only names differ, assign the new ones to it."
+        )
+    at: dict[str, list[int]] = {}
+    for i in reversed(range(len(given))):
+        at.setdefault(given[i], []).append(i)
+    return [at[name].pop() for name in wanted]
+
+
+def as_rows(
+    X: ArrayLike, n_features: int | None, names: tuple[str, ...] = ()
+) -> tuple[Floats, bool]:
+    """Return rows as a C-ordered float64 matrix, columns by name, and whether it was a single row.
 
     Raises
     ------
     ValueError
-        X is ragged, empty, not numeric, of the wrong width, or holds NaN, infinity or a value
-        beyond 1e150.
+        X is ragged, empty, not numeric, of the wrong width, has other columns, or holds NaN,
+        infinity or a value beyond 1e150.
     """
+    given = () if type(X) is np.ndarray else column_names(X)
+    order = places(given, names) if given and names and given != names else None
     rows = _as_numbers(X)
+    if order is not None:
+        rows = np.take(rows, order, axis=-1)
     single = rows.ndim == 1
     if single:
         rows = rows.reshape(1, -1)

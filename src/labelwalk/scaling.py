@@ -158,10 +158,11 @@ class Scale:
         return scale
 
 
-def check_same_scale(ours: Scale, theirs: Scale) -> None:
-    """Refuse to compare vertices that were measured on two scales."""
-    same = np.array_equal(ours.centre, theirs.centre) and np.array_equal(ours.spread, theirs.spread)
-    if not same:
+def check_same_scale(ours: Scale, theirs: Scale, order: list[int]) -> None:
+    """Refuse to compare vertices that were measured on two scales, theirs in another order."""
+    order = order[: len(theirs.centre)]  # there may be none
+    centre, spread = theirs.centre[order], theirs.spread[order]
+    if not (np.array_equal(ours.centre, centre) and np.array_equal(ours.spread, spread)):
         raise ValueError(
             "other has measured another scale than this learner, and distances on two scales "
             f"cannot be compared. Save one learner once it has seen {WARM_UP} examples and start "

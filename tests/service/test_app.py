@@ -140,15 +140,52 @@ def test_machines(kind: str, taught: Client) -> None:
     headers = {"content-type": RAW}
     path = f"/api/learners/a b/observe?type={kind}&features=2"
     assert taught("POST", path, content=raw, headers=headers).json()["label"] == ["low", "high"]
-    table = pa.table({"x": [0.0, 9.0], "y": [1, 8], "label": ["low", "high"]})
+    table = {"x": [0.0, 9.0], "y": [1, 8], "label": ["low", "high"]}
+    told = sent(taught, "/api/learners/a b/teach", table)
+    assert told.json() == {"first": 4}
+
+
+def test_columns_of_arrow_are_taken_by_name(taught: Client) -> None:
+    path = "/api/learners/a b/"
+    named: dict[str, Any] = {"x": [0.0, 9.0], "y": [100.0, 100.0]}
+    turned: dict[str, Any] = {"y": named["y"], "label": ["low", "high"], "x": named["x"]}
+    assert sent(taught, path + "teach", named | {"label": ["low", "high"]}).status_code == 200
+    for table in (turned, {name: turned[name] for name in ("y", "x")}):
+        for verb in ("predict", "observe"):
+            told = sent(taught, path + verb, table).json()
+            assert told["label"] == ["low", "high"]
+    assert sent(taught, path + "teach", turned).status_code == 200
+    rows = from_bytes(taught("GET", path + "export").content).remembered.row
+    assert rows[2:].tolist() == [[0.0, 100.0], [9.0, 100.0]] * 4
+    before = taught("GET", path + "export").content
+    others: list[tuple[dict[str, Any], str]] = [
+        ({"x": [1.0]}, "missing are ['y']"),
+        (turned | {"z": [1.0, 2.0]}, "extra are ['z']"),
+        ({"x": [1.0], "Y": [1.0]}, "extra are ['Y']"),
+    ]
+    for table, said in others:
+        for verb in ("observe", "predict", "explain", "teach"):
+            first = pa.table(
+                table | ({"label": ["low"] * len(table["x"])} if verb == "teach" else {})
+            )
+            answer = sent(taught, path + verb, first[:1])
+            assert answer.status_code == 422
+            assert said in answer.text
+    twice = pa.table([[1.0], [2.0]], names=["x", "x"])
+    assert sent(taught, path + "observe", twice).status_code == 422
+    assert taught("GET", path + "export").content == before
+    one = sent(taught, path + "explain", pa.table(turned)[:1]).json()
+    assert one == taught("POST", path + "explain", json={"rows": [[0.0, 100.0]]}).json()
+
+
+def sent(client: Client, path: str, columns: Any) -> Any:
+    """Send columns as Arrow."""
+    table = columns if isinstance(columns, pa.Table) else pa.table(columns)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    content = sink.getvalue().to_pybytes()
-    told = taught(
-        "POST", "/api/learners/a b/teach", content=content, headers={"content-type": ARROW}
-    )
-    assert told.json() == {"first": 4}
+    content, headers = sink.getvalue().to_pybytes(), {"content-type": ARROW}
+    return client("POST", path, content=content, headers=headers)
 
 
 def test_out_and_in_again(taught: Client) -> None:

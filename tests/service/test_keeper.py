@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
+from labelwalk.rows import NamedRows
 from labelwalk.service import learning
 from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.events import Observe, Teach, TeachLater
@@ -54,6 +55,34 @@ def alone(seed: int, n: int) -> OnlineLearner:
     for event in islice(events(seed), n):
         event.happen(learner)
     return learner
+
+
+def test_names_of_columns_last(tmp_path: Path, passphrase: str | None) -> None:
+    """Also after a restart, a repetition, and erasing what named them first."""
+    folder, rows = str(tmp_path / "kept"), np.array([[0.0, 5.0], [9.0, 5.0]])
+    teach = Teach(NamedRows(rows, ("x", "y")), ("low", "high"))
+    turned = Observe(NamedRows(rows[:, ::-1].copy(), ("y", "x")))
+    keeper = Keeper(folder, passphrase=passphrase)
+    number = keeper.create("one", OnlineLearner(K)).result()
+    keeper.change(number, teach, "first").result()
+    told = keeper.change(number, turned, "second").result()
+    assert told.columns["label"] == ["low", "high"]
+    other = Observe(NamedRows(rows[:, ::-1].copy(), ("x", "y")))
+    for _ in range(2):
+        assert keeper.change(number, teach, "first").result().first == 0
+        assert keeper.change(number, turned, "second").result() == told
+        with pytest.raises(ValueError, match=r"missing are \['y'\]"):
+            keeper.change(number, Observe(NamedRows(rows, ("x", "z")))).result()
+        with pytest.raises(KeyReusedError):
+            keeper.change(number, other, "second").result()
+        before = digest(keeper, number)
+        keeper.close()
+        keeper = Keeper(folder, passphrase=passphrase)
+        assert digest(keeper, number) == before
+    keeper.erase(number, examples=[0, 1]).result()
+    assert keeper.pupil(number).learner.feature_names == ("x", "y")
+    assert keeper.pupil(number).learner.remembered.row.tolist() == rows.tolist()
+    keeper.close()
 
 
 def test_it_is_as_if_they_were_alone(tmp_path: Path, passphrase: str | None) -> None:

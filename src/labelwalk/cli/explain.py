@@ -48,7 +48,7 @@ def explain(
         model=model,
     )
     learner, left = load(model), limit
-    for batch, found in examples_of(task):
+    for batch, found in examples_of(task.for_learner(learner)):
         for i, x in enumerate(found.matrix()[:left]):
             said, verdict = learner.explain(x), learner.predict(x)
             row = found.ids[i] if found.ids else batch.where(i)

@@ -52,6 +52,7 @@ def inspect(
 
 def _everything(learner: OnlineLearner, vertices: bool) -> dict[str, Any]:
     found = _facts(learner) | {
+        "feature_names": list(learner.feature_names),
         "settings": learner.settings.describe(),
         "health": [
             {name: getattr(sign, name) for name in ("name", "value", "limit", "ok", "meaning")}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from typing import TYPE_CHECKING, Annotated
 
@@ -82,7 +81,6 @@ def label(
       labelwalk label - < stream.ndjson > labelled.ndjson
     """  # noqa: D301
     from labelwalk.streams import run
-    from labelwalk.streams.feature_names import remember
     from labelwalk.streams.paths import check_distinct
 
     console = Console(stderr=True, highlight=False, quiet=quiet)
@@ -116,8 +114,6 @@ def label(
             watch=watch,
             report=reporting(configuration, input),
         )
-    if model is not None and os.path.exists(model):
-        remember(model, outcome.features)
     _say(console, outcome, task, model, checkpoint)
     say_new_classes(console, before, outcome.learner)
     say_mixed_units(console, outcome.learner, outcome.features)

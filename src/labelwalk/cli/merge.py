@@ -21,14 +21,14 @@ def merge(
       labelwalk merge shard-*.lw -o whole.lw
     """  # noqa: D301
     with told():
-        from labelwalk.learner import load
+        from labelwalk.streams.feature_names import loaded
 
         if len(models) < 2:
             raise ValueError(f"there is one file, {models[0]}. Give two or more to merge.")
-        learner = load(models[0])
+        learner = loaded(models[0])
         for path in models[1:]:
             try:
-                learner.merge(load(path))
+                learner.merge(loaded(path))
             except ValueError as error:
                 raise type(error)(f"{path} cannot be merged: {error}") from error
         learner.save(output)

@@ -45,7 +45,6 @@ def teach(
       labelwalk teach learner.lw answers.csv --by-id example --label-column y
     """  # noqa: D301
     from labelwalk.streams import run, teach_by_id
-    from labelwalk.streams.feature_names import remember
     from labelwalk.streams.paths import check_distinct
 
     console = Console(stderr=True, highlight=False, quiet=quiet)
@@ -80,7 +79,6 @@ def teach(
         if outcome.signal is not None:
             say(console, "Interrupted; the learner's file is as it was.")
             raise typer.Exit(128 + outcome.signal)
-        remember(model, outcome.features)
         say_summary(console, outcome.tally, task)
     say_new_classes(console, before, learner)
     say_where(console, "Learner", Path(model))

@@ -22,7 +22,7 @@ from labelwalk.arrays import Label
 from labelwalk.decision import Verdicts
 from labelwalk.learner import OnlineLearner, load
 from labelwalk.parameters import check_whole
-from labelwalk.rows import as_labels, as_rows
+from labelwalk.rows import as_labels, as_rows, column_names
 from labelwalk.scale.shelf import Shelf
 from labelwalk.settings import Settings
 from labelwalk.turns import in_turn
@@ -138,9 +138,9 @@ class KeyedLearners:
             Some in between are missing.
         """
         kept = self._of(key)
-        checked, _ = as_rows(rows, kept.learner.n_features)
+        checked, _ = as_rows(rows, kept.learner.n_features, kept.learner.feature_names)
         done = self._done(key, kept, len(checked), position)
-        with self._counted(key, kept):
+        with self._counted(key, kept, rows):
             parts = [
                 ask(some)
                 for ask, some in (
@@ -155,11 +155,11 @@ class KeyedLearners:
     def teach(self, key: str, rows: Any, labels: Sequence[Label], position: int) -> None:
         """Learn rows with labels; those that were learned before are left out."""
         kept = self._of(key)
-        checked, _ = as_rows(rows, kept.learner.n_features)
+        checked, _ = as_rows(rows, kept.learner.n_features, kept.learner.feature_names)
         names = as_labels(labels, len(checked))
         done = self._done(key, kept, len(checked), position)
         if done < len(checked):
-            with self._counted(key, kept):
+            with self._counted(key, kept, rows):
                 kept.learner.teach(checked[done:], names[done:])
 
     @in_turn
@@ -194,13 +194,15 @@ class KeyedLearners:
         return min(n, kept.position - position)
 
     @contextmanager
-    def _counted(self, key: str, kept: Kept) -> Iterator[None]:
+    def _counted(self, key: str, kept: Kept, rows: Any) -> Iterator[None]:
         """Go on by the rows that are learned, which are not all where learning is broken off."""
         before = kept.learner.n_seen
         try:
             yield
         finally:
             kept.position += kept.learner.n_seen - before
+            if kept.learner.n_seen > before and not kept.learner.feature_names:
+                kept.learner.feature_names = column_names(rows)
         if kept.position - kept.saved >= self.every:
             self._save(key, kept)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from labelwalk.service.events import Happening, Observe
+from labelwalk.rows import NamedRows, column_names, places
+from labelwalk.service.events import Happening, Observe, written
 from labelwalk.service.journal import Entry
 from labelwalk.service.pupil import Pupil
 
@@ -30,6 +31,15 @@ class Change:
     event: Happening
     parts: list[bytes]
     key: str
+
+    def in_order(self, names: tuple[str, ...]) -> Change:
+        """Return the change with the columns in the order of a learner's, where both have names."""
+        event: Any = self.event
+        given = column_names(getattr(event, "rows", None))
+        if not names or given in ((), names):
+            return self
+        event = replace(event, rows=NamedRows(event.rows[:, places(given, names)], names))
+        return replace(self, event=event, parts=written(event))
 
 
 @dataclass(frozen=True)
@@ -73,7 +83,7 @@ def _go_together(run: list[Asked], one: Asked) -> bool:
     if first is None or next_ is None or first.learner != next_.learner:
         return False
     blocks = [first.event, next_.event]
-    if not all(isinstance(block, Observe) and not block.sources for block in blocks):
+    if not all(isinstance(x, Observe) and not (x.sources or column_names(x.rows)) for x in blocks):
         return False
     widths = {block.rows.shape[1] for block in blocks if isinstance(block, Observe)}
     keys = {other.change.key for other in run if other.change is not None}

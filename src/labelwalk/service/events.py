@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from labelwalk.arrays import Label
 from labelwalk.learner import OnlineLearner
+from labelwalk.rows import NamedRows, column_names
 from labelwalk.service.sealed import SIZE
 
 Rows = NDArray[np.float32] | NDArray[np.float64]
@@ -145,7 +146,9 @@ def about_it(event: Happening, first: int) -> str:
     """
     if isinstance(event, Observe | Teach):
         kind = event.rows.dtype.newbyteorder("<").str
-        return _json({"d": event.rows.shape[1], "first": first, "type": kind})
+        known = {"d": event.rows.shape[1], "first": first, "type": kind}
+        names = column_names(event.rows)
+        return _json(known | {"names": names} if names else known)
     return _json({"first": first})
 
 
@@ -185,7 +188,8 @@ def _rows_read(about: dict[str, Any], parts: Sequence[bytes]) -> tuple[list[Any]
         words.append(word_of(part))
         end = SIZE.size + SIZE.unpack_from(part)[0]
         rows.append(np.frombuffer(part, dtype=about["type"], offset=end))
-    return words, np.stack(rows)
+    stacked = np.stack(rows)
+    return words, NamedRows(stacked, tuple(about["names"])) if "names" in about else stacked
 
 
 def _json(value: Any) -> str:

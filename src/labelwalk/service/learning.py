@@ -130,6 +130,7 @@ class Learning:
         self._scribe.close()
 
     def _change(self, pupil: Pupil, change: Change) -> tuple[Told, Entry | None]:
+        change = change.in_order(pupil.learner.feature_names)
         before = self._keys.answer(change)
         if before is not None:
             return before, None

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from labelwalk.arrays import Label
+from labelwalk.rows import NamedRows
 from labelwalk.service.events import Rows
 
 JSON, RAW = "application/json", "application/octet-stream"
@@ -37,7 +38,7 @@ class Body:
 
     Attributes
     ----------
-    rows : matrix
+    rows : matrix, with the names of its columns where it came as Arrow
     labels, sources : tuples
         One for each row, or none at all.
     """
@@ -181,7 +182,8 @@ def _of_table(table: pa.Table) -> Body:
         _names(name, names[name].to_pylist() if name in names else [])
         for name in ("label", "source")
     )
-    return Body(np.stack(numbers, axis=1), labels, sources)
+    features = tuple(field.name for field, _ in columns if field.name not in names)
+    return Body(NamedRows(np.stack(numbers, axis=1), features), labels, sources)
 
 
 def _is_compressed(message: pa.Message) -> bool:

@@ -8,8 +8,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwalk.arrays import Bools, Label
+from labelwalk.arrays import Bools, Floats, Label
 from labelwalk.learner import OnlineLearner
+from labelwalk.rows import NamedRows
 from labelwalk.streams.batch import Answers
 from labelwalk.streams.examples import Examples, Words
 from labelwalk.streams.words import as_known
@@ -17,7 +18,7 @@ from labelwalk.streams.words import as_known
 
 def learned(learner: OnlineLearner, examples: Examples, given: Bools) -> Answers:
     """Teach rows that have a label, observe the others, all in order; `given` as `taught` says."""
-    X, n = examples.matrix(), len(examples.rows)
+    X, n = _named(examples, learner), len(examples.rows)
     answers = Answers([None] * n, np.ones(n), np.zeros(n, dtype=bool))
     for start, stop in _runs(given):
         some = slice(start, stop)
@@ -37,8 +38,15 @@ def predicted(learner: OnlineLearner, examples: Examples) -> Answers:
     """Answer rows without learning; labels they have are not looked at."""
     if len(examples.rows) == 0:
         return Answers([], np.empty(0), np.empty(0, dtype=bool))
-    verdicts = learner.predict(examples.matrix())
+    verdicts = learner.predict(_named(examples, learner))
     return Answers(_words(verdicts.label, learner), verdicts.confidence, verdicts.outlier)
+
+
+def _named(examples: Examples, learner: OnlineLearner) -> Floats:
+    """Return features with their names, or with the learner's where the reader let others pass."""
+    names = tuple(name for name, own in examples.features.items() for _ in range(own.shape[1]))
+    known = learner.feature_names
+    return NamedRows(examples.matrix(), names if set(names) & set(known) else known or names)
 
 
 def _names(sources: Words) -> list[str] | None:

@@ -133,13 +133,14 @@ class Reader:
         """Return the features, those of the learner in their order where it has some."""
         taught_by, given = self.taught_by, bool(self.columns.features)
         chosen = self.columns.among(rows.names, asides=rows.asides, loose=rows.loose)
-        if not taught_by or (given and set(chosen) != set(taught_by)):
+        if not taught_by or (given and not set(chosen) & set(taught_by)):
             return chosen
-        lacking = [name for name in taught_by if name not in rows.names]
-        if lacking and not given:
+        among = chosen if given else rows.names
+        lacking = [name for name in taught_by if name not in among]
+        if lacking:
             raise ColumnError(
                 f"the learner was taught by {listed(taught_by)}, and there is no column "
-                f"{lacking[0]!r} among {listed(rows.names)}. Name yours by --features."
+                f"{lacking[0]!r} among {listed(among)}. Give them, or name others by --features."
             )
         if given and chosen != taught_by:
             raise ColumnError(

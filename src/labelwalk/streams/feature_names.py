@@ -1,37 +1,17 @@
-"""The columns a learner was taught by, beside its file: the same stream gives the same file."""
+"""The columns a learner was taught by, beside its file: where labelwalk 0.4 to 0.7 wrote them."""
 
 from __future__ import annotations
 
 import json
 import os
 
-from labelwalk.replacement import replace
+from labelwalk.learner import OnlineLearner, load
 
 ENDING = ".columns.json"
 
 
-def remember(model: str, names: tuple[str, ...]) -> None:
-    """Write the features of a learner beside its file, in order."""
-    content = json.dumps({"features": list(names)}, ensure_ascii=False)
-    replace(model + ENDING, [memoryview(content.encode())])
-
-
 def remembered(model: str) -> tuple[str, ...]:
-    """Return the features of a learner, in order; none where nobody knows.
-
-    Raises
-    ------
-    ValueError
-        What stands beside the learner cannot be read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     remember(f"{folder}/learner.lw", ("height", "width"))
-    ...     remembered(f"{folder}/learner.lw"), remembered(f"{folder}/another.lw")
-    (('height', 'width'), ())
-    """
+    """Return the columns that stand beside a learner, in order; none where there is no file."""
     path = model + ENDING
     if not os.path.exists(path):
         return ()
@@ -46,3 +26,11 @@ def remembered(model: str) -> tuple[str, ...]:
             f"{path} is damaged. Delete it, and name columns by --features."
         ) from error
     return tuple(found)
+
+
+def loaded(model: str) -> OnlineLearner:
+    """Return the learner of a file, with the names beside it where it has none itself."""
+    learner, beside = load(model), remembered(model)
+    if beside and not learner.feature_names:
+        learner.feature_names = beside * (learner.n_features or 0 if len(beside) == 1 else 1)
+    return learner

@@ -105,7 +105,8 @@ def run(
     if kept is not None and standing.finished:
         features = tuple(name for name, _ in standing.widths)
         return Outcome(kept, Tally(**standing.tally), None, True, True, features)
-    job = _Job(task, kept or learner, standing, watch, report)
+    learner = kept or learner
+    job = _Job(task.for_learner(learner), learner, standing, watch, report)
     with Stop() as stop, job:
         job.pass_through(stop, checkpoint, every)
         done = stop.signal is None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from labelwalk.learner import OnlineLearner
 from labelwalk.streams.batch import Answers
 from labelwalk.streams.columns import Columns
 from labelwalk.streams.fault import OnError
@@ -45,7 +46,8 @@ class Task:
     example_ids : bool
         Whether to add a column with the number of each example, for `teach_later`.
     taught_by : names
-        The features that the learner was taught by: they are taken by name, whatever their order.
+        The features of a learner whose file has no names: they are taken by name, whatever their
+        order.
     """
 
     input: str
@@ -61,6 +63,11 @@ class Task:
     rejects: str | None = None
     example_ids: bool = False
     taught_by: tuple[str, ...] = ()
+
+    def for_learner(self, learner: OnlineLearner) -> Task:
+        """Return the task with the features that a learner was taught by."""
+        own = tuple(dict.fromkeys(learner.feature_names))
+        return replace(self, taught_by=own or self.taught_by)
 
     @property
     def reject_path(self) -> str:
