@@ -7,7 +7,6 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
@@ -86,12 +85,6 @@ def flood(wire: socket.socket, again: bytes) -> tuple[bytes, int]:
     return received, n_sent
 
 
-def memory_bytes(one: Served) -> int:
-    """Return the most that a server ever had."""
-    status = Path(f"/proc/{one.process.pid}/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) << 10
-
-
 def check_alive(one: Served) -> None:
     assert one.http.get("/healthz").json() == {"alive": True}
 
@@ -136,7 +129,7 @@ def test_a_token_buys_no_more(one: Served) -> None:
 
 
 def check_endless(one: Served, begun: bytes, again: bytes, expected: Sequence[list[int]]) -> None:
-    before = memory_bytes(one)
+    before = one.memory_bytes()
     with connected(one) as wire:
         wire.sendall(begun)
         answer, n_sent = flood(wire, again)
@@ -147,11 +140,11 @@ def check_endless(one: Served, begun: bytes, again: bytes, expected: Sequence[li
         assert b"Send fewer and shorter ones" in answer
         assert b"connection: close" in answer
         assert b"nosniff" in answer
-    assert memory_bytes(one) - before < MOST_GROWTH_BYTES
+    assert one.memory_bytes() - before < MOST_GROWTH_BYTES
 
 
 def test_many_connections_at_once(one: Served) -> None:
-    before = memory_bytes(one)
+    before = one.memory_bytes()
     with ExitStack() as held:
         wires = [held.enter_context(connected(one)) for _ in range(50)]
         for wire in wires:
@@ -159,12 +152,12 @@ def test_many_connections_at_once(one: Served) -> None:
         check_alive(one)
         answers = [rest(wire) for wire in wires]
     assert [statuses(answer) for answer in answers] == [[408]] * 50
-    assert memory_bytes(one) - before < 50 * 4 * LARGEST_HEAD_BYTES
+    assert one.memory_bytes() - before < 50 * 4 * LARGEST_HEAD_BYTES
 
 
 def test_requests_that_nobody_waits_for(one: Served) -> None:
     """As many as may wait are answered; those behind them are not kept."""
-    before = memory_bytes(one)
+    before = one.memory_bytes()
     with connected(one) as wire:
         wire.sendall((head(one) + b"\r\n") * (MOST_PIPELINED - 1) + head(one) + LAST)
         assert statuses(rest(wire)) == [200] * MOST_PIPELINED
@@ -172,7 +165,7 @@ def test_requests_that_nobody_waits_for(one: Served) -> None:
         answer, n_sent = flood(wire, head(one) + b"\r\n")
         assert n_sent < MOST_SENT_BYTES
         assert set(statuses(answer)) == {200}
-    assert memory_bytes(one) - before < MOST_GROWTH_BYTES
+    assert one.memory_bytes() - before < MOST_GROWTH_BYTES
     check_alive(one)
 
 
