@@ -74,7 +74,7 @@ def shared(n_columns: int, n_said: int = N) -> bytes:
     for i in range(n_columns):
         PATCHED.pack_into(message, 8 + nodes + 16 * i, n_said, 0)
         PATCHED.pack_into(message, 8 + buffers + 32 * i + 16, 0, size)
-    schema = batch.schema.serialize().to_pybytes()
+    schema: bytes = batch.schema.serialize().to_pybytes()
     end = b"\xff\xff\xff\xff\0\0\0\0"
     return schema + bytes(message[:message_size]) + bytes(size) + end
 

@@ -47,7 +47,8 @@ class LimitedProtocol(HttpToolsProtocol):
                 self._n_bytes += min(room, len(data))
                 super().data_received(data[:room])
                 data = data[room:]
-            if not self._is_over and (not room or len(self.headers or ()) > MOST_HEADERS):
+            is_large = not room or len(self.headers or ()) > MOST_HEADERS
+            if is_large and not self._is_over:
                 self._refuse(TOO_LARGE)
         if self._clock.cancelled() and not self._is_over and not self._is_answering():
             self._clock = self.loop.call_later(self._patience_s, self._give_up)
