@@ -64,6 +64,11 @@ class Served:
         address = f"ws://127.0.0.1:{self.port}/api/learners/{name}/stream"
         return connect(address, additional_headers=given, compression=None)
 
+    def memory_bytes(self) -> int:
+        """Return the most that it ever had."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.partition("VmHWM:")[2].split()[0]) << 10
+
     def end(self, number: int) -> str:
         self.process.send_signal(number)
         self.process.wait(timeout=60)

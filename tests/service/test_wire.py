@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,9 @@ import pyarrow as pa
 import pytest
 
 from labelwalk.service.wire import ARROW, Body, BodyError, TooManyRowsError, understood
+from tests.service.costly_arrow import COSTLY, FEW, N, beside, in_batches, repeated, stream, views
 from tests.service.sizes import Sizes
+from tests.service.test_server import served
 
 pytestmark = pytest.mark.shell
 
@@ -19,17 +23,8 @@ TABLE = pa.table(
 )
 
 
-def stream(table: Any, compression: str | None = None) -> bytes:
-    sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression=compression)
-    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
-        writer.write_table(table)
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
-
-
 def taken(content: bytes) -> Body:
-    return understood(content, ARROW, {})
+    return understood(content, ARROW, {}, "label", "source")
 
 
 def test_a_table() -> None:
@@ -47,7 +42,7 @@ def test_columns_of_one_name_are_columns() -> None:
 @pytest.mark.parametrize("compression", ["zstd", "lz4"])
 def test_a_few_bytes_do_not_become_many(table: Any, compression: str) -> None:
     with pytest.raises(BodyError, match="is compressed"):
-        taken(stream(table, compression))
+        taken(stream(table, compression=compression))
 
 
 def test_rows_without_bytes_are_counted_too() -> None:
@@ -69,6 +64,93 @@ def test_rows_without_bytes_are_counted_too() -> None:
 def test_tables_that_cannot_be_used(table: Any) -> None:
     with pytest.raises(BodyError):
         taken(stream(table))
+
+
+@pytest.mark.parametrize("kind", COSTLY)
+def test_what_would_take_much_memory(kind: str) -> None:
+    made, reason = COSTLY[kind]
+    if reason is None:
+        assert taken(made()).rows.size
+        return
+    with pytest.raises(BodyError) as refused:
+        taken(made())
+    assert reason in str(refused.value)
+    assert len(str(refused.value)) < 300
+
+
+@pytest.mark.slow
+def test_a_token_for_reading_takes_no_gigabytes(tmp_path: Path) -> None:
+    """In a server's memory: where names are not wanted they are not decoded, whatever they are."""
+    with served(tmp_path / "kept") as one:
+        tokens = json.loads((one.folder / "tokens.json").read_text())
+        one.http.post("/api/learners", json={"name": "a", "settings": {"n_centroids": 20}})
+        one.http.post("/api/learners/a/teach", json={"rows": [[0.0]], "labels": ["low"]})
+        plain = {"content-type": ARROW, "authorization": f"Bearer {tokens['read']}"}
+        few = one.http.post("/api/learners/a/predict", content=beside(FEW), headers=plain)
+        assert few.json()["label"] == ["low"]
+        before, answers = one.memory_bytes(), dict[str, int]()
+        for kind, (made, _) in COSTLY.items():
+            answer = one.http.post("/api/learners/a/predict", content=made(), headers=plain)
+            answers[kind] = answer.status_code
+        assert set(answers.values()) == {200, 413, 422}
+        assert answers["a dictionary of one text"] == answers["text beside a schema"] == 200
+        for verb, kind in (("teach", "a dictionary of one text"), ("observe", "sources")):
+            content, headers = COSTLY[kind][0](), {"content-type": ARROW}
+            answer = one.http.post(f"/api/learners/a/{verb}", content=content, headers=headers)
+            assert answer.status_code == 413
+            assert "Send fewer rows at once" in answer.json()["error"]
+        assert one.http.get("/api/learners/a").json()["examples"] == 1
+        assert one.memory_bytes() - before < 256 << 20
+
+
+NUMBERS = [pa.int8(), pa.uint8(), pa.int32(), pa.int64(), pa.float16(), pa.float32(), pa.float64()]
+
+
+@pytest.mark.parametrize("kind", NUMBERS, ids=str)
+def test_numbers_of_any_width(kind: Any) -> None:
+    column = pa.array(np.array([1, 2, 3]).astype(kind.to_pandas_dtype()), kind)
+    assert taken(stream(pa.table({"x": column, "y": column}))).rows.tolist() == [
+        [1.0, 1.0],
+        [2.0, 2.0],
+        [3.0, 3.0],
+    ]
+
+
+@pytest.mark.parametrize("index", [pa.int8(), pa.uint16(), pa.int64()], ids=str)
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.int64()], ids=str)
+def test_names_in_a_dictionary(kind: Any, index: Any) -> None:
+    """Of ordinary sizes, also where batches have dictionaries of their own."""
+    words: list[Any] = [1, 2, 3] if pa.types.is_integer(kind) else ["a", "b", "c"]
+    batches = []
+    for known in (words[:2], words[1:], words[1:]):
+        indices = pa.array([1, 0, 1], index)
+        column = pa.DictionaryArray.from_arrays(indices, pa.array(known, kind))
+        batches.append(pa.record_batch({"x": [1.0, 2.0, 3.0], "label": column}))
+    a, b, c = words
+    body = taken(in_batches(batches[0].schema, batches))
+    assert body.labels == (b, a, b, c, b, c, c, b, c)
+    assert body.rows.shape == (9, 1)
+
+
+def test_many_names_in_a_dictionary() -> None:
+    words = pa.array([f"class {i}" for i in range(1000)])
+    column = pa.DictionaryArray.from_arrays(pa.array(np.arange(N) % 1000), words)
+    assert taken(beside(column)).labels[999:1001] == ("class 999", "class 0")
+
+
+def test_names_that_are_not_wanted_are_left_out() -> None:
+    """Whatever they hold; but columns that nobody could want are refused."""
+    nothing = pa.array([None, "a", None])
+    content = stream(pa.table({"x": [1.0, 2.0, 3.0], "label": nothing, "source": WORDS}))
+    body = understood(content, ARROW, {}, "source")
+    assert (body.labels, body.sources) == ((), ("a", "b", "a"))
+    assert understood(content, ARROW, {}).sources == ()
+    with pytest.raises(BodyError, match="label is no list"):
+        taken(content)
+    assert understood(beside(repeated(pa.array(["é" * 10_000]))), ARROW, {}).labels == ()
+    for column in (views(pa.string_view()), pa.array([["a"]])):
+        with pytest.raises(BodyError, match=r"'label' of type .* Cast it to string or int64"):
+            understood(beside(column), ARROW, {})
 
 
 def test_spoilt_streams(sizes: Sizes) -> None:

@@ -78,7 +78,7 @@ def serve(
         ),
     ] = None,
     patience: Annotated[
-        float, typer.Option(min=0.1, help="Seconds in which the body of a request must be there.")
+        float, typer.Option(min=0.1, help="Seconds in which headers must be there, then a body.")
     ] = 30.0,
     timeout: Annotated[
         float, typer.Option(min=0.1, help="Seconds in which an answer must begin.")

@@ -254,8 +254,13 @@ async def refuse(scope: Scope, send: Send, refusal: Refusal) -> None:
             await send({"type": "websocket.close", "code": 1008, "reason": refusal.reason})
             return
         kind = "websocket.http.response"
-    body = json.dumps({"error": refusal.reason}).encode()
-    headers = [(b"content-type", b"application/json"), *refusal.headers]
-    headers.append((b"content-length", str(len(body)).encode()))
+    headers, body = response_of(refusal)
     await send({"type": f"{kind}.start", "status": refusal.status, "headers": headers})
     await send({"type": f"{kind}.body", "body": body})
+
+
+def response_of(refusal: Refusal) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    """Return the headers and the body that say it."""
+    body = json.dumps({"error": refusal.reason}).encode()
+    length = (b"content-length", str(len(body)).encode())
+    return [(b"content-type", b"application/json"), *refusal.headers, length], body

@@ -155,14 +155,14 @@ def _add_changes(app: FastAPI, keeper: Keeper) -> None:
 
     @app.post("/api/learners/{name}/observe")
     async def observe(name: str, request: Request, key: Key = "") -> Response:
-        body = await _body(request)
+        body = await _body(request, "source")
         if body.sources:
             _check_one_each("sources", body.sources, body)
         return await done(name, Observe(body.rows, body.sources), key)
 
     @app.post("/api/learners/{name}/teach")
     async def teach(name: str, request: Request, key: Key = "") -> Response:
-        body = await _body(request)
+        body = await _body(request, "label")
         _check_one_each("labels", body.labels, body)
         return await done(name, Teach(body.rows, body.labels), key)
 
@@ -255,6 +255,6 @@ async def _answer(future: Future[Any]) -> Any:
     return await awaited(future)
 
 
-async def _body(request: Request) -> Body:
+async def _body(request: Request, *wanted: str) -> Body:
     kind = request.headers.get("content-type", JSON)
-    return understood(await request.body(), kind, request.query_params)
+    return understood(await request.body(), kind, request.query_params, *wanted)

@@ -62,7 +62,9 @@ def restore(backup: str, folder: str) -> int:
         raise FileExistsError(f"{folder} holds learners already. Choose another folder.")
     os.makedirs(folder, mode=0o700, exist_ok=True)
     try:
-        shutil.copyfile(backup, path)
+        new = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with open(backup, "rb") as copy, open(os.open(path, new, 0o600), "wb") as file:
+            shutil.copyfileobj(copy, file)
         end = _proved(path)
         _testify(folder, end)
         return end.sequence

@@ -87,6 +87,7 @@ class Database:
         self.path = path
         self._lock = threading.RLock()
         self._failed: str | None = None
+        _make_private(path)
         with self._blaming_the_file():
             self._connection = sqlite3.connect(
                 path, isolation_level=None, check_same_thread=False, cached_statements=32
@@ -97,7 +98,6 @@ class Database:
         except BaseException:
             self._connection.close()
             raise
-        os.chmod(path, 0o600)
         sync_folder(os.path.dirname(os.path.abspath(path)))
 
     def read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -197,3 +197,10 @@ def sync_folder(folder: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _make_private(path: str) -> None:
+    """Create a file before SQLite does, which gives its logs the same permissions."""
+    os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    for name in filter(os.path.exists, (path, f"{path}-wal", f"{path}-journal")):
+        os.chmod(name, 0o600)

@@ -23,7 +23,7 @@ class Limits:
     body : int
         Bytes of a body.
     patience : float
-        Seconds in which a body must be there.
+        Seconds in which the head of a request must be there, and then its body.
     timeout : float
         Seconds in which an answer must begin.
     sockets : int

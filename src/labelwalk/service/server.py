@@ -8,8 +8,9 @@ import socket
 import sys
 import threading
 from collections.abc import Iterable, Sequence
+from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import uvicorn
 from threadpoolctl import threadpool_limits
@@ -17,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from labelwalk.service.access import Guard, Tokens
 from labelwalk.service.app import application
 from labelwalk.service.demo import Demo
+from labelwalk.service.heads import LimitedProtocol
 from labelwalk.service.keeper import Keeper
 from labelwalk.service.limits import Limits, limited
 from labelwalk.service.log import Log, listen_to_all
@@ -139,6 +141,7 @@ def serve(
     guard = Guard(inside, tokens, hosts)
     config = uvicorn.Config(
         RequestLog(Turnstile(guard, keeper.is_full), log),
+        http=cast(Any, partial(LimitedProtocol, patience_s=limits.patience)),
         ssl_certfile=certificate,
         ssl_keyfile=private_key,
         log_config=None,

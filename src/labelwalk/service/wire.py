@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from labelwalk.arrays import Label
 from labelwalk.rows import NamedRows
+from labelwalk.service.bodies import LARGEST
 from labelwalk.service.events import Rows
 
 JSON, RAW = "application/json", "application/octet-stream"
@@ -19,7 +22,8 @@ ARROW = "application/vnd.apache.arrow.stream"
 MOST_ROWS = 100_000  # in a request
 MOST_FEATURES = 65_536  # of a row: a learner has room for many rows from the first on
 TYPES: dict[str, Any] = {"f4": np.dtype("<f4"), "f8": np.dtype("<f8")}
-
+NAMED = ("label", "source")  # columns of an Arrow stream that are no features
+BUFFER = struct.Struct("<qq")  # where one of an Arrow stream begins, and how long it is
 
 LONGEST_KEY = 200  # characters of an idempotency key
 
@@ -48,7 +52,7 @@ class Body:
     sources: tuple[Label, ...] = ()
 
 
-def understood(content: bytes, kind: str, asked: Mapping[str, str]) -> Body:
+def understood(content: bytes, kind: str, asked: Mapping[str, str], *wanted: str) -> Body:
     """Return the examples of a body.
 
     Parameters
@@ -58,6 +62,8 @@ def understood(content: bytes, kind: str, asked: Mapping[str, str]) -> Body:
         Its content type.
     asked : mapping
         For raw numbers: `type`, f4 or f8, and `features`, how many a row has.
+    *wanted : str
+        "label", "source" or both: such columns of an Arrow stream are decoded, others are not.
 
     Raises
     ------
@@ -73,13 +79,13 @@ def understood(content: bytes, kind: str, asked: Mapping[str, str]) -> Body:
     array([[1., 2.],
            [3., 4.]], dtype=float32)
     """
-    body = _parsed(content, kind, asked)
+    body = _parsed(content, kind, asked, wanted)
     if not body.rows.size:
-        raise BodyError("the body has no numbers. Send at least one row.")
+        raise BodyError("the body has no numbers. Send at least one row of at least one feature.")
     return body
 
 
-def _parsed(content: bytes, kind: str, asked: Mapping[str, str]) -> Body:
+def _parsed(content: bytes, kind: str, asked: Mapping[str, str], wanted: tuple[str, ...]) -> Body:
     plain = kind.partition(";")[0].strip().lower()
     if plain == RAW:
         return Body(raw_rows(content, asked.get("type", ""), asked.get("features", "")))
@@ -87,7 +93,7 @@ def _parsed(content: bytes, kind: str, asked: Mapping[str, str]) -> Body:
     if plain == JSON:
         return _from_json(content)
     if plain == ARROW:
-        return _from_arrow(content)
+        return _from_arrow(content, wanted)
     raise BodyError(f"content-type {kind!r} is not understood. Send {JSON}, {RAW} or {ARROW}.")
 
 
@@ -160,44 +166,90 @@ def _names(what: str, given: Any) -> tuple[Label, ...]:
     return tuple(given)
 
 
-def _from_arrow(content: bytes) -> Body:
+def _from_arrow(content: bytes, wanted: tuple[str, ...]) -> Body:
     try:
-        if any(map(_is_compressed, pa.ipc.MessageReader.open_stream(content))):
-            raise BodyError("the Arrow stream is compressed. Send it as it is.")
-        table = pa.ipc.open_stream(content).read_all()
+        schema = pa.ipc.open_stream(content).schema
+        _check_size(_rows_of_batches(content), len(schema))  # before anything is made of them
+        for field in schema:
+            _check_type(field)
+        chosen = [i for i, name in enumerate(schema.names) if name in wanted or name not in NAMED]
+        options = pa.ipc.IpcReadOptions(included_fields=chosen)
+        table = pa.ipc.open_stream(content, options=options).read_all()
         table.validate(full=True)  # else a made-up offset is followed wherever it leads
         return _of_table(table)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError, struct.error) as error:
         raise BodyError(f"the body is no Arrow stream ({error}).") from None
 
 
+def _check_type(field: pa.Field) -> None:
+    """See that a column has no more in it than its bytes, but for repetitions in a dictionary."""
+    types, kind = pa.types, field.type
+    if field.name in NAMED:
+        plain = kind.value_type if types.is_dictionary(kind) else kind
+        is_read = types.is_integer(plain) or types.is_string(plain) or types.is_large_string(plain)
+        fix = "Cast it to string or int64."
+    else:
+        is_read = types.is_integer(kind) or types.is_floating(kind)
+        fix = "Cast it to float64, or leave it out."
+    if not is_read:
+        raise BodyError(f"column {field.name!r:.60} of type {kind!s:.60} cannot be read. {fix}")
+
+
 def _of_table(table: pa.Table) -> Body:
-    _check_size(table.num_rows, table.num_columns)  # before anything is made of them
-    columns = list(zip(table.schema, table.columns, strict=True))
-    names = {field.name: column for field, column in columns if field.name in ("label", "source")}
-    numbers = [_numbers(field, column) for field, column in columns if field.name not in names]
-    if not numbers:
-        raise BodyError("the Arrow stream has no numbers. Send a column for each feature.")
-    labels, sources = (
-        _names(name, names[name].to_pylist() if name in names else [])
-        for name in ("label", "source")
-    )
-    features = tuple(field.name for field, _ in columns if field.name not in names)
-    return Body(NamedRows(np.stack(numbers, axis=1), features), labels, sources)
+    names = dict[str, list[Any]](label=[], source=[])
+    numbers = [i for i, name in enumerate(table.schema.names) if name not in NAMED]
+    rows = np.empty((table.num_rows, len(numbers)))
+    for to, i in enumerate(numbers):
+        rows[:, to] = table.column(i).cast(pa.float64()).fill_null(np.nan).to_numpy()
+    for name, column in zip(table.schema.names, table.columns, strict=True):
+        if name in NAMED:
+            _check_text(name, column)
+            names[name] = column.to_pylist()
+    features = tuple(table.schema.names[i] for i in numbers)
+    return Body(NamedRows(rows, features), *(_names(name, names[name]) for name in NAMED))
 
 
-def _is_compressed(message: pa.Message) -> bool:
-    """Return whether a message holds compressed rows: a few of its bytes may become very many.
+def _check_text(name: str, column: pa.ChunkedArray) -> None:
+    """See that the rows of a dictionary do not repeat too much."""
+    if pa.types.is_dictionary(column.type) and not pa.types.is_integer(column.type.value_type):
+        sizes = (pc.binary_length(one.dictionary).take(one.indices) for one in column.chunks)
+        size = sum(pc.sum(some).as_py() or 0 for some in sizes)
+        if size > LARGEST:
+            reason = f"column {name!r} has {size:,} bytes of text in its rows, over {LARGEST:,}"
+            raise TooManyRowsError(f"{reason}. Send fewer rows at once, or shorter names.")
 
-    Arrow itself does not tell; the field stands in the FlatBuffer that a message begins with.
+
+def _rows_of_batches(content: bytes) -> int:
+    """Return how many rows a stream says it has, unless a few of its bytes may become very many.
+
+    Arrow itself does not tell; it stands in the FlatBuffer that a message begins with.
     """
-    data = message.metadata.to_pybytes()
-    if message.type not in ("record batch", "dictionary"):
-        return False
-    batch = _inside(data, _field(data, _number(data, 0, 4), 2))
-    if message.type == "dictionary":
-        batch = _inside(data, _field(data, batch, 1))
-    return _field(data, batch, 3) > 0
+    n_rows, n_read, sizes = 0, 0, dict[int, int]()
+    for message in pa.ipc.MessageReader.open_stream(content):
+        if message.type not in ("record batch", "dictionary"):
+            continue
+        data, size = message.metadata.to_pybytes(), len(message.body or b"")
+        head = batch = _inside(data, _field(data, _inside(data, 0), 2))
+        if message.type == "dictionary":
+            if _number(data, _field(data, head, 2), 1):
+                raise BodyError("the Arrow stream has dictionaries in parts. Send them whole.")
+            sizes[_number(data, _field(data, head, 0), 8)] = size
+            batch = _inside(data, _field(data, head, 1))
+        else:
+            n_rows, n_read = (
+                n_rows + _number(data, _field(data, head, 0), 8),
+                n_read + sum(sizes.values()),
+            )
+        if _field(data, batch, 3):
+            raise BodyError("the Arrow stream is compressed. Send it as it is.")
+        buffers = _inside(data, _field(data, batch, 2))
+        end = buffers + 4 + BUFFER.size * _number(data, buffers, 4)
+        if sum(abs(n) for _, n in BUFFER.iter_unpack(data[buffers + 4 : end])) > size:
+            raise BodyError("columns of the Arrow stream share their bytes. Give each its own.")
+    if n_read > LARGEST:
+        reason = f"dictionaries have {n_read:,} bytes, counted for each batch of the Arrow stream"
+        raise TooManyRowsError(f"{reason}, more than {LARGEST:,}. Send fewer batches.")
+    return n_rows
 
 
 def _field(data: bytes, table: int, index: int) -> int:
@@ -209,14 +261,9 @@ def _field(data: bytes, table: int, index: int) -> int:
 
 
 def _inside(data: bytes, place: int) -> int:
-    return place + _number(data, place, 4)
+    return place + int.from_bytes(data[place : place + 4], "little")
 
 
 def _number(data: bytes, place: int, size: int) -> int:
-    return int.from_bytes(data[place : place + size], "little")
-
-
-def _numbers(field: pa.Field, column: pa.ChunkedArray) -> Any:
-    if not (pa.types.is_floating(field.type) or pa.types.is_integer(field.type)):
-        raise BodyError(f"column {field.name!r} of type {field.type} holds no numbers.")
-    return np.array(column.cast(pa.float64()).fill_null(np.nan).to_pylist())
+    """Return what stands at a place; 0 where that of a field is not there."""
+    return int.from_bytes(data[place : place + size], "little") if place else 0
