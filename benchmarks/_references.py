@@ -11,7 +11,7 @@ import time
 import numba
 import numpy as np
 import scipy.linalg
-from sklearn.metrics import pairwise_distances_argmin
+import scipy.spatial.distance
 
 from labelwalk import OnlineLearner
 
@@ -48,28 +48,16 @@ class Graph:
         return w
 
 
-def solve_naively(graph: Graph) -> None:
-    """Solve L + γV of W = V W̃ V for the vertices without a label."""
+def naive_step(graph: Graph, x: np.ndarray) -> int:
+    """Figure 1 with NumPy: similarities rebuilt, W = V W̃ V, dense solve of L + γV."""
+    vertex = graph.absorb(x)
     v = graph.weight
     w = v[:, None] * graph.similarities() * v
     system = np.diag(w.sum(axis=1) + graph.sink * v) - w
     free = ~graph.labelled
     right = w[np.ix_(free, graph.labelled)] @ graph.values[graph.labelled]
     graph.values[free] = np.linalg.solve(system[np.ix_(free, free)], right)
-
-
-def naive_step(graph: Graph, x: np.ndarray) -> int:
-    """Figure 1 with NumPy: similarities rebuilt, and a dense solution."""
-    vertex = graph.absorb(x)
-    solve_naively(graph)
     return int(graph.values[vertex].argmax())
-
-
-def exact_answers(graph: Graph, rows: np.ndarray) -> np.ndarray:
-    """Return the class of the exact solution at the vertex nearest to each row; none is learned."""
-    solve_naively(graph)
-    points, values = graph.points[~graph.labelled], graph.values[~graph.labelled]
-    return values[pairwise_distances_argmin(rows, points)].argmax(axis=1)
 
 
 def cholesky_step(graph: Graph, w: np.ndarray, x: np.ndarray) -> int:
@@ -120,7 +108,7 @@ class Profile:
 
     def _chosen(self) -> tuple[float, float]:
         """Tell which of the documented pairs of `SelfTuning` set the bandwidths."""
-        apart = np.sqrt(((self.means[:, None] - self.means) ** 2).sum(axis=2))
+        apart = scipy.spatial.distance.cdist(self.means, self.means)
         local = np.sort(apart, axis=1)[:, self.similarity.neighbour]
         slope = np.polyfit(np.log(local), np.log(self.bandwidth), 1)[0]
         return min(AUTO, key=lambda pair: abs(1.0 - pair[1] - slope))

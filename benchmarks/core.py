@@ -23,7 +23,6 @@ import numpy as np  # noqa: E402
 from _references import (  # noqa: E402
     Graph,
     Profile,
-    exact_answers,
     seconds_bare_pass,
     seconds_cholesky,
     seconds_naive,
@@ -45,6 +44,7 @@ REFERENCE_STEPS = {200: 40, 500: 12, 1000: 6}
 WARM_UP = 2_000
 WANTED_NEIGHBOURS = 20
 EXACT_ROWS = 500
+EXACT = 1e-6  # of a probability; its answers are those of a direct solution, which takes longer
 
 # What a release must reach: figure, dense or sparse, the least or the most for each k.
 AT_LEAST = {
@@ -94,9 +94,11 @@ PLAIN = {
 }
 
 
-def started(k: int, stream: DigitStream, threshold: float = 0.0) -> OnlineLearner:
+def started(
+    k: int, stream: DigitStream, threshold: float = 0.0, tolerance: float = 1e-2
+) -> OnlineLearner:
     similarity = Gaussian(BANDWIDTH[k], threshold)
-    learner = OnlineLearner(k, similarity=similarity, sink=SINK[k], **PLAIN)
+    learner = OnlineLearner(k, similarity=similarity, sink=SINK[k], tolerance=tolerance, **PLAIN)
     learner.teach(*stream.labels())
     learner.observe(stream.draw(WARM_UP)[0])
     return learner
@@ -119,7 +121,7 @@ def speed(k: int, n: int, threshold: float, *, with_references: bool) -> dict[st
     rows, truth = stream.draw(n)
     if with_references:
         some, theirs = rows[:EXACT_ROWS], truth[:EXACT_ROWS]
-        exact = exact_answers(Graph(learner, BANDWIDTH[k], threshold), some)
+        exact = started(k, DigitStream(), threshold, EXACT).observe(some).label
         nearest = KNeighborsClassifier(1).fit(*stream.labels())
     figure = observed(learner, rows, truth)
     block = figure["microseconds"] / 1e6
