@@ -11,7 +11,7 @@ median of so many rounds strays from 1 by itself, in 19 cases of 20, as repeats 
 tell. A verdict other than "within noise" needs more than that, and every round on the same side of
 1. Look at the controls first: the package has no part in them.
 
-    scripts/bench core --against v0.7.0
+    scripts/bench core --against main
     scripts/bench core defaults --k 500 --against HEAD --rounds 9     # what is not committed yet
     scripts/bench service --seconds 5 --against main --write service.md
 """
