@@ -133,7 +133,7 @@ def python_for(tree: Path) -> Path:
         say(f"Installing the dependencies of {tree.parent.name} (about a minute) ...")
         for command in (
             [sys.executable, "-m", "venv", "--clear", str(folder)],
-            [str(python), "-m", "pip", "install", "-q", f"{tree}[bench]"],
+            [str(python), "-m", "pip", "install", "-qq", f"{tree}[bench]"],
         ):
             if subprocess.run(command, stdout=sys.stderr).returncode:
                 raise BenchError(f"This failed: {' '.join(command)}")
