@@ -9,94 +9,101 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
 
-import numpy as np  # noqa: E402
-from _scale_job import peak_mebibytes  # noqa: E402
+import pyarrow as pa  # noqa: E402
 from _stream import DigitStream  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
+from sklearn.metrics import pairwise_distances_argmin_min  # noqa: E402
 
 from labelwalk import OnlineLearner  # noqa: E402
-from labelwalk.scale.cover import Cover  # noqa: E402
-from labelwalk.scale.covering import Covering  # noqa: E402
-from labelwalk.scale.covers import GROWTH, covered  # noqa: E402
-from labelwalk.scale.graph import similarities  # noqa: E402
-from labelwalk.scale.model import solved  # noqa: E402
-from labelwalk.screen import Screen  # noqa: E402
+from labelwalk.scale import Sketch, model_of, sketch  # noqa: E402
 
-LABELLED, BLOCK = 20_000, 1000
+LABELLED, BLOCK, LOOKED_AT = 20_000, 1000, 5000
+
+
+def batch(rows: NDArray[Any], labels: list[str | None] | None = None) -> pa.RecordBatch:
+    columns: dict[str, Any] = {f"x{j:02}": column for j, column in enumerate(rows.T)}
+    names = pa.array(labels or [None] * len(rows), pa.string())
+    return pa.RecordBatch.from_pydict(columns | {"label": names})
+
+
+def peak_mebibytes() -> float:
+    """The most memory that this process ever held, as Linux tells it."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:
     begun = time.perf_counter()
-    found = call()
-    return found, time.perf_counter() - begun
+    result = call()
+    return result, time.perf_counter() - begun
 
 
-def rows_of(stream: DigitStream, n: int) -> NDArray[Any]:
-    """Draw rows block by block: all at once would take more memory than what is measured."""
-    rows = np.empty((n, stream.draw(1)[0].shape[1]))
-    for at in range(0, n, BLOCK):
-        some = rows[at : at + BLOCK]
-        some[:] = stream.draw(len(some))[0]
-    return rows
+def sketched(stream: DigitStream, n: int, k: int) -> tuple[Sketch, float, float]:
+    """Sketch n rows, and time the first k apart from those after them, without drawing any."""
+    taught, digits = stream.labels()
+    begun, drawing = [0.0, 0.0], [0.0, 0.0]
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield batch(taught, [str(digit) for digit in digits])
+        begun[0] = time.perf_counter()
+        for start in range(0, n, BLOCK):
+            if start == k:
+                begun[1] = time.perf_counter()
+            drawn, seconds = timed(partial(stream.draw, min(BLOCK, n - start)))
+            drawing[start >= k] += seconds
+            yield batch(drawn[0])
+
+    found = sketch(batches(), k)
+    filling, once_full = begun[1] - begun[0], time.perf_counter() - begun[1]
+    return found, filling - drawing[0], once_full - drawing[1]
 
 
-def covered_in_two(rows: NDArray[Any], k: int) -> tuple[Cover, float, float]:
-    """Cover rows as `covered` does, and time the first k apart from those after them."""
-    covering = Covering(k + 1, rows.shape[1])
-    _, filling = timed(lambda: covering.take(rows[:k], k, GROWTH))
-    _, once_full = timed(lambda: covering.take(rows[k:], k, GROWTH))
-    return covering.cover(), filling, once_full
-
-
-def laws(cover: Cover, rows: NDArray[Any]) -> dict[str, float]:
-    """How near two vertices come, how far a row is, and how many are counted."""
-    screen = Screen(len(cover), cover.n_features)
-    screen.put(0, cover.points)
-    ages = np.arange(len(cover))
-    apart = screen.nearest(cover.points, cover.points, 1, below=ages)[1][1:, 0].min()
-    away = screen.nearest(rows, cover.points, 1)[1][:, 0].max()
+def laws(found: Sketch, rows: NDArray[Any]) -> dict[str, float]:
+    """How near some vertices come to others, how far some rows are, and how many are counted."""
+    points = found.cover.points
+    others, last = points[: len(points) // 2], points[len(points) // 2 :][-LOOKED_AT:]
     return {
-        "apart": float(apart / cover.radius),
-        "away": float(away / cover.distortion),
-        "counted": cover.n_seen,
+        "apart": float(pairwise_distances_argmin_min(last, others)[1].min() / found.cover.radius),
+        "away": float(pairwise_distances_argmin_min(rows, points)[1].max() / found.distortion),
+        "counted": found.cover.n_seen,
     }
 
 
 def main() -> None:
     k = int(sys.argv[1])
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    stream, settings = DigitStream(), OnlineLearner(k).settings
-    labels, (fresh, truth) = stream.labels(), stream.draw(LABELLED)
-    small = covered([fresh[:5000]], 2500)
-    solved(small, *labels, settings).label(fresh[:100])  # compiled
-    rows = rows_of(stream, k + k // 2)
-    cover, filling, once_full = covered_in_two(rows, k)
-    model, solving = timed(lambda: solved(cover, *labels, settings))
-    peak = peak_mebibytes("self") * 2**20
-    said, labelling = timed(lambda: model.label(fresh))
-    graph = model.frozen.solved
-    edges = similarities(graph.points, graph.bandwidth, model.frozen.reach.cut).nnz
+    settings = OnlineLearner(k).settings
+    fresh, truth = DigitStream(seed=1).draw(LABELLED)
+    small, _, _ = sketched(DigitStream(), 5000, 2000)
+    model_of(small, settings).label(fresh[:100])  # compiled
+    n = k + k // 2
+    found, filling, once_full = sketched(DigitStream(), n, k)
+    model, solving = timed(lambda: model_of(found, settings))
+    memory = peak_mebibytes() * 2**20
+    verdicts, labelling = timed(lambda: model.label(fresh))
+    stream = DigitStream()
     told = {
-        "rows": len(rows),
-        "vertices": len(cover),
-        "sketching": 1e6 * (filling + once_full) / len(rows),
-        "once full": 1e6 * once_full / (len(rows) - k),
+        "rows": n,
+        "vertices": len(found.cover),
+        "sketching": 1e6 * (filling + once_full) / n,
+        "once full": 1e6 * once_full / (n - k),
         "solving": solving,
         "labelling": 1e6 * labelling / len(fresh),
-        "memory": peak - rows.nbytes,
-        "neighbours": edges / len(graph.points),
+        "memory": memory,
         "classes": len(model.classes),
-        "accuracy": float((said.label == truth).mean()),
+        "accuracy": float((verdicts.label == truth.astype(str)).mean()),
         "certificate": model.certificate,
         "tolerance": float(settings.tolerance),
     }
-    print(json.dumps(told | laws(cover, rows)))
+    print(json.dumps(told | laws(found, stream.draw(BLOCK)[0])))
 
 
 if __name__ == "__main__":

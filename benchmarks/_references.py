@@ -11,17 +11,20 @@ import time
 import numba
 import numpy as np
 import scipy.linalg
+import scipy.spatial.distance
 
 from labelwalk import OnlineLearner
+
+AUTO = ((0.28, 0.25), (0.34, 0.0), (0.28, 1.0))  # width and evenness, as SelfTuning documents them
 
 
 class Graph:
     """The vertices of a learner as plain arrays."""
 
-    def __init__(self, learner: OnlineLearner, sigma: float, cutoff: float) -> None:
+    def __init__(self, learner: OnlineLearner, sigma: float, threshold: float) -> None:
         table = learner.vertices
-        self.sigma, self.cutoff = sigma, cutoff
-        self.sink = learner.settings.sink * float(learner._engine.now.here.mu)
+        self.sigma, self.threshold = sigma, threshold
+        self.sink = learner.graph.sink
         self.points, self.weight = table.points.copy(), table.weight.copy()
         self.labelled = np.array([label is not None for label in table.label])
         self.values = np.zeros((len(table), len(learner.classes)))
@@ -40,7 +43,7 @@ class Graph:
         norms = np.einsum("ij,ij->i", self.points, self.points)
         squared = np.maximum(norms[:, None] + norms - 2 * self.points @ self.points.T, 0)
         w = np.exp(squared / (-2 * self.sigma**2))
-        w[squared > self.cutoff**2] = 0
+        w[w < self.threshold] = 0
         np.fill_diagonal(w, 0)
         return w
 
@@ -86,19 +89,29 @@ class Profile:
     """
 
     def __init__(self, learner: OnlineLearner) -> None:
-        now, table = learner._engine.now, learner.vertices
-        self.here, self.similarity = now.here.copy(), learner.settings.similarity
-        self.sink = learner.settings.sink * float(self.here.mu)
-        self.heaviest = learner.settings.weight_cap * float(self.here.mu)
-        self.points, self.means = table.points.copy(), table.means.copy()
-        self.count, self.weight = table.count.copy(), table.weight.copy()
-        self.drawn = now.vertices.drawn[: now.n].copy()
-        self.apart = now.vertices.apart[: now.n, : now.n].copy()
-        self.bandwidth = table.bandwidth.copy()
+        table, graph, settings = learner.vertices, learner.graph, learner.settings
+        self.similarity, self.bandwidth = settings.similarity, table.bandwidth
+        self.sink = float(graph.sink[0])
+        self.heaviest = settings.weight_cap * self.sink / settings.sink
+        self.points, self.means = table.points, table.means
+        self.count, self.weight = table.count, table.weight
+        self.drawn = self.count.copy()
+        with np.errstate(divide="ignore"):  # as last drawn; farther than any threshold where 0
+            closeness = -2.0 * np.log(graph.similarity)
+        self.apart = np.sqrt(closeness * np.outer(self.bandwidth, self.bandwidth))
+        self.width, self.evenness = self._chosen()
+        self.typical = learner.bandwidth / self.width
         self.labelled = np.array([label is not None for label in table.label])
         self.targets = np.zeros((self.labelled.sum(), len(learner.classes)))
         for i, label in enumerate(table.label[self.labelled]):
             self.targets[i, learner.classes.index(label)] = 1.0
+
+    def _chosen(self) -> tuple[float, float]:
+        """Tell which of the documented pairs of `SelfTuning` set the bandwidths."""
+        apart = scipy.spatial.distance.cdist(self.means, self.means)
+        local = np.sort(apart, axis=1)[:, self.similarity.neighbour]
+        slope = np.polyfit(np.log(local), np.log(self.bandwidth), 1)[0]
+        return min(AUTO, key=lambda pair: abs(1.0 - pair[1] - slope))
 
     def alike(self, distance: np.ndarray, scales: np.ndarray) -> np.ndarray:
         w = np.exp(distance * distance / (-2.0 * scales))
@@ -120,7 +133,7 @@ class Profile:
         """The harmonic extension to x, before it is learned."""
         distance = np.sqrt(((self.means - x) ** 2).sum(axis=1))
         local = np.sort(distance[distance > 0])[: self.similarity.neighbour][-1]
-        own = self.here.width * local * (self.here.typical / local) ** self.here.evenness
+        own = self.width * local * (self.typical / local) ** self.evenness
         flow = self.alike(distance, own * self.bandwidth) * self.weight
         return flow @ self.solution() / (flow.sum() + self.sink)
 
@@ -180,16 +193,16 @@ def _seconds_each(step, rows: np.ndarray) -> float:
     step(rows[0])
     times = []
     for x in rows[1:]:
-        start = time.perf_counter()
+        start = time.process_time()
         step(x)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return float(np.median(times))
 
 
 def _best_of(repeats: int, work) -> float:
     best = np.inf
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = time.process_time()
         work()
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     return best

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,6 +18,22 @@ class Line(NamedTuple):
     figure: str
     asked: str
     reached: bool
+
+
+class Measurement(NamedTuple):
+    """One number of the package, for comparing it with that of another version."""
+
+    metric: str
+    value: float
+    better: str = "lower"  # or "higher", or "control": the package has no part in it
+
+
+def print_measurements(measurements: Iterable[Measurement]) -> None:
+    """Print a JSON line for the package that is measured, and one for each measurement."""
+    package = importlib.util.find_spec("labelwalk")
+    print(json.dumps({"package": package and package.origin}), flush=True)
+    for measurement in measurements:
+        print(json.dumps(measurement._asdict()), flush=True)
 
 
 def parse(doc: str, *, data: bool, needed: bool = True) -> argparse.Namespace:

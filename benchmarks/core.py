@@ -2,18 +2,19 @@
 
 Data: an endless 10-class stream of digits, 64 features, 4 labels a class, tolerance 1e-2, one
 thread, everything warm. All times of a line come from one run on one machine: read the ratios.
+Blocks are timed by the processor's clock, which other programs on the machine disturb less.
 """
 
 from __future__ import annotations
 
 import argparse
-import copy
 import json
 import os
 import resource
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
@@ -27,13 +28,13 @@ from _references import (  # noqa: E402
     seconds_naive,
     seconds_profile,
 )
+from _report import Measurement, print_measurements  # noqa: E402
 from _stream import DigitStream  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
 
 from labelwalk import Gaussian, OnlineLearner  # noqa: E402
-from labelwalk.engine import Engine  # noqa: E402
 
 # Graphs on which the exact solution beats the nearest label by at least three points. Walks get
 # longer, and answers dearer, with a smaller sink or more vertices: see docs/guide/speed.md.
@@ -43,6 +44,7 @@ REFERENCE_STEPS = {200: 40, 500: 12, 1000: 6}
 WARM_UP = 2_000
 WANTED_NEIGHBOURS = 20
 EXACT_ROWS = 500
+EXACT = 1e-6  # of a probability; its answers are those of a direct solution, which takes longer
 
 # What a release must reach: figure, dense or sparse, the least or the most for each k.
 AT_LEAST = {
@@ -65,83 +67,112 @@ AT_MOST = {
 }
 
 PARTS = ["defaults", "speed", "growth", "memory", "start"]
+COMPARED = ["defaults", "speed", "start"]  # by --measurements; the others take long
+# What --measurements prints of each learner, and what is better.
+MEASURED = {
+    "microseconds": ("observe on a block, µs", "lower"),
+    "single_p50": ("row by row, p50 µs", "lower"),
+    "predict_microseconds": ("predict on a block, µs", "lower"),
+    "bare_microseconds": ("one bare distance pass, µs", "control"),
+    "accuracy": ("accuracy", "higher"),
+    "largest_bound": ("largest proven bound", "lower"),
+    "mebibytes": ("learner's arrays, MiB", "lower"),
+}
 
 console = Console(width=118)
 
 
 # What the references do not do either is as in the paper; weights are balanced.
-PAPER = OnlineLearner.paper().settings.parameters()
-LEFT_OUT = ("weight_cap", "representative", "readout", "unreached", "quarantine", "calibrate")
-PLAIN = {name: PAPER[name] for name in (*LEFT_OUT, "remember")}
+PLAIN = {
+    "weight_cap": None,
+    "representative": "founder",
+    "readout": "vertex",
+    "unreached": "abstain",
+    "quarantine": None,
+    "calibrate": False,
+    "remember": 0,
+}
 
 
-def started(k: int, stream: DigitStream, threshold: float = 0.0) -> OnlineLearner:
+def started(
+    k: int, stream: DigitStream, threshold: float = 0.0, tolerance: float = 1e-2
+) -> OnlineLearner:
     similarity = Gaussian(BANDWIDTH[k], threshold)
-    learner = OnlineLearner(k, similarity=similarity, sink=SINK[k], **PLAIN)
+    learner = OnlineLearner(k, similarity=similarity, sink=SINK[k], tolerance=tolerance, **PLAIN)
     learner.teach(*stream.labels())
     learner.observe(stream.draw(WARM_UP)[0])
     return learner
 
 
 def neighbours(learner: OnlineLearner) -> float:
-    n = learner.n_vertices
-    return float((learner._engine.now.system.w[:n, :n] > 0).sum(axis=1).mean())
+    return float((learner.graph.similarity > 0).sum(axis=1).mean())
 
 
 def threshold_for(k: int, wanted: float) -> float:
     """The threshold that leaves about `wanted` neighbours a vertex, from a cover without one."""
     learner = started(k, DigitStream(seed=1))
-    n = learner.n_vertices
-    w = np.sort(learner._engine.now.system.w[:n, :n], axis=None)[::-1]
-    return float(w[int(wanted * n)])
+    w = np.sort(learner.graph.similarity, axis=None)[::-1]
+    return float(w[int(wanted * learner.n_vertices)])
 
 
-def exact_twin(learner: OnlineLearner) -> OnlineLearner:
-    """The same learner, where it stands, but solving exactly at each step."""
-    twin = OnlineLearner(**(learner.settings.parameters() | {"tolerance": 0}))
-    twin._classes = dict(learner._classes)
-    twin._engine = Engine(twin.settings, copy.deepcopy(learner._engine.now))
-    return twin
-
-
-def speed(k: int, n: int, threshold: float) -> dict[str, float]:
+def speed(k: int, n: int, threshold: float, *, with_references: bool) -> dict[str, float]:
     stream = DigitStream()
     learner = started(k, stream, threshold)
     rows, truth = stream.draw(n)
-    some, theirs = rows[:EXACT_ROWS], truth[:EXACT_ROWS]
-    exact = float(np.mean(exact_twin(learner).observe(some).label == theirs))
-    nearest = KNeighborsClassifier(1).fit(*stream.labels())
-    start = time.perf_counter()
-    verdicts = learner.observe(rows)
-    block = (time.perf_counter() - start) / n
+    if with_references:
+        some, theirs = rows[:EXACT_ROWS], truth[:EXACT_ROWS]
+        exact = started(k, DigitStream(), threshold, EXACT).observe(some).label
+        nearest = KNeighborsClassifier(1).fit(*stream.labels())
+    figure = observed(learner, rows, truth)
+    block = figure["microseconds"] / 1e6
     singles = []
     for x in stream.draw(min(n, 4_000))[0]:
         start = time.perf_counter()
         learner.observe(x)
         singles.append(time.perf_counter() - start)
-    graph = Graph(learner, BANDWIDTH[k], learner.settings.similarity.cut * BANDWIDTH[k])
-    few = stream.draw(REFERENCE_STEPS[k] + 1)[0]
-    naive, cholesky = seconds_naive(graph, few), seconds_cholesky(graph, few)
-    bare = seconds_bare_pass(k, rows[:5_000])
-    return {
+    figure |= {
         "k": k,
-        "neighbours": neighbours(learner),
-        "microseconds": 1e6 * block,
         "single_mean": 1e6 * float(np.mean(singles)),
         "single_p50": 1e6 * float(np.median(singles)),
         "single_p99": 1e6 * float(np.quantile(singles, 0.99)),
         "single_over_block": float(np.mean(singles)) / block,
+    }
+    if not with_references:
+        return figure
+    graph = Graph(learner, BANDWIDTH[k], threshold)
+    few = stream.draw(REFERENCE_STEPS[k] + 1)[0]
+    naive, cholesky = seconds_naive(graph, few), seconds_cholesky(graph, few)
+    nearest_label, exact_accuracy = nearest.score(rows, truth), float(np.mean(exact == theirs))
+    return figure | {
         "naive_ms": 1e3 * naive,
         "times_naive": naive / block,
         "cholesky_ms": 1e3 * cholesky,
         "times_cholesky": cholesky / block,
+        "nearest_label": nearest_label,
+        "over_nearest_label": figure["accuracy"] - nearest_label,
+        "exact_accuracy": exact_accuracy,
+        "exact_over_nearest_label": exact_accuracy - nearest.score(some, theirs),
+    }
+
+
+def observed(learner: OnlineLearner, rows: np.ndarray, truth: np.ndarray) -> dict[str, float]:
+    """Observe rows, and measure what every part of this benchmark tells of a learner."""
+    start = time.process_time()
+    verdicts = learner.observe(rows)
+    block = (time.process_time() - start) / len(rows)
+    predictions = []
+    for _ in range(4):  # the first settles every vertex
+        start = time.process_time()
+        learner.predict(rows[:2_000])
+        predictions.append((time.process_time() - start) / len(rows[:2_000]))
+    bare = seconds_bare_pass(learner.settings.n_centroids, rows[:5_000])
+    return {
+        "neighbours": neighbours(learner),
+        "microseconds": 1e6 * block,
+        "predict_microseconds": 1e6 * min(predictions[1:]),
         "bare_microseconds": 1e6 * bare,
         "times_bare_pass": block / bare,
         "accuracy": float(np.mean(verdicts.label == truth)),
-        "nearest_label": float(nearest.score(rows, truth)),
-        "over_nearest_label": float(np.mean(verdicts.label == truth) - nearest.score(rows, truth)),
-        "exact_accuracy": exact,
-        "exact_over_nearest_label": exact - float(nearest.score(some, theirs)),
         "largest_bound": float(verdicts.bound.max()),
         "certain": float(verdicts.certain.mean()),
         "mebibytes": learner.nbytes / 2**20,
@@ -150,6 +181,7 @@ def speed(k: int, n: int, threshold: float) -> dict[str, float]:
 
 LINES = {
     "observe on a block, µs": ("microseconds", "{:.1f}"),
+    "predict on a block, µs": ("predict_microseconds", "{:.1f}"),
     "the same step in NumPy, ms": ("naive_ms", "{:.2f}"),
     "… times faster than it": ("times_naive", "{:.0f} ×"),
     "… answers differ by at most": ("gap_to_naive", "{:.4f}"),
@@ -191,9 +223,9 @@ def growth(n: int) -> dict[str, float]:
     for _ in range(4):
         spent = 0.0
         for rows in stream.chunks(n // 4):
-            start = time.perf_counter()
+            start = time.process_time()
             learner.observe(rows)
-            spent += time.perf_counter() - start
+            spent += time.process_time() - start
         quarters.append(1e6 * spent / (n // 4))
     return {
         "n": n,
@@ -226,33 +258,20 @@ def memory(n: int) -> dict[str, float]:
     }
 
 
-def defaults(k: int, n: int) -> dict[str, float]:
+def defaults(k: int, n: int, *, with_references: bool) -> dict[str, float]:
     """The same stream with nothing chosen: every parameter of the learner left as it is."""
     stream = DigitStream()
     learner = OnlineLearner(k)
     learner.teach(*stream.labels())
     learner.observe(stream.draw(WARM_UP)[0])
-    rows, truth = stream.draw(n)
-    start = time.perf_counter()
-    verdicts = learner.observe(rows)
-    block = (time.perf_counter() - start) / n
+    figure = {"k": k} | observed(learner, *stream.draw(n))
+    if not with_references:
+        return figure
     few = stream.draw(REFERENCE_STEPS[k] + 1)[0]
     gap = gap_to_naive(learner, few)
     naive = seconds_profile(Profile(learner), few)
-    bare = seconds_bare_pass(k, rows[:5_000])
-    return {
-        "k": k,
-        "microseconds": 1e6 * block,
-        "naive_ms": 1e3 * naive,
-        "times_naive": naive / block,
-        "gap_to_naive": gap,
-        "bare_microseconds": 1e6 * bare,
-        "times_bare_pass": block / bare,
-        "accuracy": float(np.mean(verdicts.label == truth)),
-        "largest_bound": float(verdicts.bound.max()),
-        "neighbours": neighbours(learner),
-        "mebibytes": learner.nbytes / 2**20,
-    }
+    times = 1e6 * naive / figure["microseconds"]
+    return figure | {"naive_ms": 1e3 * naive, "times_naive": times, "gap_to_naive": gap}
 
 
 def gap_to_naive(learner: OnlineLearner, rows: np.ndarray) -> float:
@@ -283,7 +302,38 @@ def first_answer() -> dict[str, float]:
                              text=True).stdout)
         for _ in range(4)
     ]  # fmt: skip
-    return {"first_process_seconds": runs[0], "cached_seconds": max(runs[1:])}
+    return {"first_process_seconds": runs[0], "cached_seconds": max(runs[1:]),
+            "least_seconds": min(runs[1:])}  # fmt: skip
+
+
+def measurements(parts: list[str], sizes: list[int], scale: int) -> Iterator[Measurement]:
+    """Measure the package alone, without references and limits."""
+    if "start" in parts:
+        seconds = first_answer()["least_seconds"]
+        yield Measurement("first answer in a new process, s", seconds)
+    for k in sizes:
+        if "defaults" in parts:
+            figure = defaults(k, 20_000 // scale, with_references=False)
+            yield from measured("defaults", figure)
+        if "speed" in parts:
+            for name, threshold in (
+                ("dense", 0.0),
+                ("sparse", threshold_for(k, WANTED_NEIGHBOURS)),
+            ):
+                figure = speed(k, 20_000 // scale, threshold, with_references=False)
+                yield from measured(name, figure)
+    if "growth" in parts:
+        for i, quarter in enumerate(growth(200_000 // scale)["quarters_microseconds"], 1):
+            yield Measurement(f"long stream, quarter {i}, µs", quarter)
+    if "memory" in parts:
+        figure = memory(1_000_000 // scale)
+        yield Measurement("long stream, resident MiB", figure["after_mebibytes"])
+
+
+def measured(part: str, figure: dict[str, float]) -> Iterator[Measurement]:
+    for key, (name, better) in MEASURED.items():
+        if key in figure:
+            yield Measurement(f"{part}, k={figure['k']}: {name}", figure[key], better)
 
 
 def judge(figures: dict[str, object]) -> int:
@@ -308,26 +358,37 @@ def judge(figures: dict[str, object]) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "parts", nargs="*", default=PARTS, help=", ".join(PARTS) + " (default: all)"
-    )
+    parser.add_argument("parts", nargs="*", help=", ".join(PARTS) + " (default: all)")
     parser.add_argument("--quick", action="store_true", help="a tenth of the examples")
     parser.add_argument("--k", type=int, nargs="+", default=[200, 500, 1000])
     parser.add_argument("--json", help="also write all figures to this file")
+    parser.add_argument(
+        "--measurements",
+        action="store_true",
+        help=f"print one JSON line for each measurement; by default of {', '.join(COMPARED)}",
+    )
     options = parser.parse_args()
     scale = 10 if options.quick else 1
+    if options.measurements:
+        print_measurements(measurements(options.parts or COMPARED, options.k, scale))
+        return
+    options.parts = options.parts or PARTS
     figures: dict[str, object] = {"command": "scripts/bench core " + " ".join(sys.argv[1:])}
     if "start" in options.parts:
         figures["start"] = first = first_answer()
         console.print(f"first answer in a new process: {first['cached_seconds']:.2f} s")
     if "defaults" in options.parts:
-        figures["defaults"] = [defaults(k, 20_000 // scale) for k in options.k]
+        figures["defaults"] = [
+            defaults(k, 20_000 // scale, with_references=True) for k in options.k
+        ]
         print_speed(figures["defaults"], "every parameter at its default")
     if "speed" in options.parts:
-        figures["dense"] = [speed(k, 20_000 // scale, 0.0) for k in options.k]
+        figures["dense"] = [speed(k, 20_000 // scale, 0.0, with_references=True) for k in options.k]
         print_speed(figures["dense"], f"Gaussian on all pairs, {20_000 // scale} examples")
         thresholds = {k: threshold_for(k, WANTED_NEIGHBOURS) for k in options.k}
-        figures["sparse"] = [speed(k, 20_000 // scale, thresholds[k]) for k in options.k]
+        figures["sparse"] = [
+            speed(k, 20_000 // scale, thresholds[k], with_references=True) for k in options.k
+        ]
         print_speed(figures["sparse"], "the same learner, ε-threshold")
     if "growth" in options.parts:
         figures["growth"] = long = growth(200_000 // scale)

@@ -1,14 +1,16 @@
 """Two workers of Ray against one core on 10⁷ rows of 64 features, and a cover of 100 000 vertices.
 
 Part "workers": clustered rows, float32, in files of Parquet of 500 000 rows; k = 1000. The single
-process is held to one core, with one thread of Arrow and of linear algebra. Times are of whole jobs
-(both passes, merging, solving, writing), without the start of the process, which is told apart.
+process is held to one core, with one thread of Arrow and of linear algebra. Times are of the whole
+command `labelwalk scale label`, with its start and that of Ray.
 
 Part "large": the stream of the core benchmark, digits drawn between neighbours, 64 features. Per
 example: covering with every coarsening, from an empty cover and once it is full, whichever is
 slower, plus labelling; solving is told apart. Its reference is the learner with its defaults at
 k = 1000 on the same stream, after so many examples that its cover is full. Memory is the most that
-a process of its own held, without its rows, and is compared with that of one with fewer vertices.
+a process of its own held, and is compared with that of one with fewer vertices.
+
+With --measurements: each step in this process, on fewer rows, and a whole job here.
 
 All times of a line come from one run on one machine: read the ratios.
 
@@ -24,9 +26,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
@@ -34,25 +36,30 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
-from _report import Line, report  # noqa: E402
+from _report import Line, Measurement, print_measurements, report  # noqa: E402
 from _stream import DigitStream  # noqa: E402
 
 from labelwalk import OnlineLearner  # noqa: E402
+from labelwalk.scale import Job, Step, label, merge, model_of, run, sketch  # noqa: E402
 
 FEATURES, CLASSES, LABELS, NOISE = 64, 20, 4, 0.6
 K, FILE_ROWS, FEW_FILES = 1000, 500_000, 2
 LARGE_K, FEW, CORE_ROWS = 100_000, 5000, 20_000
-JOB, LARGE_COVER = (
-    Path(__file__).with_name(f"_{name}.py") for name in ("scale_job", "large_cover")
-)
+NEIGHBOURS = 19  # of a vertex among 100 000 of this stream, on average
+LARGE_COVER = Path(__file__).with_name("_large_cover.py")
 
 
 def write_rows(folder: Path, rows: int) -> None:
     """Write clustered rows, some of the first with a label, in files of equal size."""
+    for i, table in enumerate(tables(rows)):
+        pq.write_table(table, folder / f"{i:03}.parquet", row_group_size=1 << 17)
+
+
+def tables(rows: int, file_rows: int = FILE_ROWS) -> Iterator[pa.Table]:
     centres = np.random.default_rng(0).standard_normal((CLASSES, FEATURES), dtype=np.float32)
     names = [f"x{j:02}" for j in range(FEATURES)]
-    for i in range(-(-rows // FILE_ROWS)):
-        random, n = np.random.default_rng([1, i]), min(FILE_ROWS, rows - i * FILE_ROWS)
+    for i in range(-(-rows // file_rows)):
+        random, n = np.random.default_rng([1, i]), min(file_rows, rows - i * file_rows)
         truth = random.integers(CLASSES, size=n)
         X = centres[truth] + NOISE * random.standard_normal((n, FEATURES), dtype=np.float32)
         labels = np.full(n, None, dtype=object)
@@ -60,17 +67,56 @@ def write_rows(folder: Path, rows: int) -> None:
             for c in range(CLASSES):
                 labels[np.flatnonzero(truth == c)[:LABELS]] = f"class {c}"
         columns = dict(zip(names, np.ascontiguousarray(X.T), strict=True))
-        table = pa.table(columns | {"label": pa.array(labels, pa.string()), "truth": truth})
-        pq.write_table(table, folder / f"{i:03}.parquet", row_group_size=1 << 17)
+        yield pa.table(columns | {"label": pa.array(labels, pa.string()), "truth": truth})
+
+
+class Ran(NamedTuple):
+    """A command that ended well."""
+
+    seconds: float
+    mebibytes: float  # the most that one of its processes held
+
+
+def labelled(source: Path | str, output: Path, workers: int) -> Ran:
+    """Run `labelwalk scale label` with workers of Ray, or held to one core without any."""
+    command = [sys.executable, "-m", "labelwalk", "scale", "label", str(source), "-o", str(output)]
+    command += [f"--n-centroids={K}", "--drop=truth", "--quiet"]
+    command += ["--address=local", f"--workers={workers}"] if workers else ["--address=here"]
+    begun, most = time.perf_counter(), 0.0
+    process = subprocess.Popen(command, env=os.environ | {"ARROW_IO_THREADS": "1"})
+    if not workers:
+        os.sched_setaffinity(process.pid, {min(os.sched_getaffinity(0))})
+    while process.poll() is None:
+        time.sleep(0.5)
+        most = max(most, peak_mebibytes(process.pid, of_workers=workers > 0))
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
+    return Ran(time.perf_counter() - begun, most)
+
+
+def peak_mebibytes(process: int, *, of_workers: bool) -> float:
+    """The most memory that a process ever held, or one of its workers on Ray."""
+    most, children = 0.0, {process}
+    for folder in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: int(path.name)):
+        try:
+            lines = (folder / "status").read_text().splitlines()
+            status = dict(line.split(":", 1) for line in lines)
+            if int(status["PPid"]) in children:
+                children.add(int(folder.name))
+            is_worker = (folder / "cmdline").read_bytes().startswith(b"ray::")
+            if int(folder.name) in children and is_worker == of_workers:
+                most = max(most, int(status["VmHWM"].split()[0]) / 1024)
+        except (OSError, KeyError):  # it has ended
+            continue
+    return most
 
 
 def told_by(script: Path, *arguments: object) -> dict[str, Any]:
-    """Run something in a process of its own, and return what it tells and how long it took."""
+    """Run something in a process of its own, and return what it tells."""
     command = [sys.executable, str(script), *map(str, arguments)]
-    begun = time.perf_counter()
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    told: dict[str, Any] = json.loads(said.splitlines()[-1])
-    return told | {"process": time.perf_counter() - begun}
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    told: dict[str, Any] = json.loads(printed.splitlines()[-1])
+    return told
 
 
 def same_files(one: Path, other: Path) -> bool:
@@ -96,54 +142,73 @@ def workers(rows: int, folder: Path) -> Iterator[Line]:
     (folder / "rows").mkdir(parents=True)
     write_rows(folder / "rows", rows)
     few = str(folder / "rows" / f"00[0-{FEW_FILES - 1}].parquet")
-    done: dict[str, dict[str, Any]] = {}
-    for size, given in (("few", few), ("many", folder / "rows")):
-        for who in ("here", "2"):
-            done[size + who] = told_by(JOB, who, given, folder / f"{size}-{who}", K)
-            yield _told(who, done[size + who])
+    most = list[float]()
+    sizes = ("few", min(rows, FEW_FILES * FILE_ROWS), few), ("many", rows, folder / "rows")
+    for size, n, source in sizes:
+        here = labelled(source, folder / f"{size}-here", 0)
+        two = labelled(source, folder / f"{size}-2", 2)
+        for who, took in (("one process, one core", here), ("2 workers of Ray", two)):
+            figure = f"{took.seconds:.1f} s, {1e6 * took.seconds / n:.1f} µs a row"
+            yield Line(f"{n:,} rows, {who}", figure, "told", True)
         same = same_files(folder / f"{size}-here", folder / f"{size}-2")
-        yield Line(
-            f"{done[size + who]['rows']:,} rows: files of both",
-            "the same bytes" if same else "differ",
-            "the same bytes",
-            same,
-        )
-    gain = {
-        size: done[size + "here"]["whole"] / done[size + "2"]["whole"] for size in ("few", "many")
-    }
-    yield Line(
-        f"{rows:,} rows: two workers / one core",
-        f"{gain['many']:.2f} ×",
-        "≥ 1.6 ×",
-        gain["many"] >= 1.6,
-    )
-    with_start = done["fewhere"]["process"] / done["few2"]["process"]
-    yield Line(
-        f"{done['few2']['rows']:,} rows: two workers / one core",
-        f"{gain['few']:.2f} ×, {with_start:.2f} × with the start of Ray and its end "
-        f"({done['few2']['process'] - done['few2']['whole']:.1f} s)",
-        "told",
-        True,
-    )
-    most = {size: max(done[size + "2"]["memory"]) for size in ("few", "many")}
+        said = "the same bytes" if same else "differ"
+        yield Line(f"{n:,} rows: files of both", said, "the same bytes", same)
+        gain, asked = here.seconds / two.seconds, 1.6 if size == "many" else 0.0
+        words = f"≥ {asked} ×" if asked else "told"
+        yield Line(f"{n:,} rows: two workers / one core", f"{gain:.2f} ×", words, gain >= asked)
+        most.append(two.mebibytes)
     yield Line(
         "most memory of a worker, few rows and many",
-        f"{most['few']:.0f} and {most['many']:.0f} MiB",
+        " and ".join(f"{mebibytes:.0f}" for mebibytes in most) + " MiB",
         "at most 1.1 ×",
-        most["many"] <= 1.1 * most["few"],
+        most[1] <= 1.1 * most[0],
     )
     yield Line("accuracy", f"{accuracy(folder / 'many-2'):.4f}", "told", True)
 
 
-def _told(who: str, told: dict[str, Any]) -> Line:
-    parts = ", ".join(f"{what} {told[what]:.1f}" for what in ("sketch", "merge", "solve", "label"))
-    name = "one process, one core" if who == "here" else f"{who} workers of Ray"
-    return Line(
-        f"{told['rows']:,} rows, {name}",
-        f"{told['whole']:.1f} s ({parts}), {1e6 * told['whole'] / told['rows']:.1f} µs a row",
-        "told",
-        True,
+def measurements(rows: int) -> Iterator[Measurement]:
+    """Measure each step in this process, by the processor's clock, and a whole job."""
+    parts = [table.drop_columns(["truth"]) for table in tables(rows, rows // 2)]
+    batches = [part.to_batches(max_chunksize=1 << 14) for part in parts]
+    settings = OnlineLearner(K).settings
+    model_of(sketch([parts[0].slice(0, 3000)], 100), settings)  # compiled
+    sketches, sketching = timed(lambda: [sketch(part, K) for part in batches])
+    merged, merging = timed(lambda: merge(sketches, K))
+    model, solving = timed(lambda: model_of(merged, settings))
+    list(label(batches[0][:1], model, prefix="said_"))
+    answers, labelling = timed(
+        lambda: [list(label(part, model, prefix="said_")) for part in batches]
     )
+    truth = [f"class {c}" for table in tables(rows, rows // 2) for c in table["truth"].to_pylist()]
+    names = [name for part in answers for one in part for name in one["said_label"].to_pylist()]
+    yield Measurement("sketch, µs a row", 1e6 * sketching / rows)
+    yield Measurement("merge of two, s", merging)
+    yield Measurement("solution, s", solving)
+    yield Measurement("label, µs a row", 1e6 * labelling / rows)
+    yield Measurement("distortion", merged.distortion)
+    yield Measurement("accuracy", float(np.mean(np.array(names) == np.array(truth))), "higher")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "rows").mkdir()
+        for i, part in enumerate(parts):
+            pq.write_table(part, folder / f"rows/{i}.parquet")
+        begun = dict[str, float]()
+
+        def watch(step: Step) -> None:
+            begun.setdefault(step.what, time.process_time())
+
+        job = Job(str(folder / "rows"), str(folder / "out"), settings)
+        _, whole = timed(lambda: run(job, watch=watch))
+        ended = time.process_time()
+    yield Measurement("whole job, µs a row", 1e6 * whole / rows)
+    yield Measurement("whole job: labelling, µs a row", 1e6 * (ended - begun["label"]) / rows)
+
+
+def timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    """Return what a call returns, and the seconds of the processor that it took."""
+    begun = time.process_time()
+    result = call()
+    return result, time.process_time() - begun
 
 
 def core_microseconds(stream: DigitStream) -> float:
@@ -178,8 +243,8 @@ def large() -> Iterator[Line]:
     yield Line("accuracy on fresh rows", f"{many['accuracy']:.3f}", "told", True)
     yield at_most("certificate", many["certificate"], many["tolerance"])
     apart = many["apart"]
-    yield Line("least distance of two vertices / radius", f"{apart:.4f}", "≥ 1", apart >= 1)
-    yield at_most("farthest row / distortion stated", many["away"], 1)
+    yield Line("least distance of some vertices / radius", f"{apart:.4f}", "≥ 1", apart >= 1)
+    yield at_most("farthest of some rows / distortion stated", many["away"], 1)
     counted, rows = many["counted"], many["rows"]
     yield Line("rows that it stands for", f"{counted:,}", f"{rows:,}", counted == rows)
 
@@ -187,7 +252,7 @@ def large() -> Iterator[Line]:
 def memory(few: dict[str, Any], many: dict[str, Any]) -> Iterator[Line]:
     """What vertices take beyond what a process with few of them does."""
     more = (many["memory"] - few["memory"]) / (many["vertices"] - few["vertices"])
-    stated = 56 * FEATURES + 40 * many["neighbours"] + 24 * many["classes"] + 100
+    stated = 56 * FEATURES + 40 * NEIGHBOURS + 24 * many["classes"] + 100
     yield Line(
         f"most memory, k = {FEW:,} and {LARGE_K:,}",
         f"{few['memory'] / 2**20:,.0f} and {many['memory'] / 2**20:,.0f} MiB",
@@ -195,7 +260,7 @@ def memory(few: dict[str, Any], many: dict[str, Any]) -> Iterator[Line]:
         True,
     )
     yield Line(
-        f"bytes more for each vertex; each is similar to {many['neighbours']:.1f}",
+        f"bytes more for each vertex; each is similar to about {NEIGHBOURS}",
         f"{more:,.0f}",
         f"> 0, ≤ {stated:,.0f} = 56 d + 40 neighbours + 24 classes + 100",
         0 < more <= stated,
@@ -211,17 +276,25 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--part", choices=["workers", "large"])
-    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--rows", type=int, help="10 000 000, or 100 000 with --measurements")
     parser.add_argument(
         "--folder", type=Path, help="with 12 GB free; a temporary one is made there"
     )
     parser.add_argument("--write", type=Path, help="a Markdown file for the table")
+    parser.add_argument(
+        "--measurements", action="store_true", help="print one JSON line for each measurement"
+    )
     asked = parser.parse_args()
+    if asked.measurements:
+        pa.set_cpu_count(1)
+        pa.set_io_thread_count(1)
+        print_measurements(measurements(asked.rows or 100_000))
+        return 0
 
     def lines() -> Iterator[Line]:
         if asked.part != "large":
             with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
-                yield from workers(asked.rows, Path(folder))
+                yield from workers(asked.rows or 10_000_000, Path(folder))
         if asked.part != "workers":
             yield from large()
 

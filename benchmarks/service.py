@@ -4,7 +4,10 @@ A server in a process of its own, k = 500 and 64 features, ten classes with a la
 the clients in this process, on the same machine. Every answer that is counted was on the disk
 before it came. Floors, on two cores.
 
-    python benchmarks/service.py [--seconds 10] [--examples 1000000] [--write FILE.md]
+With --measurements, rates alone, each for a shorter time, and what the server's processor spends
+on an example, which the clients do not disturb.
+
+    scripts/bench service [--seconds 10] [--examples 1000000] [--write FILE.md]
 """
 
 from __future__ import annotations
@@ -21,13 +24,13 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from _lean_clients import Address, Http, Stream
-from _report import Line, report
+from _report import Line, Measurement, print_measurements, report
 
 FEATURES, K, CLASSES = 64, 500, 10
 WARM = 20_000  # examples before a clock starts
@@ -37,6 +40,11 @@ BESIDE = 10_000  # examples a second beside predictions
 TIMES = 5  # what is offered, as a multiple of what can be done
 BLOCK = 100
 RAW = f"?type=f4&features={FEATURES}"
+BLOCKS = f"one WebSocket, blocks of {BLOCK}"
+SINGLES = f"{CLIENTS} WebSockets, single rows, each waits for its answer"
+HTTP = "HTTP, single rows, 16 clients"
+LATE, STEADY = "500 predictions a second, p99 ms", "examples beside them"
+Result = TypeVar("Result")
 
 
 def made(n: int, seed: int) -> Any:
@@ -65,6 +73,8 @@ class Server:
         self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         self.url = f"http://127.0.0.1:{port}"
         while not self._is_ready():
+            if self.process.poll() is not None:
+                raise SystemExit(f"{' '.join(command)} ended with {self.process.returncode}")
             time.sleep(0.02)
         took = time.monotonic() - began
         token = json.loads((self.folder / "tokens.json").read_text())["write"]
@@ -91,6 +101,11 @@ class Server:
 
     def n_examples(self) -> int:
         return int(self.ask("/api/learners/a")["examples"])
+
+    def processor_seconds(self) -> float:
+        """What the processor has spent on the server."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def mebibytes(self) -> float:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
@@ -228,29 +243,66 @@ class Flood:
             self.wrong += 1
 
 
-async def rates(server: Server, seconds: float) -> list[Line]:
-    rows, lines = made(20_000, 1), []
-    await observe(server, rows, BLOCK, WINDOW, end=time.monotonic() + 3)
+async def rates(server: Server, seconds: float) -> dict[str, tuple[float, float]]:
+    """Return figures, and microseconds of the server's processor for an example."""
+    rows, figures = made(20_000, 1), dict[str, tuple[float, float]]()
+    spent = 0.0
+
+    async def watched(work: Awaitable[Result]) -> Result:
+        nonlocal spent
+        before = server.processor_seconds()
+        result = await work
+        spent = 1e6 * (server.processor_seconds() - before)
+        return result
+
+    await observe(server, rows, BLOCK, WINDOW, end=time.monotonic() + seconds / 3)
     while server.n_examples() < WARM:
         await observe(server, rows, BLOCK, WINDOW, end=time.monotonic() + 1)
-    n = await observe(server, rows, BLOCK, WINDOW, end=time.monotonic() + seconds)
-    name = f"one WebSocket, blocks of {BLOCK}"
-    lines.append(Line(name, f"{n / seconds:,.0f}/s", "10,000/s", n / seconds >= 10_000))
     end = time.monotonic() + seconds
-    counts = await asyncio.gather(*(observe(server, rows, 1, 1, end=end) for _ in range(CLIENTS)))
-    rate = sum(counts) / seconds
-    name = f"{CLIENTS} WebSockets, single rows, each waits for its answer"
-    lines.append(Line(name, f"{rate:,.0f}/s", "4,000/s", rate >= 4000))
-    rate = await over_http(server, rows, 1, 16, time.monotonic() + seconds) / seconds
-    lines.append(Line("HTTP, single rows, 16 clients", f"{rate:,.0f}/s", "to be reported", True))
+    n = await watched(observe(server, rows, BLOCK, WINDOW, end=end))
+    figures[BLOCKS] = n / seconds, spent / n
     end = time.monotonic() + seconds
-    took, n = await asyncio.gather(
-        predict(server, rows, 500, end), observe_steadily(server, rows, BESIDE, end)
-    )
-    late = 1000 * float(np.quantile(took, 0.99))
-    figure = f"p99 {late:.1f} ms, beside {n / seconds:,.0f} examples/s"
-    lines.append(Line("500 predictions a second", figure, "under 20 ms", late < 20))
-    return lines
+    clients = (observe(server, rows, 1, 1, end=end) for _ in range(CLIENTS))
+    n = sum(await watched(asyncio.gather(*clients)))
+    figures[SINGLES] = n / seconds, spent / n
+    n = await watched(over_http(server, rows, 1, 16, time.monotonic() + seconds))
+    figures[HTTP] = n / seconds, spent / n
+    end = time.monotonic() + seconds
+    both = predict(server, rows, 500, end), observe_steadily(server, rows, BESIDE, end)
+    took, n = await watched(asyncio.gather(*both))
+    figures[LATE] = 1000 * float(np.quantile(took, 0.99)), spent / (n + len(took))
+    figures[STEADY] = n / seconds, 0.0
+    return figures
+
+
+def rate_lines(figures: dict[str, tuple[float, float]]) -> Iterator[Line]:
+    for name, floor in ((BLOCKS, 10_000), (SINGLES, 4_000), (HTTP, 0)):
+        rate = figures[name][0]
+        asked = f"{floor:,}/s" if floor else "to be reported"
+        yield Line(name, f"{rate:,.0f}/s", asked, rate >= floor)
+    late, beside = figures[LATE][0], figures[STEADY][0]
+    figure = f"p99 {late:.1f} ms, beside {beside:,.0f} examples/s"
+    yield Line("500 predictions a second", figure, "under 20 ms", late < 20)
+
+
+def measurements(seconds: float) -> Iterator[Measurement]:
+    with tempfile.TemporaryDirectory(dir=".") as name:
+        server = Server(Path(name))
+        try:
+            server.prepare()
+            figures = asyncio.run(rates(server, seconds))
+            mebibytes = server.mebibytes()
+            server.stop(signal.SIGKILL)
+            restart = server.start()
+        finally:
+            server.stop()
+    for what, (figure, spent) in figures.items():
+        yield Measurement(what, figure, "lower" if what == LATE else "higher")
+        if spent:
+            name = what.removesuffix(", p99 ms")
+            yield Measurement(f"{name}: the server's processor, µs an example", spent)
+    yield Measurement("memory of the server, MiB", mebibytes)
+    yield Measurement("restart after kill -9, s", restart)
 
 
 async def flooded(server: Server, seconds: float) -> list[Line]:
@@ -305,7 +357,7 @@ def lines(seconds: float, examples: int) -> Iterator[Line]:
         server = Server(Path(name))
         try:
             server.prepare()
-            yield from asyncio.run(rates(server, seconds))
+            yield from rate_lines(asyncio.run(rates(server, seconds)))
             yield from asyncio.run(flooded(server, seconds))
             yield from asyncio.run(for_long(server, examples))
         finally:
@@ -317,9 +369,15 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--seconds", type=float, help="of each rate (10; 2 with --measurements)")
     parser.add_argument("--examples", type=int, default=1_000_000)
     parser.add_argument("--write", type=Path, help="a Markdown file for the table")
+    parser.add_argument(
+        "--measurements", action="store_true", help="print one JSON line for each measurement"
+    )
     arguments = parser.parse_args()
-    found = lines(arguments.seconds, arguments.examples)
+    if arguments.measurements:
+        print_measurements(measurements(arguments.seconds or 2.0))
+        sys.exit()
+    found = lines(arguments.seconds or 10.0, arguments.examples)
     sys.exit(report("The service", str(__doc__), found, arguments.write))

@@ -7,7 +7,9 @@ the fastest of three each. "The calls alone" leaves imports and the first use of
 the reference, but not out of the command. Memory is the largest resident size of the process. Kafka
 is librdkafka's mock cluster on loopback, topic to topic.
 
-    python benchmarks/streams.py [--rows 1000000] [--write docs/results/streams.md]
+With --measurements, fewer rows, without Kafka, and seconds of the processor.
+
+    scripts/bench streams [--rows 1000000] [--write docs/results/streams.md]
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
-from _report import Line, report
+from _report import Line, Measurement, print_measurements, report
 
 CLASSES, FEATURES, K = 10, 16, 200
 KAFKA_ROWS = 20_000
@@ -58,6 +60,7 @@ class Ran(NamedTuple):
     """A process that ended well."""
 
     seconds: float
+    processor: float  # seconds
     mebibytes: float
     output: str
 
@@ -72,7 +75,7 @@ def ran(command: list[str]) -> Ran:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
-    return Ran(seconds, usage.ru_maxrss / 1024, output)
+    return Ran(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, output)
 
 
 def made(n: int) -> tuple[Any, list[str | None]]:
@@ -161,6 +164,19 @@ def lines(n: int) -> Iterator[Line]:
         yield Line("labelwalk --help", f"{min(starts):.2f} s", "under 0.5 s", min(starts) < 0.5)
 
 
+def measurements(n: int) -> Iterator[Measurement]:
+    with tempfile.TemporaryDirectory() as name:
+        _write_apart(Path(name), n)
+        runs = _round(Path(name))
+    for kind, took in runs.items():
+        what = "in Python" if kind == "python" else f"label, {kind}"
+        yield Measurement(f"{what}: µs a row, whole process", 1e6 * took.seconds / n)
+        yield Measurement(f"{what}: processor, µs a row", 1e6 * took.processor / n)
+        yield Measurement(f"{what}: memory, MiB", took.mebibytes)
+    starts = [ran([*COMMAND, "--help"]).seconds for _ in range(3)]
+    yield Measurement("labelwalk --help, s", min(starts))
+
+
 def _round(folder: Path) -> dict[str, Ran]:
     program = [sys.executable, "-c", IN_PYTHON, str(folder / "rows.npy"), str(folder / "python.lw")]
     return {"python": ran(program)} | {kind: label(folder, kind) for kind in KINDS}
@@ -174,7 +190,14 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rows", type=int, help="1 000 000, or 100 000 with --measurements")
     parser.add_argument("--write", type=Path, help="a Markdown file for the table")
+    parser.add_argument(
+        "--measurements", action="store_true", help="print one JSON line for each measurement"
+    )
     arguments = parser.parse_args()
-    sys.exit(report("Streams", str(__doc__), lines(arguments.rows), arguments.write))
+    if arguments.measurements:
+        print_measurements(measurements(arguments.rows or 100_000))
+        sys.exit()
+    rows = arguments.rows or 1_000_000
+    sys.exit(report("Streams", str(__doc__), lines(rows), arguments.write))
