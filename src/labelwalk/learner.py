@@ -46,7 +46,8 @@ class OnlineLearner:
     At most `n_centroids` weighted vertices stand for all examples. Their labels are the harmonic
     function on the graph of their similarities: the probability that a random walk meets a label
     of each class before it ends in the sink, which means "I don't know". Threads may share a
-    learner: they take turns, and other threads of the program go on meanwhile.
+    learner: they take turns, and other threads of the program go on meanwhile. Ctrl-C takes effect
+    between two examples, or at the end of any other change: `n_seen` tells how many were learned.
 
     Examples are rows of numbers, or data frames: the first one that is learned names the features,
     and the columns of later ones are matched by name. Rows without names are taken as they come.
