@@ -20,6 +20,8 @@ class Sizes:
     stride : int
     failing_calls : int
         Calls to the disk that fail, one in each run, of each kind.
+    injected_errors : int
+        Raised at random lines of the threads that learn and write.
     flips : int
         Bits flipped in each file, one at a time.
     cuts : int
@@ -37,6 +39,7 @@ class Sizes:
     learned: int
     stride: int
     failing_calls: int
+    injected_errors: int
     flips: int
     cuts: int
     requests: int
@@ -51,6 +54,7 @@ SMALL = Sizes(
     learned=60,
     stride=20,
     failing_calls=2,
+    injected_errors=30,
     flips=300,
     cuts=60,
     requests=5,
@@ -64,6 +68,7 @@ FULL = Sizes(
     learned=120,
     stride=1,
     failing_calls=40,
+    injected_errors=300,
     flips=3000,
     cuts=3000,
     requests=300,

@@ -19,6 +19,7 @@ import pytest
 from labelwalk import OnlineLearner
 from labelwalk.rows import NamedRows
 from labelwalk.service import learning
+from labelwalk.service.changes import UnfinishedError
 from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.events import Observe, Teach, TeachLater
 from labelwalk.service.inbox import BusyError, Inbox
@@ -245,7 +246,7 @@ def try_everything(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["learn", "scribe"])
-def test_an_error_that_nobody_expected_ends_in_refusals(
+def test_an_error_that_nobody_expected_is_refused_and_leaves_nothing(
     where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keeper = Keeper(str(tmp_path))
@@ -261,13 +262,16 @@ def test_an_error_that_nobody_expected_ends_in_refusals(
     else:
         monkeypatch.setattr(Journal, "append", fails)
     for _ in range(3):
-        with pytest.raises(DiskError, match="Start it again"):
-            keeper.change(number, Observe(np.ones((1, D)))).result()
-    assert keeper.failure is not None
-    keeper.close()
+        with pytest.raises(UnfinishedError, match="Try again"):
+            keeper.change(number, Observe(np.ones((1, D))), key="k").result()
+    assert keeper.failure is None
     monkeypatch.undo()
+    assert keeper.look(number, lambda pupil: pupil.learner.n_seen).result() == 1
+    for _ in range(2):
+        assert keeper.change(number, Observe(np.ones((1, D))), key="k").result().first == 1
+    keeper.close()
     again = Keeper(str(tmp_path))
-    assert again.look(number, lambda pupil: pupil.learner.n_seen).result() == 1
+    assert again.look(number, lambda pupil: pupil.learner.n_seen).result() == 2
     again.close()
 
 

@@ -32,7 +32,11 @@ class Post:
         self._letters.append((mine, done))
         if self._asleep:  # put in before it is looked at: else one could stay behind
             self._asleep = False
-            self._loop.call_soon_threadsafe(self._deliver)
+            try:
+                self._loop.call_soon_threadsafe(self._deliver)
+            except BaseException:  # the next letter tries again
+                self._asleep = True
+                raise
 
     def _deliver(self) -> None:
         self._asleep = True

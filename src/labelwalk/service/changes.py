@@ -10,7 +10,13 @@ from typing import Any
 from labelwalk.rows import NamedRows, column_names, places
 from labelwalk.service.events import Happening, Observe, written
 from labelwalk.service.journal import Entry
-from labelwalk.service.pupil import Pupil
+
+
+class UnfinishedError(Exception):
+    """An unexpected error stopped a request; what it may have left half done is rebuilt."""
+
+    def __init__(self, reason: str = "an unexpected error stopped this request") -> None:
+        super().__init__(f"{reason}; the log says more. Try again, with the same Idempotency-Key.")
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class Asked:
 
     Attributes
     ----------
-    do : function of all learners
+    do : function of a learner, or of all
         Returns an answer, and what is to be written before it is given, if anything.
     answer : Future
     change : Change or None
@@ -57,13 +63,16 @@ class Asked:
         Whether nothing may be on its way to the disk meanwhile.
     at_once : bool
         Whether the answer need not wait until what came before is on the disk.
+    learner : int or None
+        Whom alone `do` is given; all learners where there is none.
     """
 
-    do: Callable[[dict[int, Pupil]], tuple[Any, Entry | None]]
+    do: Callable[[Any], tuple[Any, Entry | None]]
     answer: Future[Any]
     change: Change | None = None
     alone: bool = False
     at_once: bool = False
+    learner: int | None = None
 
 
 def runs(asked: Iterable[Asked]) -> Iterator[list[Asked]]:

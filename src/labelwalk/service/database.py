@@ -131,7 +131,8 @@ class Database:
             except sqlite3.Error as error:
                 self.fail(f"{self.path} cannot be written ({error})")
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
                 raise
 
     def fail(self, reason: str) -> None:

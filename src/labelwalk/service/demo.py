@@ -8,6 +8,7 @@ import numpy as np
 
 from labelwalk.arrays import Floats
 from labelwalk.learner import OnlineLearner
+from labelwalk.service.changes import UnfinishedError
 from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.events import Observe
 from labelwalk.service.inbox import BusyError
@@ -102,7 +103,7 @@ class Demo:
             while not self._end.wait(PAUSE):
                 try:
                     told = self._keeper.change(number, Observe(stream(at, AT_ONCE))).result()
-                except BusyError:
+                except (BusyError, UnfinishedError):
                     continue
                 at = told.first + AT_ONCE
         except (NoLearnerError, ValueError, DiskError, DamagedError, BusyError):

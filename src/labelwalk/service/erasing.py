@@ -119,16 +119,16 @@ def carry_out(plan: Plan, ledger: Ledger, snapshots: Snapshots) -> None:
         ledger.rewrite(plan.payloads)
 
 
-def remade(ledger: Ledger, snapshots: Snapshots, learner: int, since: int) -> Pupil:
-    """Return a learner to which all that is kept has happened, and nothing that is erased."""
+def remade(ledger: Ledger, snapshots: Snapshots, learner: int, since: int) -> dict[int, Pupil]:
+    """Return a learner, if any, to which all that is kept has happened, and nothing erased."""
     last = snapshots.before(since)
-    pupils = {}
+    pupils = dict[int, Pupil]()
     if last is not None and learner in last.states:
         pupils[learner] = pupil_from_bytes(last.states[learner])
     for stored in ledger.events(after=None if last is None else last.at.sequence):
         if stored.learner == learner:
             redo(pupils, ledger, stored)
-    return pupils[learner]
+    return pupils
 
 
 def _numbered(ledger: Ledger, learner: int) -> Iterator[Numbered]:

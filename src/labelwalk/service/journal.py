@@ -117,6 +117,11 @@ class Journal(Ledger):
             self.database.fail(f"the witness cannot be written ({error.strerror})")
         self.last = last
 
+    def catch_up(self) -> None:
+        """Take note of what is there, after an error in the middle of `append`."""
+        with self.database.writing():  # refused where a transaction was left open
+            self.last = self.end()
+
     def keys(self, most: int) -> Iterator[tuple[tuple[int, str], int]]:
         """Yield learner, key and number of those of the last events that have a key."""
         rows = self.database.read(

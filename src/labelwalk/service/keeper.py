@@ -66,8 +66,8 @@ class Keeper:
     timing : Timing
         How long changes took until they were answered.
     when_lessened : function
-        Called when something was erased, or a learner struck out: for whoever keeps more of
-        examples than we do.
+        Called when something was erased, or a learner struck out or rebuilt: for whoever keeps
+        more of examples than we do.
 
     Examples
     --------
@@ -102,6 +102,7 @@ class Keeper:
         try:
             ends = self._journal.anchor(), self._journal.last
             self._learning = Learning(self._journal, every=every, retain=retain)
+            self._learning.when_rebuilt = lambda: self.when_lessened()
         except BaseException:
             self._journal.close()
             raise
@@ -129,6 +130,7 @@ class Keeper:
         for number, pupil in tuple(self._learning.pupils.items()):
             if pupil.name == name:
                 return number
+        self._learning.check_missing()
         raise NoLearnerError(f"there is no learner {name!r}. Create it first, or look at the list.")
 
     def classes(self, name: str) -> tuple[Label, ...]:
@@ -156,11 +158,11 @@ class Keeper:
     def delete(self, number: int) -> Future[None]:
         """Strike out a learner."""
 
-        def do(pupils: dict[int, Pupil]) -> tuple[None, Entry]:
+        def do(pupil: Pupil) -> tuple[None, Entry]:
             self._learning.strike(number)
             return None, Entry(number, DELETE, "{}", [])
 
-        answer: Future[None] = self._learning.ask(do, 1)
+        answer: Future[None] = self._learning.ask(do, 1, learner=number)
         answer.add_done_callback(lambda _: self.when_lessened())
         return answer
 
@@ -212,6 +214,7 @@ class Keeper:
                 check_known(pupil, unwanted)
             if belongs is not None:
                 unwanted = replace(asked, belongs=lambda rows: belongs(pupil, rows))
+            self._learning.changing = number
             with self._copying:  # else a copy could be made of what is being erased
                 answer = erase(self._journal, self._learning.snapshots, pupils, unwanted)
             self._learning.all_is_kept()
@@ -223,7 +226,7 @@ class Keeper:
     def predict(self, number: int, rows: Rows) -> Future[Told]:
         """Answer examples without learning, by all that has happened, on the disk or not yet."""
         return self._learning.ask(
-            lambda pupils: (known(pupils, number).predict(rows), None), len(rows), at_once=True
+            lambda pupil: (pupil.predict(rows), None), len(rows), learner=number, at_once=True
         )
 
     def pupil(self, number: int) -> Pupil:
@@ -233,6 +236,8 @@ class Keeper:
         ------
         NoLearnerError
         """
+        if number not in self._learning.pupils:
+            self._learning.check_missing()
         return known(self._learning.pupils, number)
 
     def look(
@@ -248,7 +253,7 @@ class Keeper:
             Whether to answer by all that has happened, on the disk or not yet.
         """
         return self._learning.ask(
-            lambda pupils: (question(known(pupils, number)), None), 1, at_once=at_once
+            lambda pupil: (question(pupil), None), 1, learner=number, at_once=at_once
         )
 
     def look_at_all(self, question: Callable[[dict[int, Pupil]], Any]) -> Future[Any]:

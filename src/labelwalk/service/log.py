@@ -75,12 +75,13 @@ class Heard(logging.Handler):
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Tell it."""
-        if record.exc_info and record.exc_info[1] is not None:
-            self._log.tell_error("failure", record.exc_info[1])
-        else:
-            grave: Level = "error" if record.levelno >= logging.ERROR else "warning"
-            self._log.tell(grave, "web server", said=str(record.msg))
+        """Tell it; where that fails, go on."""
+        grave: Level = "error" if record.levelno >= logging.ERROR else "warning"
+        with suppress(Exception):
+            if record.exc_info and record.exc_info[1] is not None:
+                self._log.tell_error("failure", record.exc_info[1])
+            else:
+                self._log.tell(grave, "web server", said=str(record.msg))
 
 
 def listen_to_all(log: Log) -> None:

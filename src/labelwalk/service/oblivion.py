@@ -72,7 +72,7 @@ def erase(
     older = erase_in_copies(journal, replace(unwanted, examples=plan.examples)) or plan.older
     carry_out(plan, journal, snapshots)
     if plan.payloads:
-        pupils[number] = remade(journal, snapshots, number, min(plan.payloads))
+        pupils.update(remade(journal, snapshots, number, min(plan.payloads)))
         pupils[number].skip_to(before.n_numbered)
     older |= unwanted.remains(pupils[number], plan)
     about = json.dumps({"examples": plan.n_erased, "first": before.n_numbered})

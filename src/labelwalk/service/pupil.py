@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from labelwalk.service.past import Past, past_described
 from labelwalk.service.projection import Axes, axes_described, drawn
 
 ENCODER = json.JSONEncoder(ensure_ascii=False)  # made once: this is done for every answer
+LOGGER = logging.getLogger(__name__)
 
 
 class Told(NamedTuple):
@@ -70,20 +72,20 @@ class Pupil:
 
     def __post_init__(self) -> None:
         if self.axes is None:
-            self.axes = drawn(self.learner, None)
+            self.draw()
 
     @property
     def n_numbered(self) -> int:
         """How many numbers were given to examples."""
         return self.learner.n_seen + len(self.erased)
 
-    def happen(self, event: Happening) -> Told:
-        """Do to the learner what an event says, and return the answer.
+    def happen(self, event: Happening, *, draws: bool = True) -> Told:
+        """Do to the learner what an event says, draw it if told to, and return the answer.
 
         Raises
         ------
         ValueError
-            It cannot be done, and nothing was.
+            It cannot be done, and nothing was; subclasses may come from the middle of a change.
         """
         first, start = self.n_numbered, self.learner.n_seen
         if isinstance(event, Observe):
@@ -94,9 +96,21 @@ class Pupil:
             self._change(event, start)
             told = Told(first, {})
         self.n_changes += 1
-        if self.axes is None or self.axes.is_due(self.learner.n_seen):
-            self.axes = drawn(self.learner, self.axes)
+        if draws:
+            self.draw()
         return told
+
+    def draw(self) -> bool:
+        """Draw the axes if due. Return False on failure: they stay until they are due again."""
+        n_seen = self.learner.n_seen
+        if self.axes is None or self.axes.is_due(n_seen):
+            try:
+                self.axes = drawn(self.learner, self.axes)
+            except Exception as error:
+                LOGGER.error("a map cannot be drawn", exc_info=error)
+                self.axes = self.axes and replace(self.axes, drawn_at=n_seen)
+                return False
+        return True
 
     def observe_together(self, events: Sequence[Observe]) -> list[Told]:
         """Observe blocks at once, and answer as if each had come alone.
@@ -109,7 +123,9 @@ class Pupil:
             return []
         try:
             verdicts = block.happen(self.learner)
-        except ValueError:
+        except ValueError as error:
+            if type(error) is not ValueError:
+                raise
             return []
         self.past.observed(start, block.rows, verdicts)
         self.n_changes += len(events)

@@ -15,6 +15,7 @@ from labelwalk.service.absent import (
 )
 from labelwalk.service.access import SOON
 from labelwalk.service.backup import CopyError
+from labelwalk.service.changes import UnfinishedError
 from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.inbox import BusyError
 from labelwalk.service.keeper import NameTakenError
@@ -40,6 +41,7 @@ STATUSES: dict[type[Exception], int] = {
     BusyError: 429,
     DiskError: 503,
     DamagedError: 503,
+    UnfinishedError: 503,
     TooManyPagesError: 503,
     NoFrameError: 503,
     PictureError: 503,

@@ -59,8 +59,8 @@ def _redo(pupil: Pupil, stored: Stored, parts: list[bytes | None]) -> None:
     try:
         if event is not None:
             pupil.happen(event)
-    except ValueError:
-        if not pupil.lessened:
+    except ValueError as error:
+        if not pupil.lessened or type(error) is not ValueError:
             raise
         gone = [True] * len(parts)
     if stored.kind in (Observe.kind, Teach.kind):

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from labelwalk.service.changes import UnfinishedError
 from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.inbox import BusyError
 from labelwalk.service.keeper import Keeper
@@ -129,12 +130,8 @@ class Watcher:
             self._glimpse(changes)
             if self._ticks % SECOND == 0:
                 self._measure(everybody=self._ticks % POINT == 0)
-        except (
-            BusyError,
-            DiskError,
-            DamagedError,
-        ):  # there is a next time; the server itself says what is wrong
-            pass
+        except (BusyError, DiskError, DamagedError, UnfinishedError):
+            pass  # there is a next time; the server itself says what is wrong
         self._ticks += 1
 
     def _run(self) -> None:
