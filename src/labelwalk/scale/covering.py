@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import ceil
 
 import numpy as np
@@ -20,11 +21,15 @@ from labelwalk.kernels.sketching import (
     take,
 )
 from labelwalk.scale.cover import Cover
+from labelwalk.scale.far import FAR, SHARE, SUPPORT, is_far, some_of, typical
 from labelwalk.screen import Screen
 
 BLOCK = 256  # rows that are screened at once
+GONE = -1  # in place of an heir: there is none
 AT_ONCE = 256  # vertices that are measured anew at once
 MATES = 4  # older vertices that each one knows
+SAMPLE = 128  # rows from all over, at most, by which a cover is seen to be too coarse
+OFTEN, AT_LEAST = 4, 64  # rows between two looks: a sixteenth (2**-4) of a power of two, or 64
 
 
 class Covering:
@@ -33,9 +38,14 @@ class Covering:
     Parameters
     ----------
     capacity, n_features : int
+    hold : function, optional
+        Takes what is far from all else, and all there is where that is too coarse for most rows;
+        without it everything stays.
     """
 
-    def __init__(self, capacity: int, n_features: int) -> None:
+    def __init__(
+        self, capacity: int, n_features: int, hold: Callable[[Cover], None] | None = None
+    ) -> None:
         self._members = Members(
             points=np.empty((capacity, n_features)),
             means=np.empty((capacity, n_features)),
@@ -47,11 +57,23 @@ class Covering:
         )
         self._screen = Screen(capacity, n_features)
         self.n, self.n_features, self.radius = 0, n_features, 0.0
+        self._hold, self._n_taken = hold, 0
+        self._sample, self._stride = np.empty((0, n_features)), 1
 
     def take(self, rows: Floats, limit: int, growth: float) -> None:
         """Take rows in, in order, and never stand with more than `limit` vertices."""
-        for at in range(0, len(rows), BLOCK):
-            self._take_block(rows[at : at + BLOCK], limit, growth)
+        at = 0
+        while at < len(rows):
+            step = max(AT_LEAST, 1 << self._n_taken.bit_length() >> OFTEN)
+            left = step - self._n_taken % step
+            some = rows[at : at + (BLOCK if self._hold is None else min(BLOCK, left))]
+            self._take_block(some, limit, growth)
+            if self._hold is not None:
+                self._remember(some)
+                if len(some) == left and self._is_too_coarse():
+                    self._hold(self.cover())
+                    self.n, self.radius = 0, 0.0
+            at, self._n_taken = at + len(some), self._n_taken + len(some)
 
     def put(self, cover: Cover, gap: float) -> None:
         """Let the vertices of a cover follow, none nearer to an older one than `gap`."""
@@ -105,7 +127,55 @@ class Covering:
             rows = rows[taken:]
             self._screen.put(before, points[before : self.n])
             if self.n > limit:
-                self.merge(limit, ceil(ROOM * limit), growth)
+                aim = ceil(ROOM * limit)
+                self.merge(aim if self._let_go() else limit, aim, growth)
+
+    def _let_go(self) -> bool:
+        """Hold what is far from all else; return whether there was any."""
+        if self._hold is None or not self._may_be_far():
+            return False
+        cover = self.cover()
+        far = is_far([cover])
+        if not far.any():
+            return False
+        self._hold(replace(some_of(cover, far), radius=0.0))
+        self._compact(np.where(far, GONE, np.arange(self.n)))
+        if self.n < len(far) / 2:
+            self.radius = 0.0  # others would not have had to merge
+        return True
+
+    def _may_be_far(self) -> bool:
+        """Return, from what vertices know of older ones, whether some may be far from all others.
+
+        Each one is counted with the oldest to which a way leads over nearest older ones.
+        """
+        members, n = self._members, self.n
+        mates, gaps = members.mates[:n], members.gaps[:n]
+        local = np.where(mates >= 0, gaps, 0.0).max(axis=1)
+        limit = FAR * max(self.radius, typical(local, members.examples[:n], SHARE))
+        oldest = np.where((gaps[:, 0] <= limit) & (mates[:, 0] >= 0), mates[:, 0], np.arange(n))
+        while not np.array_equal(oldest, further := oldest[oldest]):
+            oldest = further
+        rows = np.bincount(oldest, members.examples[:n], minlength=n)
+        return bool(((rows > 0) & (rows < SUPPORT) & (gaps[:, 0] > limit)).any())
+
+    def _remember(self, rows: Floats) -> None:
+        """Keep every so-manieth row."""
+        some = rows[-self._n_taken % self._stride :: self._stride]
+        if len(some):
+            self._sample = np.concatenate([self._sample, some])
+        while len(self._sample) > SAMPLE:
+            self._sample, self._stride = self._sample[::2], 2 * self._stride
+
+    def _is_too_coarse(self) -> bool:
+        """Return whether rows that do differ are much closer together than vertices."""
+        if self.radius == 0.0:
+            return False
+        screen, rows = Screen(*self._sample.shape), self._sample
+        screen.put(0, rows)
+        gaps = screen.nearest(rows, rows, SUPPORT)[1][:, -1]
+        gaps[gaps == 0.0] = np.inf
+        return FAR * typical(gaps, np.ones(len(gaps), dtype=np.int64), SHARE) < self.radius
 
     def _measure_some(self, heir: Ints) -> None:
         """Measure those whose mates have gone, the likeliest to be close first."""

@@ -12,6 +12,7 @@ from labelwalk.parameters import check_number, check_whole
 from labelwalk.scale.budget import Budget
 from labelwalk.scale.cover import Cover, empty
 from labelwalk.scale.covering import Covering
+from labelwalk.scale.covers import layered, stacked
 from labelwalk.scale.rows import examples_of, reader_of
 from labelwalk.scale.sketches import Sketch
 from labelwalk.streams.columns import Columns
@@ -74,7 +75,8 @@ def sketch_of(examples: Iterable[Examples], budget: Budget) -> Sketch:
 class Sketching:
     """Covers that rows can be added to, those with each label apart.
 
-    One that is taken up from a sketch goes on as if it had never stopped, to the bit.
+    One that is taken up from a sketch goes on as if it had never stopped, to the bit; unless most of
+    what came before was far from all that follows, which takes it as many rows anew to see.
 
     Parameters
     ----------
@@ -95,8 +97,9 @@ class Sketching:
     def __init__(self, budget: Budget, begun: Sketch | None = None) -> None:
         self._budget = budget
         self._coverings: dict[str | None, Covering] = {}
+        self._held = list(begun.held) if begun else []
         for label, cover in (begun.covers if begun else {}).items():
-            if len(cover):
+            if len(cover) or (label is None and self._held):
                 self._take_up(label, cover)
 
     def take(self, rows: Floats, labels: Sequence[str | None] | None = None) -> None:
@@ -110,7 +113,8 @@ class Sketching:
         """Return a copy of what stands now."""
         found = {label: covering.cover() for label, covering in self._coverings.items()}
         cover = found.pop(None, empty(0))
-        return Sketch(cover, {str(label): own for label, own in sorted(found.items())})
+        taught = {str(label): own for label, own in sorted(found.items())}
+        return Sketch(cover, taught, held=tuple(self._held))
 
     @property
     def n_features(self) -> int | None:
@@ -118,16 +122,34 @@ class Sketching:
         return next((own.n_features for own in self._coverings.values()), None)
 
     def _cover(self, label: str | None, rows: Floats) -> None:
-        limit, growth = self._limit(label)
         if label not in self._coverings:
-            self._coverings[label] = Covering(limit + 1, rows.shape[1])
-        self._coverings[label].take(rows, limit, growth)
+            self._coverings[label] = self._covering(label, rows.shape[1])
+        self._coverings[label].take(rows, *self._limit(label))
 
     def _take_up(self, label: str | None, cover: Cover) -> None:
-        covering = Covering(self._limit(label)[0] + 1, cover.n_features)
+        held = self._held if label is None else []
+        covering = self._covering(label, max(one.n_features for one in (cover, *held)))
         covering.radius = cover.radius
-        covering.put(cover, gap=cover.radius)
+        if len(cover):
+            covering.put(cover, gap=cover.radius)
         self._coverings[label] = covering
+
+    def _covering(self, label: str | None, n_features: int) -> Covering:
+        """Return a cover of no rows yet; whoever has a label is believed, however far."""
+        hold = self._hold if label is None else None
+        return Covering(self._limit(label)[0] + 1, n_features, hold)
+
+    def _hold(self, cover: Cover) -> None:
+        """Hold what is far: as it came while it is little, then in layers."""
+        n_centroids, held = self._budget.n_centroids, self._held
+        if cover.radius > 0.0:
+            self._held = layered([*held, cover], n_centroids)
+            return
+        if held and held[-1].radius == 0.0:
+            cover = stacked([held.pop(), cover])
+        held.append(cover)
+        if len(cover) > n_centroids:
+            self._held = layered(held, n_centroids)
 
     def _limit(self, label: str | None) -> tuple[int, float]:
         n_centroids, labels_per_class, growth = self._budget
