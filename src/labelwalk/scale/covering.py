@@ -21,7 +21,7 @@ from labelwalk.kernels.sketching import (
     take,
 )
 from labelwalk.scale.cover import Cover
-from labelwalk.scale.far import FAR, SHARE, SUPPORT, is_far, some_of, typical
+from labelwalk.scale.far import CLOSE, FAR, SHARE, SUPPORT, is_far, some_of, typical
 from labelwalk.screen import Screen
 
 BLOCK = 256  # rows that are screened at once
@@ -135,7 +135,7 @@ class Covering:
         if self._hold is None or not self._may_be_far():
             return False
         cover = self.cover()
-        far = is_far([cover])
+        far = is_far([cover], SHARE)
         if not far.any():
             return False
         self._hold(replace(some_of(cover, far), radius=0.0))
@@ -152,7 +152,7 @@ class Covering:
         members, n = self._members, self.n
         mates, gaps = members.mates[:n], members.gaps[:n]
         local = np.where(mates >= 0, gaps, 0.0).max(axis=1)
-        limit = FAR * max(self.radius, typical(local, members.examples[:n], SHARE))
+        limit = CLOSE * max(self.radius, typical(local, members.examples[:n], SHARE))
         oldest = np.where((gaps[:, 0] <= limit) & (mates[:, 0] >= 0), mates[:, 0], np.arange(n))
         while not np.array_equal(oldest, further := oldest[oldest]):
             oldest = further

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from labelwalk.arrays import Floats
 from labelwalk.parameters import check_number, check_whole
 from labelwalk.rows import as_rows
@@ -15,6 +13,7 @@ from labelwalk.scale.far import parted
 
 GROWTH = 1.5  # as in `labelwalk.settings`
 LAYERS = 3  # covers of rows among which distances are of another order, at most
+LEAST = 1 / 64  # of the rows, the densest, that have a layer to themselves
 
 
 def covered(blocks: Iterable[Floats], n_centroids: int, growth: float = GROWTH) -> Cover:
@@ -129,12 +128,6 @@ def layered(covers: Sequence[Cover], n_centroids: int) -> list[Cover]:
     layers: list[Cover] = []
     left = [cover for cover in covers if len(cover)]
     while left:
-        near, left = parted(left) if len(layers) < LAYERS - 1 else (left, [])
+        near, left = parted(left, LEAST) if len(layers) < LAYERS - 1 else (left, [])
         layers.append(united(near, n_centroids))
     return layers or [empty(0)]
-
-
-def stacked(covers: Sequence[Cover]) -> Cover:
-    """Return all vertices of covers as one, of no radius."""
-    columns = [[*vars(cover).values()][:-1] for cover in covers]
-    return Cover(*map(np.concatenate, zip(*columns, strict=True)), 0.0)

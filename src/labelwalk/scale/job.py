@@ -21,9 +21,10 @@ from labelwalk.scale.naming import (
     JoinParts,
     LabelRows,
     Naming,
+    Outliers,
     join_parts,
     label_rows,
-    read_tallies,
+    read_counts,
 )
 from labelwalk.scale.output import Output
 from labelwalk.scale.places import (
@@ -35,7 +36,7 @@ from labelwalk.scale.places import (
 )
 from labelwalk.scale.pools import Here, Pool
 from labelwalk.scale.shards import footers_of, parts_of
-from labelwalk.scale.sketches import Sketch, in_pairs
+from labelwalk.scale.sketches import Sketch, founded, in_pairs
 from labelwalk.scale.tasks import (
     MergeSome,
     SketchPart,
@@ -86,7 +87,23 @@ class Step(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a job."""
+    """What came of a job.
+
+    Attributes
+    ----------
+    tally : Tally
+    files : int
+    features : names
+    vertices : int
+    distortion : float
+        No row is farther from what stands for it, but for those held.
+    certificate : float
+    classes : names
+    held : int
+        Rows without a label of which nothing was made: too far from all others, and too few.
+    outliers : tuple of (file, count, rows)
+        Of each file that has any, with the numbers of the first few rows; these count from 1.
+    """
 
     tally: Tally
     files: int
@@ -95,6 +112,8 @@ class Outcome(NamedTuple):
     distortion: float
     certificate: float
     classes: tuple[str, ...]
+    held: int
+    outliers: tuple[Outliers, ...]
 
 
 def run(
@@ -181,14 +200,18 @@ class _Run:
         """Do what is left, and say that all is there."""
         merged = self.merged(self.sketched())
         model = self.solved(merged)
+        whole = founded(merged, self.budget.n_centroids)
+        tally, outliers = self.labelled()
         outcome = Outcome(
-            tally=self.labelled(),
+            tally=tally,
             files=len(self.files),
             features=self.reading.features,
             vertices=len(model.frozen.solved.points),
-            distortion=merged.distortion,
+            distortion=whole.distortion,
             certificate=model.certificate,
             classes=tuple(map(str, model.classes)),
+            held=whole.n_held,
+            outliers=outliers,
         )
         self.output.finish(outcome._asdict() | {"tally": asdict(outcome.tally)})
         return outcome
@@ -230,7 +253,7 @@ class _Run:
         self.watch(Step("solve", 1, 1, 0))
         return model
 
-    def labelled(self) -> Tally:
+    def labelled(self) -> tuple[Tally, tuple[Outliers, ...]]:
         """Name the rows of every file, and return what was counted."""
         naming = Naming(self.reading, self.prefix, *self._signed_model(), self.work)
         tasks: list[LabelRows] = []
@@ -251,7 +274,7 @@ class _Run:
         self._do("label", label_rows, tasks)
         if joins:
             self._do("join", join_parts, joins)
-        return read_tallies(task.counts for task in tasks)
+        return read_counts(tasks)
 
     def _signed_model(self) -> tuple[Place, str]:
         return self._model, hashlib.sha256(self._model.read()).hexdigest()
@@ -282,4 +305,5 @@ def _outcome(told: dict[str, Any] | None) -> Outcome | None:
     if told is None:
         return None
     known = {name: tuple(told[name]) for name in ("features", "classes")}
+    known["outliers"] = tuple(Outliers(*own[:2], tuple(own[2])) for own in told["outliers"])
     return Outcome(**told | known | {"tally": Tally(**told["tally"])})

@@ -15,7 +15,7 @@ from labelwalk.scale.far import parted
 from labelwalk.settings import WARM_UP
 
 Item = TypeVar("Item")
-HALF = 0.5  # of the rows, whose distances are typical when all are known
+THIRD = 1 / 3  # of the rows, the densest, whose distances are typical when all are known
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def _united(some: Sequence[Sketch], n_centroids: int, labels_per_class: int) -> 
 def founded(sketch: Sketch, n_centroids: int) -> Sketch:
     """Return a sketch of all rows there are, whose held rows are those that nothing is made of.
 
-    What is near half of the rows is near now, whatever its shard took it for.
+    What is near the densest third of the rows is near now, whatever its shard took it for.
 
     Examples
     --------
@@ -156,6 +156,6 @@ def founded(sketch: Sketch, n_centroids: int) -> Sketch:
     if sum(cover.n_seen for cover in covers) <= WARM_UP:
         near, far = covers, []
     else:
-        near, far = parted(covers, HALF)
+        near, far = parted(covers, THIRD)
     cover = near[0] if len(near) == 1 else united(near, n_centroids)
     return replace(sketch, cover=cover if near else sketch.cover, held=tuple(far))

@@ -12,11 +12,13 @@ from labelwalk.parameters import check_number, check_whole
 from labelwalk.scale.budget import Budget
 from labelwalk.scale.cover import Cover, empty
 from labelwalk.scale.covering import Covering
-from labelwalk.scale.covers import layered, stacked
+from labelwalk.scale.covers import LAYERS, layered
 from labelwalk.scale.rows import examples_of, reader_of
 from labelwalk.scale.sketches import Sketch
 from labelwalk.streams.columns import Columns
 from labelwalk.streams.examples import Examples
+
+MANY = 16  # covers of held rows
 
 
 def sketch(
@@ -141,15 +143,10 @@ class Sketching:
 
     def _hold(self, cover: Cover) -> None:
         """Hold what is far: as it came while it is little, then in layers."""
-        n_centroids, held = self._budget.n_centroids, self._held
-        if cover.radius > 0.0:
-            self._held = layered([*held, cover], n_centroids)
-            return
-        if held and held[-1].radius == 0.0:
-            cover = stacked([held.pop(), cover])
-        held.append(cover)
-        if len(cover) > n_centroids:
-            self._held = layered(held, n_centroids)
+        k, self._held = self._budget.n_centroids, [*self._held, cover]
+        much = len(self._held) > MANY or sum(map(len, self._held)) > (LAYERS + 1) * k
+        if much or cover.radius > 0.0:
+            self._held = layered(self._held, k)
 
     def _limit(self, label: str | None) -> tuple[int, float]:
         n_centroids, labels_per_class, growth = self._budget
