@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from labelwalk import OnlineLearner
 from labelwalk.arrays import Bools, Floats
-from labelwalk.scale import Sketch, merge, model_of, sketch
+from labelwalk.scale import merge, model_of, sketch
 from labelwalk.scale.budget import Budget
 from labelwalk.scale.job import Job, run
 from labelwalk.scale.sketch_tables import KEY, from_arrow, to_arrow
@@ -222,9 +222,8 @@ def test_clusters_far_from_each_other_are_all_believed(k: int, by_kind: bool) ->
 
 
 def test_where_nothing_is_far_nothing_changes() -> None:
-    for seed in range(3):
-        for some in (sketch([shard.batch], K) for shard in shards_with(scattered, 0)):
-            assert some.held == ()
+    for shard in shards_with(scattered, 0):
+        assert sketch([shard.batch], K).held == ()
     few = sketch([pa.RecordBatch.from_pydict({"x": [0.0, 1.0, 2.0, 1e9]})], 10)
     assert len(founded(few, 10).cover) == 4  # too few rows to tell
 
@@ -239,7 +238,7 @@ mixed = st.integers(0, 10**6).map(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(mixed, st.lists(st.integers(0, 500), max_size=6))
 def test_how_batches_are_cut_does_not_matter(shard: Shard, cuts: list[int]) -> None:
     edges = [0, *sorted(min(cut, len(shard.rows)) for cut in cuts), len(shard.rows)]
@@ -250,7 +249,7 @@ def test_how_batches_are_cut_does_not_matter(shard: Shard, cuts: list[int]) -> N
     assert same(from_arrow(to_arrow(whole)), whole)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(st.lists(mixed, min_size=2, max_size=6), st.randoms())
 def test_no_row_is_lost_or_counted_twice_in_any_tree(shards: list[Shard], random: Any) -> None:
     parts = [sketch([shard.batch], 50) for shard in shards]

@@ -21,11 +21,10 @@ from labelwalk.kernels.sketching import (
     take,
 )
 from labelwalk.scale.cover import Cover
-from labelwalk.scale.far import CLOSE, FAR, SHARE, SUPPORT, is_far, some_of, typical
+from labelwalk.scale.far import CLOSE, FAR, SHARE, SUPPORT, parted, typical
 from labelwalk.screen import Screen
 
 BLOCK = 256  # rows that are screened at once
-GONE = -1  # in place of an heir: there is none
 AT_ONCE = 256  # vertices that are measured anew at once
 MATES = 4  # older vertices that each one knows
 SAMPLE = 128  # rows from all over, at most, by which a cover is seen to be too coarse
@@ -132,32 +131,19 @@ class Covering:
 
     def _let_go(self) -> bool:
         """Hold what is far from all else; return whether there was any."""
-        if self._hold is None or not self._may_be_far():
-            return False
-        cover = self.cover()
-        far = is_far([cover], SHARE)
-        if not far.any():
-            return False
-        self._hold(replace(some_of(cover, far), radius=0.0))
-        self._compact(np.where(far, GONE, np.arange(self.n)))
-        if self.n < len(far) / 2:
-            self.radius = 0.0  # others would not have had to merge
-        return True
-
-    def _may_be_far(self) -> bool:
-        """Return, from what vertices know of older ones, whether some may be far from all others.
-
-        Each one is counted with the oldest to which a way leads over nearest older ones.
-        """
         members, n = self._members, self.n
-        mates, gaps = members.mates[:n], members.gaps[:n]
-        local = np.where(mates >= 0, gaps, 0.0).max(axis=1)
-        limit = CLOSE * max(self.radius, typical(local, members.examples[:n], SHARE))
-        oldest = np.where((gaps[:, 0] <= limit) & (mates[:, 0] >= 0), mates[:, 0], np.arange(n))
-        while not np.array_equal(oldest, further := oldest[oldest]):
-            oldest = further
-        rows = np.bincount(oldest, members.examples[:n], minlength=n)
-        return bool(((rows > 0) & (rows < SUPPORT) & (gaps[:, 0] > limit)).any())
+        gaps, examples = members.gaps[:n], members.examples[:n]
+        local = np.where(members.mates[:n] >= 0, gaps, 0.0).max(axis=1)
+        unit = max(self.radius, typical(local, examples, SHARE))
+        may_be_far = (gaps[1:, 0] > CLOSE * unit) & (examples[1:] < SUPPORT)
+        if self._hold is None or not may_be_far.any():
+            return False
+        near, far = parted([self.cover()], SHARE)
+        if far:
+            self._hold(replace(far[0], radius=0.0))
+            self.n, self.radius = 0, self.radius if len(near[0]) > n / 2 else 0.0
+            self.put(near[0], gap=self.radius)
+        return bool(far)
 
     def _remember(self, rows: Floats) -> None:
         """Keep every so-manieth row."""
@@ -169,8 +155,6 @@ class Covering:
 
     def _is_too_coarse(self) -> bool:
         """Return whether rows that do differ are much closer together than vertices."""
-        if self.radius == 0.0:
-            return False
         screen, rows = Screen(*self._sample.shape), self._sample
         screen.put(0, rows)
         gaps = screen.nearest(rows, rows, SUPPORT)[1][:, -1]

@@ -24,27 +24,16 @@ SAMPLE = 1024  # vertices that are measured to know what is typical
 def parted(covers: Sequence[Cover], share: float) -> tuple[list[Cover], list[Cover]]:
     """Return what covers have of near vertices, and of far ones, without those left empty.
 
+    Far are those of a cover so coarse that they may stand for rows far apart, and those that are
+    far from all that have `SUPPORT` rows close to them; but never all. `share` is that of the
+    densest rows, whose distances are typical.
+
     Examples
     --------
     >>> points = np.append(np.arange(7.0), 5e4)[:, None]
     >>> cover = Cover(points, points, np.ones(8, dtype=np.int64), np.zeros(8), 0.0)
     >>> [[len(cover) for cover in some] for some in parted([cover], share=0.5)]
     [[7], [1]]
-    """
-    far = is_far(covers, share)
-    if not far.any():
-        return list(covers), []
-    masks = np.split(far, np.cumsum([len(cover) for cover in covers])[:-1])
-    both = [list(map(some_of, covers, some)) for some in ([~mask for mask in masks], masks)]
-    near, rest = ([cover for cover in some if len(cover)] for some in both)
-    return near, rest
-
-
-def is_far(covers: Sequence[Cover], share: float) -> Bools:
-    """Return which vertices of covers, none of them empty, are far; none if all would be.
-
-    Those of a cover so coarse that they may stand for rows far apart are, and those that are far
-    from all that have `SUPPORT` rows close to them. `share` is that of the densest rows.
     """
     points = np.concatenate([cover.points for cover in covers])
     examples = np.concatenate([cover.examples for cover in covers])
@@ -55,15 +44,20 @@ def is_far(covers: Sequence[Cover], share: float) -> Bools:
     gaps = screen.nearest(points[some], points, SUPPORT + 1)[1]
     local = np.where(np.isfinite(gaps), gaps, 0.0).max(axis=1)
     unit = typical(np.maximum(local, radius[some]), examples[some], share)
-    coarse = radius > FAR * unit
-    light = np.flatnonzero(~coarse & (examples < SUPPORT))
+    far = radius > FAR * unit
+    light = np.flatnonzero(~far & (examples < SUPPORT))
     nearest, gaps = screen.nearest(points[light], points, SUPPORT)
-    rows = np.where(gaps <= CLOSE * unit, np.where(coarse, 1, examples)[nearest], 0).sum(axis=1)
+    rows = np.where(gaps <= CLOSE * unit, np.where(far, 1, examples)[nearest], 0).sum(axis=1)
     light = light[rows < SUPPORT]
-    screen.leave(np.flatnonzero(coarse))
+    screen.leave(np.flatnonzero(far))
     screen.leave(light)
-    coarse[light] = screen.nearest(points[light], points, 1)[1][:, 0] > FAR * unit
-    return np.asarray(coarse & ~coarse.all())
+    far[light] = screen.nearest(points[light], points, 1)[1][:, 0] > FAR * unit
+    if far.all() or not far.any():
+        return list(covers), []
+    masks = np.split(far, np.cumsum([len(cover) for cover in covers])[:-1])
+    both = [list(map(_some_of, covers, some)) for some in ([~mask for mask in masks], masks)]
+    near, rest = ([cover for cover in some if len(cover)] for some in both)
+    return near, rest
 
 
 def typical(distances: Floats, examples: Ints, share: float) -> float:
@@ -79,7 +73,8 @@ def typical(distances: Floats, examples: Ints, share: float) -> float:
     return float(distances[order[np.searchsorted(counts, share * counts[-1])]])
 
 
-def some_of(cover: Cover, some: Bools) -> Cover:
-    """Return some vertices of a cover."""
-    columns = {name: getattr(cover, name)[some] for name in ("points", "means", "examples", "reach")}
+def _some_of(cover: Cover, some: Bools) -> Cover:
+    columns = {
+        name: getattr(cover, name)[some] for name in ("points", "means", "examples", "reach")
+    }
     return replace(cover, **columns)

@@ -87,23 +87,7 @@ class Step(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a job.
-
-    Attributes
-    ----------
-    tally : Tally
-    files : int
-    features : names
-    vertices : int
-    distortion : float
-        No row is farther from what stands for it, but for those held.
-    certificate : float
-    classes : names
-    held : int
-        Rows without a label of which nothing was made: too far from all others, and too few.
-    outliers : tuple of (file, count, rows)
-        Of each file that has any, with the numbers of the first few rows; these count from 1.
-    """
+    """What came of a job."""
 
     tally: Tally
     files: int
@@ -112,8 +96,8 @@ class Outcome(NamedTuple):
     distortion: float
     certificate: float
     classes: tuple[str, ...]
-    held: int
-    outliers: tuple[Outliers, ...]
+    held: int  # rows without a label, too far from all others and too few to be learned from
+    outliers: tuple[Outliers, ...]  # of the files that have any
 
 
 def run(

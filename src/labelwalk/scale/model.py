@@ -89,7 +89,9 @@ def model_of(sketch: Sketch, settings: Settings) -> Model:
             "no row has a label, so nothing can be named. Give a few rows one, in the column "
             "of labels (--label-column)."
         )
-    return solved(founded(sketch, budget_of(settings).n_centroids).cover, *sketch.labelled(), settings)
+    return solved(
+        founded(sketch, budget_of(settings).n_centroids).cover, *sketch.labelled(), settings
+    )
 
 
 def solved(cover: Cover, rows: Floats, labels: Sequence[Label], settings: Settings) -> Model:

@@ -19,7 +19,6 @@ from labelwalk.scale.tasks import Reading
 from labelwalk.scale.whole import write_whole
 from labelwalk.streams.tally import Tally
 
-
 FEW = 5  # outliers of a file whose rows are told
 
 

@@ -77,8 +77,8 @@ def sketch_of(examples: Iterable[Examples], budget: Budget) -> Sketch:
 class Sketching:
     """Covers that rows can be added to, those with each label apart.
 
-    One that is taken up from a sketch goes on as if it had never stopped, to the bit; unless most of
-    what came before was far from all that follows, which takes it as many rows anew to see.
+    One that is taken up from a sketch goes on as if it had never stopped, to the bit, unless what
+    came before is found to be too coarse for what follows: that is seen by rows since.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class Sketching:
         self._coverings: dict[str | None, Covering] = {}
         self._held = list(begun.held) if begun else []
         for label, cover in (begun.covers if begun else {}).items():
-            if len(cover) or (label is None and self._held):
+            if len(cover):
                 self._take_up(label, cover)
 
     def take(self, rows: Floats, labels: Sequence[str | None] | None = None) -> None:
@@ -129,12 +129,9 @@ class Sketching:
         self._coverings[label].take(rows, *self._limit(label))
 
     def _take_up(self, label: str | None, cover: Cover) -> None:
-        held = self._held if label is None else []
-        covering = self._covering(label, max(one.n_features for one in (cover, *held)))
+        self._coverings[label] = covering = self._covering(label, cover.n_features)
         covering.radius = cover.radius
-        if len(cover):
-            covering.put(cover, gap=cover.radius)
-        self._coverings[label] = covering
+        covering.put(cover, gap=cover.radius)
 
     def _covering(self, label: str | None, n_features: int) -> Covering:
         """Return a cover of no rows yet; whoever has a label is believed, however far."""

@@ -144,7 +144,10 @@ def _say(console: Console, outcome: Outcome, output: str) -> None:
         f"{outcome.certificate:.2g} of the exact solution.",
     )
     if outcome.held:
-        say(console, f"Not learned from, as too far from all others: {counted(outcome.held, 'row')}.")
+        say(
+            console,
+            f"Not learned from, as too far from all others: {counted(outcome.held, 'row')}.",
+        )
     if outcome.outliers:
         say(console, f"Outliers: {_listed([_told(own) for own in outcome.outliers])}.")
     say(console, f"Features: {_listed(outcome.features)}.")
