@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from labelwalk import OnlineLearner
 from labelwalk.arrays import Bools, Floats
 from labelwalk.scale import merge, model_of, sketch
+from labelwalk.scale import shards as jobs_shards
 from labelwalk.scale.budget import Budget
 from labelwalk.scale.job import Job, run
 from labelwalk.scale.sketch_tables import KEY, from_arrow, to_arrow
@@ -32,12 +33,14 @@ CENTRES = 3.0 * np.random.default_rng(7).normal(size=(KINDS, D))
 def good_rows(seed: int, n: int = FILES * ROWS) -> tuple[Floats, Any]:
     random = np.random.default_rng(seed)
     kinds = random.integers(0, KINDS, n)
-    return CENTRES[kinds] + random.normal(size=(n, D)), kinds
+    rows: Floats = CENTRES[kinds] + random.normal(size=(n, D))
+    return rows, kinds
 
 
 def scattered(random: np.random.Generator, n: int) -> Floats:
-    rows = random.normal(size=(n, D))
-    return 5e4 * rows / np.linalg.norm(rows, axis=1)[:, None]
+    rows: Floats = random.normal(size=(n, D))
+    rows *= 5e4 / np.linalg.norm(rows, axis=1)[:, None]
+    return rows
 
 
 def identical(random: np.random.Generator, n: int) -> Floats:
@@ -187,6 +190,17 @@ def test_a_file_of_nothing_else(without: dict[bool, Named]) -> None:
         assert named.flagged.all()
 
 
+@pytest.mark.parametrize("n", [90, 300, 1500])
+def test_one_shard_that_begins_with_them(n: int) -> None:
+    rows, kinds = good_rows(0)
+    taught = np.zeros(len(rows), dtype=np.bool_)
+    taught[:40] = True
+    garbage = scattered(np.random.default_rng(3), n)
+    named = Named([Shard(rows, kinds, taught, garbage, "first")])
+    assert_harmless(named, Named([Shard(rows, kinds, taught, garbage[:0], "first")]))
+    assert named.flagged.all()
+
+
 def test_rows_of_all_files_support_each_other() -> None:
     rows, kinds = good_rows(0)
     taught = np.zeros(len(rows), dtype=np.bool_)
@@ -249,6 +263,7 @@ def test_how_batches_are_cut_does_not_matter(shard: Shard, cuts: list[int]) -> N
     assert same(from_arrow(to_arrow(whole)), whole)
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(st.lists(mixed, min_size=2, max_size=6), st.randoms())
 def test_no_row_is_lost_or_counted_twice_in_any_tree(shards: list[Shard], random: Any) -> None:
@@ -290,7 +305,11 @@ def test_tables_of_other_versions() -> None:
         from_arrow(newer)
 
 
-def test_a_job_tells_the_file_and_the_row(tmp_path: Path) -> None:
+@pytest.mark.parametrize("part", [10_000, 100])
+def test_a_job_tells_the_file_and_the_row(
+    part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs_shards, "PART", part)
     (tmp_path / "in").mkdir()
     expected = {}
     for i, shard in enumerate(shards_with(scattered, 30, files=(2, 5))):
@@ -302,7 +321,7 @@ def test_a_job_tells_the_file_and_the_row(tmp_path: Path) -> None:
             expected[name] = (len(bad), tuple((bad[:5] + 1).tolist()))
     job = Job(str(tmp_path / "in"), str(tmp_path / "out"), OnlineLearner(K).settings)
     outcome = run(job)
-    assert {own.file: (own.count, own.rows) for own in outcome.outliers} == expected
+    assert {own.file: (own.total, own.rows) for own in outcome.outliers} == expected
     assert outcome.held == outcome.tally.outliers == 60
     assert outcome.distortion < 20
     assert run(job) == outcome

@@ -289,5 +289,5 @@ def _outcome(told: dict[str, Any] | None) -> Outcome | None:
     if told is None:
         return None
     known = {name: tuple(told[name]) for name in ("features", "classes")}
-    known["outliers"] = tuple(Outliers(*own[:2], tuple(own[2])) for own in told["outliers"])
-    return Outcome(**told | known | {"tally": Tally(**told["tally"])})
+    outliers = tuple(Outliers(file, n, tuple(rows)) for file, n, rows in told["outliers"])
+    return Outcome(**told | known | {"tally": Tally(**told["tally"]), "outliers": outliers})

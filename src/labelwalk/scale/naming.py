@@ -26,7 +26,7 @@ class Outliers(NamedTuple):
     """The outliers of a file."""
 
     file: str
-    count: int
+    total: int
     rows: tuple[int, ...]  # the numbers of the first few, the first row of the file being 1
 
 

@@ -153,9 +153,7 @@ def founded(sketch: Sketch, n_centroids: int) -> Sketch:
     ([7000000.0], [[[1000000.0]]])
     """
     covers = [cover for cover in (sketch.cover, *sketch.held) if len(cover)]
-    if sum(cover.n_seen for cover in covers) <= WARM_UP:
-        near, far = covers, []
-    else:
-        near, far = parted(covers, THIRD)
+    is_few = sum(cover.n_seen for cover in covers) <= WARM_UP
+    near, far = (covers, list[Cover]()) if is_few else parted(covers, THIRD)
     cover = near[0] if len(near) == 1 else united(near, n_centroids)
     return replace(sketch, cover=cover if near else sketch.cover, held=tuple(far))

@@ -157,7 +157,7 @@ def _say(console: Console, outcome: Outcome, output: str) -> None:
 
 def _told(outliers: Outliers) -> str:
     rows = ", ".join(map(str, outliers.rows))
-    more = outliers.count - len(outliers.rows)
+    more = outliers.total - len(outliers.rows)
     return f"{outliers.file} (row {rows}{f' and {more:,} more' if more else ''})"
 
 
