@@ -53,6 +53,19 @@ def test_a_data_set_is_labelled_and_told(rows: Path) -> None:
 
 
 @pytest.mark.slow
+def test_far_rows_are_told_with_their_file(rows: Path) -> None:
+    table = pq.read_table(rows / "1.parquet")
+    place = table.column_names.index("a")
+    values = table["a"].to_numpy().copy()
+    values[[2, 8]] = [1e9, -1e9]
+    pq.write_table(table.set_column(place, "a", pa.array(values)), rows / "1.parquet")
+    told = label(rows, "--address", "here")
+    assert told.returncode == 0
+    assert "Not learned from, as too far from all others: 2 rows." in told.stderr
+    assert "Outliers: 1.parquet (row 3, 9)." in told.stderr
+
+
+@pytest.mark.slow
 def test_where_all_rows_have_labels_that_is_told(rows: Path) -> None:
     for path in rows.glob("*.parquet"):
         table = pq.read_table(path)

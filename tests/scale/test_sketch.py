@@ -42,6 +42,8 @@ def same(one: Sketch, other: Sketch) -> bool:
     return (
         one.features == other.features
         and list(one.taught) == list(other.taught)
+        and len(one.held) == len(other.held)
+        and all(map(alike, one.held, other.held))
         and all(map(alike, one.covers.values(), other.covers.values()))
     )
 

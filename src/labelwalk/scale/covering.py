@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import ceil
 
 import numpy as np
@@ -20,11 +21,14 @@ from labelwalk.kernels.sketching import (
     take,
 )
 from labelwalk.scale.cover import Cover
+from labelwalk.scale.far import CLOSE, FAR, SHARE, SUPPORT, parted, typical
 from labelwalk.screen import Screen
 
 BLOCK = 256  # rows that are screened at once
 AT_ONCE = 256  # vertices that are measured anew at once
 MATES = 4  # older vertices that each one knows
+SAMPLE = 128  # rows from all over, at most, by which a cover is seen to be too coarse
+OFTEN, AT_LEAST = 4, 64  # rows between two looks: a sixteenth (2**-4) of a power of two, or 64
 
 
 class Covering:
@@ -33,9 +37,14 @@ class Covering:
     Parameters
     ----------
     capacity, n_features : int
+    hold : function, optional
+        Takes what is far from all else, and all there is where that is too coarse for most rows;
+        without it everything stays.
     """
 
-    def __init__(self, capacity: int, n_features: int) -> None:
+    def __init__(
+        self, capacity: int, n_features: int, hold: Callable[[Cover], None] | None = None
+    ) -> None:
         self._members = Members(
             points=np.empty((capacity, n_features)),
             means=np.empty((capacity, n_features)),
@@ -47,11 +56,23 @@ class Covering:
         )
         self._screen = Screen(capacity, n_features)
         self.n, self.n_features, self.radius = 0, n_features, 0.0
+        self._hold, self._n_taken = hold, 0
+        self._sample, self._stride = np.empty((0, n_features)), 1
 
     def take(self, rows: Floats, limit: int, growth: float) -> None:
         """Take rows in, in order, and never stand with more than `limit` vertices."""
-        for at in range(0, len(rows), BLOCK):
-            self._take_block(rows[at : at + BLOCK], limit, growth)
+        at = 0
+        while at < len(rows):
+            step = max(AT_LEAST, 1 << self._n_taken.bit_length() >> OFTEN)
+            left = step - self._n_taken % step
+            some = rows[at : at + (BLOCK if self._hold is None else min(BLOCK, left))]
+            self._take_block(some, limit, growth)
+            if self._hold is not None:
+                self._remember(some)
+                if len(some) == left and self._is_too_coarse():
+                    self._hold(self.cover())
+                    self.n, self.radius = 0, 0.0
+            at, self._n_taken = at + len(some), self._n_taken + len(some)
 
     def put(self, cover: Cover, gap: float) -> None:
         """Let the vertices of a cover follow, none nearer to an older one than `gap`."""
@@ -105,7 +126,40 @@ class Covering:
             rows = rows[taken:]
             self._screen.put(before, points[before : self.n])
             if self.n > limit:
-                self.merge(limit, ceil(ROOM * limit), growth)
+                aim = ceil(ROOM * limit)
+                self.merge(aim if self._let_go() else limit, aim, growth)
+
+    def _let_go(self) -> bool:
+        """Hold what is far from all else; return whether there was any."""
+        members, n = self._members, self.n
+        gaps, examples = members.gaps[:n], members.examples[:n]
+        local = np.where(members.mates[:n] >= 0, gaps, 0.0).max(axis=1)
+        unit = max(self.radius, typical(local, examples, SHARE))
+        may_be_far = (gaps[1:, 0] > CLOSE * unit) & (examples[1:] < SUPPORT)
+        if self._hold is None or not may_be_far.any():
+            return False
+        near, far = parted([self.cover()], SHARE)
+        if far:
+            self._hold(replace(far[0], radius=0.0))
+            self.n, self.radius = 0, self.radius if len(near[0]) > n / 2 else 0.0
+            self.put(near[0], gap=self.radius)
+        return bool(far)
+
+    def _remember(self, rows: Floats) -> None:
+        """Keep every so-manieth row."""
+        some = rows[-self._n_taken % self._stride :: self._stride]
+        if len(some):
+            self._sample = np.concatenate([self._sample, some])
+        while len(self._sample) > SAMPLE:
+            self._sample, self._stride = self._sample[::2], 2 * self._stride
+
+    def _is_too_coarse(self) -> bool:
+        """Return whether rows that do differ are much closer together than vertices."""
+        screen, rows = Screen(*self._sample.shape), self._sample
+        screen.put(0, rows)
+        gaps = screen.nearest(rows, rows, SUPPORT)[1][:, -1]
+        gaps[gaps == 0.0] = np.inf
+        return FAR * typical(gaps, np.ones(len(gaps), dtype=np.int64), SHARE) < self.radius
 
     def _measure_some(self, heir: Ints) -> None:
         """Measure those whose mates have gone, the likeliest to be close first."""

@@ -9,8 +9,11 @@ from labelwalk.parameters import check_number, check_whole
 from labelwalk.rows import as_rows
 from labelwalk.scale.cover import Cover, empty
 from labelwalk.scale.covering import Covering
+from labelwalk.scale.far import parted
 
 GROWTH = 1.5  # as in `labelwalk.settings`
+LAYERS = 3  # covers of rows among which distances are of another order, at most
+LEAST = 1 / 64  # of the rows, the densest, that have a layer to themselves
 
 
 def covered(blocks: Iterable[Floats], n_centroids: int, growth: float = GROWTH) -> Cover:
@@ -108,3 +111,23 @@ def united(covers: Sequence[Cover], n_centroids: int) -> Cover:
     covering.merge(n_centroids, n_centroids, 1.0, within=covering.radius)
     covering.adopt(some)
     return covering.cover()
+
+
+def layered(covers: Sequence[Cover], n_centroids: int) -> list[Cover]:
+    """Return what `united` does, but have what is far from all else in another cover of its own.
+
+    Of what is far the same is done again. The finest cover comes first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> near, far = covered([np.arange(9.0)[:, None]], 20), covered([np.array([[5e4], [9e4]])], 20)
+    >>> [cover.points.ravel().tolist() for cover in layered([far, near], n_centroids=3)]
+    [[0.0, 4.0, 8.0], [50000.0, 90000.0]]
+    """
+    layers: list[Cover] = []
+    left = [cover for cover in covers if len(cover)]
+    while left:
+        near, left = parted(left, LEAST) if len(layers) < LAYERS - 1 else (left, [])
+        layers.append(united(near, n_centroids))
+    return layers or [empty(0)]

@@ -21,9 +21,10 @@ from labelwalk.scale.naming import (
     JoinParts,
     LabelRows,
     Naming,
+    Outliers,
     join_parts,
     label_rows,
-    read_tallies,
+    read_counts,
 )
 from labelwalk.scale.output import Output
 from labelwalk.scale.places import (
@@ -35,7 +36,7 @@ from labelwalk.scale.places import (
 )
 from labelwalk.scale.pools import Here, Pool
 from labelwalk.scale.shards import footers_of, parts_of
-from labelwalk.scale.sketches import Sketch, in_pairs
+from labelwalk.scale.sketches import Sketch, founded, in_pairs
 from labelwalk.scale.tasks import (
     MergeSome,
     SketchPart,
@@ -95,6 +96,8 @@ class Outcome(NamedTuple):
     distortion: float
     certificate: float
     classes: tuple[str, ...]
+    held: int  # rows without a label, too far from all others and too few to be learned from
+    outliers: tuple[Outliers, ...]  # of the files that have any
 
 
 def run(
@@ -181,14 +184,18 @@ class _Run:
         """Do what is left, and say that all is there."""
         merged = self.merged(self.sketched())
         model = self.solved(merged)
+        whole = founded(merged, self.budget.n_centroids)
+        tally, outliers = self.labelled()
         outcome = Outcome(
-            tally=self.labelled(),
+            tally=tally,
             files=len(self.files),
             features=self.reading.features,
             vertices=len(model.frozen.solved.points),
-            distortion=merged.distortion,
+            distortion=whole.distortion,
             certificate=model.certificate,
             classes=tuple(map(str, model.classes)),
+            held=whole.n_held,
+            outliers=outliers,
         )
         self.output.finish(outcome._asdict() | {"tally": asdict(outcome.tally)})
         return outcome
@@ -230,7 +237,7 @@ class _Run:
         self.watch(Step("solve", 1, 1, 0))
         return model
 
-    def labelled(self) -> Tally:
+    def labelled(self) -> tuple[Tally, tuple[Outliers, ...]]:
         """Name the rows of every file, and return what was counted."""
         naming = Naming(self.reading, self.prefix, *self._signed_model(), self.work)
         tasks: list[LabelRows] = []
@@ -251,7 +258,7 @@ class _Run:
         self._do("label", label_rows, tasks)
         if joins:
             self._do("join", join_parts, joins)
-        return read_tallies(task.counts for task in tasks)
+        return read_counts(tasks)
 
     def _signed_model(self) -> tuple[Place, str]:
         return self._model, hashlib.sha256(self._model.read()).hexdigest()
@@ -282,4 +289,5 @@ def _outcome(told: dict[str, Any] | None) -> Outcome | None:
     if told is None:
         return None
     known = {name: tuple(told[name]) for name in ("features", "classes")}
-    return Outcome(**told | known | {"tally": Tally(**told["tally"])})
+    outliers = tuple(Outliers(file, n, tuple(rows)) for file, n, rows in told["outliers"])
+    return Outcome(**told | known | {"tally": Tally(**told["tally"]), "outliers": outliers})

@@ -20,10 +20,11 @@ from labelwalk.kernels.progress import Rules
 from labelwalk.learner import OnlineLearner
 from labelwalk.rows import as_rows
 from labelwalk.scale import graph, solution
+from labelwalk.scale.budget import budget_of
 from labelwalk.scale.cover import Cover, empty
 from labelwalk.scale.covers import coarser
 from labelwalk.scale.planting import DENSE, planted
-from labelwalk.scale.sketches import Sketch
+from labelwalk.scale.sketches import Sketch, founded
 from labelwalk.settings import Settings
 from labelwalk.similarity import COVER_FRACTION, COVER_NEIGHBOUR, Gaussian
 from labelwalk.streams.fault import InputError
@@ -88,7 +89,9 @@ def model_of(sketch: Sketch, settings: Settings) -> Model:
             "no row has a label, so nothing can be named. Give a few rows one, in the column "
             "of labels (--label-column)."
         )
-    return solved(sketch.cover, *sketch.labelled(), settings)
+    return solved(
+        founded(sketch, budget_of(settings).n_centroids).cover, *sketch.labelled(), settings
+    )
 
 
 def solved(cover: Cover, rows: Floats, labels: Sequence[Label], settings: Settings) -> Model:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from labelwalk.scale.labelling import labelled
@@ -17,6 +18,16 @@ from labelwalk.scale.shards import ANSWERS, Part, batches_of, footer_of, with_an
 from labelwalk.scale.tasks import Reading
 from labelwalk.scale.whole import write_whole
 from labelwalk.streams.tally import Tally
+
+FEW = 5  # outliers of a file whose rows are told
+
+
+class Outliers(NamedTuple):
+    """The outliers of a file."""
+
+    file: str
+    total: int
+    rows: tuple[int, ...]  # the numbers of the first few, the first row of the file being 1
 
 
 class Naming(NamedTuple):
@@ -61,9 +72,9 @@ class JoinParts(NamedTuple):
 
 def label_rows(task: LabelRows) -> int:
     """Name the rows of a file or of a part, and return how many there are."""
-    tally = Tally()
+    tally, outliers = Tally(), list[int]()
     schema = with_answers(footer_of(task.file).schema, task.naming.prefix)
-    tables = _labelled(task, tally)
+    tables = _labelled(task, tally, outliers)
 
     def write(out: Any) -> None:
         if task.part is None:
@@ -72,7 +83,8 @@ def label_rows(task: LabelRows) -> int:
             _write_verdicts(schema, tables, out)
 
     write_whole(task.out, write, task.naming.aside)
-    write_whole(task.counts, lambda out: out.write(json.dumps(asdict(tally)).encode()))
+    told = json.dumps([asdict(tally), outliers]).encode()
+    write_whole(task.counts, lambda out: out.write(told))
     return tally.rows
 
 
@@ -111,20 +123,30 @@ def _write_verdicts(schema: pa.Schema, tables: Iterable[pa.Table], out: Any) -> 
             writer.write_batch(batch)
 
 
-def read_tallies(places: Iterable[Place]) -> Tally:
-    """Return the sum of what `label_rows` counted."""
-    whole = Counter[str]()
-    for place in places:
-        with blamed(place.path):
-            whole.update(json.loads(place.read()))
-    return Tally(**whole)
+def read_counts(tasks: Iterable[LabelRows]) -> tuple[Tally, tuple[Outliers, ...]]:
+    """Return the sum of what `label_rows` counted, and the outliers of each file that has any."""
+    whole, outliers = Counter[str](), dict[str, Outliers]()
+    for task in tasks:
+        with blamed(task.counts.path):
+            counts, rows = json.loads(task.counts.read())
+        whole.update(counts)
+        if rows:
+            _, count, before = outliers.get(task.file.name, Outliers(task.file.name, 0, ()))
+            rows = (*before, *rows)[:FEW]
+            outliers[task.file.name] = Outliers(task.file.name, count + counts["outliers"], rows)
+    return Tally(**whole), tuple(outliers.values())
 
 
-def _labelled(task: LabelRows, tally: Tally) -> Iterator[pa.Table]:
-    """Yield rows with their verdicts, and count them."""
-    naming = task.naming
+def _labelled(task: LabelRows, tally: Tally, outliers: list[int]) -> Iterator[pa.Table]:
+    """Yield rows with their verdicts, count them, and list the first few outliers."""
+    naming, before = task.naming, task.part.first if task.part else 0
     examples = naming.reading.examples(task.file, task.part)
-    yield from labelled(examples, _model(naming.model, naming.sign), naming.prefix, tally)
+    model = _model(naming.model, naming.sign)
+    for table in labelled(examples, model, naming.prefix, tally):
+        far = np.flatnonzero(table[f"{naming.prefix}outlier"])[: FEW - len(outliers)]
+        outliers += (before + 1 + far).tolist()
+        before += len(table)
+        yield table
 
 
 _at_hand: dict[str, Model] = {}  # the last model, by its sign

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from labelwalk.arrays import Floats
+from labelwalk.arrays import Floats, Ints
 from labelwalk.scale.cover import Cover, empty
 from labelwalk.scale.sketches import Sketch
 from labelwalk.streams.arrow_arrays import from_matrix, from_numpy, from_words
 from labelwalk.streams.fault import InputError
 
 KEY = b"labelwalk.sketch"  # of what a table says of itself in its schema
+FORMAT = 2  # of tables with held rows; others are as they ever were, and say nothing of it
 
 
 def to_arrow(sketch: Sketch) -> pa.RecordBatch:
@@ -28,16 +29,20 @@ def to_arrow(sketch: Sketch) -> pa.RecordBatch:
     >>> table.schema.names, from_arrow(table).cover.points.tolist()
     (['label', 'point', 'mean', 'examples', 'reach'], [[1.0]])
     """
-    covers = {label: cover for label, cover in sketch.covers.items() if len(cover)}
+    covers = [(label, cover) for label, cover in sketch.covers.items() if len(cover)]
     told: dict[str, Any] = {"features": list(sketch.features)}
-    told["radius"] = [[label, cover.radius] for label, cover in covers.items()]
+    told["radius"] = [[label, cover.radius] for label, cover in covers]
+    if sketch.held:
+        told["format"] = FORMAT
+        told["radius"] += [[None, cover.radius, len(cover)] for cover in sketch.held]
+        covers += [(None, cover) for cover in sketch.held]
     width = max(1, sketch.n_features)
 
     def stacked(name: str, nothing: Floats) -> Floats:
-        parts = [getattr(cover, name) for cover in covers.values()]
+        parts = [getattr(cover, name) for _, cover in covers]
         return np.concatenate(parts) if parts else nothing
 
-    names = [label for label, cover in covers.items() for _ in range(len(cover))]
+    names = [label for label, cover in covers for _ in range(len(cover))]
     columns = {
         "label": from_words(names),
         "point": from_matrix(stacked("points", np.empty((0, width)))),
@@ -66,19 +71,32 @@ def from_arrow(batch: pa.RecordBatch) -> Sketch:
             f"a table of {batch.schema.names} is no sketch. Give one that to_arrow returned."
         )
     said = json.loads(told)
-    labels = np.array(batch.column("label").to_pylist(), dtype=object)
-    covers = {}
-    for label, radius in said["radius"]:
-        here = np.array([own == label for own in labels])
-        covers[label] = Cover(
-            _matrix(batch.column("point"))[here],
-            _matrix(batch.column("mean"))[here],
-            _numbers(batch.column("examples"), np.int64)[here],
-            _numbers(batch.column("reach"), np.float64)[here],
-            float(radius),
+    if said.get("format", FORMAT) > FORMAT:
+        raise ValueError(
+            f"a sketch of format {said['format']} is of a newer labelwalk: this one knows formats "
+            f"up to {FORMAT}. Upgrade labelwalk."
         )
+    labels = np.array(batch.column("label").to_pylist(), dtype=object)
+    at = len(labels) - sum(sum(many) for _, _, *many in said["radius"])  # the first that is held
+    covers, held = {}, []
+    for label, radius, *many in said["radius"]:
+        if many:
+            held.append(_cover(batch, np.arange(at, at := at + many[0]), radius))
+        else:
+            here = np.array([own == label for own in labels[:at]], dtype=np.bool_)
+            covers[label] = _cover(batch, np.flatnonzero(here), radius)
     cover = covers.pop(None, empty(0))
-    return Sketch(cover, covers, tuple(said["features"]))
+    return Sketch(cover, covers, tuple(said["features"]), tuple(held))
+
+
+def _cover(batch: pa.RecordBatch, some: Ints, radius: float) -> Cover:
+    return Cover(
+        _matrix(batch.column("point"))[some],
+        _matrix(batch.column("mean"))[some],
+        _numbers(batch.column("examples"), np.int64)[some],
+        _numbers(batch.column("reach"), np.float64)[some],
+        float(radius),
+    )
 
 
 def sketch_to_bytes(sketch: Sketch) -> bytes:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
 
 from labelwalk.arrays import Floats
 from labelwalk.scale.cover import Cover, empty
-from labelwalk.scale.covers import united
+from labelwalk.scale.covers import layered, united
+from labelwalk.scale.far import parted
+from labelwalk.settings import WARM_UP
 
 Item = TypeVar("Item")
+THIRD = 1 / 3  # of the rows, the densest, whose distances are typical when all are known
 
 
 @dataclass(frozen=True)
@@ -25,15 +28,19 @@ class Sketch:
     taught : dict from labels to Cover
     features : names
         The columns that rows are made of, in order.
+    held : tuple of Cover
+        Of rows without labels that are far from those of `cover`, until enough are known to tell
+        what they are.
     """
 
     cover: Cover
     taught: dict[str, Cover] = field(default_factory=dict)
     features: tuple[str, ...] = ()
+    held: tuple[Cover, ...] = ()
 
     @property
     def covers(self) -> dict[str | None, Cover]:
-        """All covers, that of rows without labels first."""
+        """All covers but those held, that of rows without labels first."""
         covers: dict[str | None, Cover] = {None: self.cover}
         covers.update(self.taught)
         return covers
@@ -41,17 +48,22 @@ class Sketch:
     @property
     def n_features(self) -> int:
         """How many numbers make a row; 0 where there is none."""
-        return max(cover.n_features for cover in self.covers.values())
+        return max(cover.n_features for cover in (*self.covers.values(), *self.held))
 
     @property
     def distortion(self) -> float:
-        """A bound on the distance of any row, with a label or without, to what stands for it."""
+        """A bound on the distance of any row that is not held to what stands for it."""
         return max(cover.distortion for cover in self.covers.values())
 
     @property
     def n_seen(self) -> int:
         """How many rows it stands for."""
-        return sum(cover.n_seen for cover in self.covers.values())
+        return sum(cover.n_seen for cover in self.covers.values()) + self.n_held
+
+    @property
+    def n_held(self) -> int:
+        """How many of them are held."""
+        return sum(cover.n_seen for cover in self.held)
 
     def fits(self, n_centroids: int, labels_per_class: int) -> bool:
         """Return whether it has no more vertices than are allowed."""
@@ -122,4 +134,26 @@ def _united(some: Sequence[Sketch], n_centroids: int, labels_per_class: int) -> 
         label: united([one.taught[label] for one in some if label in one.taught], labels_per_class)
         for label in labels
     }
-    return Sketch(united([one.cover for one in some], n_centroids), taught, some[0].features)
+    covers = [one.cover for one in some] + [cover for one in some for cover in one.held]
+    cover, *held = layered(covers, n_centroids)
+    return Sketch(cover, taught, some[0].features, tuple(held))
+
+
+def founded(sketch: Sketch, n_centroids: int) -> Sketch:
+    """Return a sketch of all rows there are, whose held rows are those that nothing is made of.
+
+    What is near the densest third of the rows is near now, whatever its shard took it for.
+
+    Examples
+    --------
+    >>> from labelwalk.scale.covers import covered
+    >>> rows = np.r_[np.arange(120.0), 1e6, np.full(5, 7e6)][:, None]
+    >>> whole = founded(Sketch(covered([rows], n_centroids=200)), n_centroids=200)
+    >>> whole.cover.points[-1].tolist(), [cover.points.tolist() for cover in whole.held]
+    ([7000000.0], [[[1000000.0]]])
+    """
+    covers = [cover for cover in (sketch.cover, *sketch.held) if len(cover)]
+    is_few = sum(cover.n_seen for cover in covers) <= WARM_UP
+    near, far = (covers, list[Cover]()) if is_few else parted(covers, THIRD)
+    cover = near[0] if len(near) == 1 else united(near, n_centroids)
+    return replace(sketch, cover=cover if near else sketch.cover, held=tuple(far))

@@ -12,10 +12,13 @@ from labelwalk.parameters import check_number, check_whole
 from labelwalk.scale.budget import Budget
 from labelwalk.scale.cover import Cover, empty
 from labelwalk.scale.covering import Covering
+from labelwalk.scale.covers import LAYERS, layered
 from labelwalk.scale.rows import examples_of, reader_of
 from labelwalk.scale.sketches import Sketch
 from labelwalk.streams.columns import Columns
 from labelwalk.streams.examples import Examples
+
+MANY = 16  # covers of held rows
 
 
 def sketch(
@@ -74,7 +77,8 @@ def sketch_of(examples: Iterable[Examples], budget: Budget) -> Sketch:
 class Sketching:
     """Covers that rows can be added to, those with each label apart.
 
-    One that is taken up from a sketch goes on as if it had never stopped, to the bit.
+    One that is taken up from a sketch goes on as if it had never stopped, to the bit, unless what
+    came before is found to be too coarse for what follows: that is seen by rows since.
 
     Parameters
     ----------
@@ -95,6 +99,7 @@ class Sketching:
     def __init__(self, budget: Budget, begun: Sketch | None = None) -> None:
         self._budget = budget
         self._coverings: dict[str | None, Covering] = {}
+        self._held = list(begun.held) if begun else []
         for label, cover in (begun.covers if begun else {}).items():
             if len(cover):
                 self._take_up(label, cover)
@@ -110,7 +115,8 @@ class Sketching:
         """Return a copy of what stands now."""
         found = {label: covering.cover() for label, covering in self._coverings.items()}
         cover = found.pop(None, empty(0))
-        return Sketch(cover, {str(label): own for label, own in sorted(found.items())})
+        taught = {str(label): own for label, own in sorted(found.items())}
+        return Sketch(cover, taught, held=tuple(self._held))
 
     @property
     def n_features(self) -> int | None:
@@ -118,16 +124,26 @@ class Sketching:
         return next((own.n_features for own in self._coverings.values()), None)
 
     def _cover(self, label: str | None, rows: Floats) -> None:
-        limit, growth = self._limit(label)
         if label not in self._coverings:
-            self._coverings[label] = Covering(limit + 1, rows.shape[1])
-        self._coverings[label].take(rows, limit, growth)
+            self._coverings[label] = self._covering(label, rows.shape[1])
+        self._coverings[label].take(rows, *self._limit(label))
 
     def _take_up(self, label: str | None, cover: Cover) -> None:
-        covering = Covering(self._limit(label)[0] + 1, cover.n_features)
+        self._coverings[label] = covering = self._covering(label, cover.n_features)
         covering.radius = cover.radius
         covering.put(cover, gap=cover.radius)
-        self._coverings[label] = covering
+
+    def _covering(self, label: str | None, n_features: int) -> Covering:
+        """Return a cover of no rows yet; whoever has a label is believed, however far."""
+        hold = self._hold if label is None else None
+        return Covering(self._limit(label)[0] + 1, n_features, hold)
+
+    def _hold(self, cover: Cover) -> None:
+        """Hold what is far: as it came while it is little, then in layers."""
+        k, self._held = self._budget.n_centroids, [*self._held, cover]
+        much = len(self._held) > MANY or sum(map(len, self._held)) > (LAYERS + 1) * k
+        if much or cover.radius > 0.0:
+            self._held = layered(self._held, k)
 
     def _limit(self, label: str | None) -> tuple[int, float]:
         n_centroids, labels_per_class, growth = self._budget

@@ -21,6 +21,7 @@ from labelwalk.configuration import Configuration
 
 if TYPE_CHECKING:
     from labelwalk.scale.job import Outcome, Step
+    from labelwalk.scale.naming import Outliers
     from labelwalk.scale.pools import Pool
 
 WORKERS = "Workers"
@@ -142,9 +143,22 @@ def _say(console: Console, outcome: Outcome, output: str) -> None:
         f"{outcome.distortion:.3g} from its own is proven, and that probabilities are within "
         f"{outcome.certificate:.2g} of the exact solution.",
     )
+    if outcome.held:
+        say(
+            console,
+            f"Not learned from, as too far from all others: {counted(outcome.held, 'row')}.",
+        )
+    if outcome.outliers:
+        say(console, f"Outliers: {_listed([_told(own) for own in outcome.outliers])}.")
     say(console, f"Features: {_listed(outcome.features)}.")
     say(console, f"Classes: {_listed(outcome.classes)}.")
     say(console, f"{counted(outcome.files, 'file')}: {output}")
+
+
+def _told(outliers: Outliers) -> str:
+    rows = ", ".join(map(str, outliers.rows))
+    more = outliers.total - len(outliers.rows)
+    return f"{outliers.file} (row {rows}{f' and {more:,} more' if more else ''})"
 
 
 def _listed(names: Sequence[str]) -> str:
