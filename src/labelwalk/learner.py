@@ -951,7 +951,7 @@ class OnlineLearner:
         """Return the contents, unless `load` would refuse them."""
         header, arrays = self._contents(note)
         try:
-            _stored(header, arrays, self.settings)
+            _read_state(header, arrays, self.settings)
         except ValueError as error:
             raise modelfile.ModelFileError(
                 f"{path} is not written, since this learner could not be loaded from it: {error}. "
@@ -973,7 +973,7 @@ class OnlineLearner:
         return header if note is None else header | {"note": note}, arrays
 
 
-def _stored(
+def _read_state(
     header: dict[str, Any], arrays: dict[str, Any], settings: Settings
 ) -> tuple[state.State, Scale]:
     """Return what a file holds of a learner, checked."""
@@ -1028,7 +1028,7 @@ def _restored(
     try:
         settings = Settings.from_description(header["settings"], similarity)
         classes = as_labels(header["classes"], len(set(header["classes"])))
-        now, scale = _stored(header, arrays, settings)
+        now, scale = _read_state(header, arrays, settings)
         sources = Sources.from_pairs(header["sources"])
         learner = OnlineLearner.__new__(OnlineLearner)
         learner._become(settings, classes, now, scale, sources)

@@ -22,7 +22,7 @@ from labelwalk.scale import shards as jobs_shards
 from labelwalk.scale.budget import Budget
 from labelwalk.scale.job import Job, run
 from labelwalk.scale.sketch_tables import KEY, from_arrow, to_arrow
-from labelwalk.scale.sketches import founded
+from labelwalk.scale.sketches import decide_held
 from labelwalk.scale.sketching import Sketching
 from tests.scale.test_sketch import same
 
@@ -114,7 +114,7 @@ class Named:
 
     def __init__(self, shards: Sequence[Shard]) -> None:
         self.whole = merge([sketch([shard.batch], K) for shard in shards], K)
-        self.founded = founded(self.whole, K)
+        self.founded = decide_held(self.whole, K)
         model = model_of(self.whole, OnlineLearner(K).settings)
         said = [model.label(shard.rows) for shard in shards]
         kinds = np.concatenate([shard.kinds for shard in shards])
@@ -229,7 +229,7 @@ def test_clusters_far_from_each_other_are_all_believed(k: int, by_kind: bool) ->
         pa.RecordBatch.from_pydict({f"x{i}": part[:, i] for i in range(10)})
         for part in np.array_split(rows, 8)
     ]
-    whole = founded(merge([sketch([batch], k) for batch in batches], k), k)
+    whole = decide_held(merge([sketch([batch], k) for batch in batches], k), k)
     assert whole.n_held == 0
     gaps = np.linalg.norm(whole.cover.points[:, None] - 1e4 * np.eye(10), axis=2)
     assert (gaps.min(axis=0) < 20).all()
@@ -239,7 +239,7 @@ def test_where_nothing_is_far_nothing_changes() -> None:
     for shard in shards_with(scattered, 0):
         assert sketch([shard.batch], K).held == ()
     few = sketch([pa.RecordBatch.from_pydict({"x": [0.0, 1.0, 2.0, 1e9]})], 10)
-    assert len(founded(few, 10).cover) == 4  # too few rows to tell
+    assert len(decide_held(few, 10).cover) == 4  # too few rows to tell
 
 
 mixed = st.integers(0, 10**6).map(
@@ -272,7 +272,7 @@ def test_no_row_is_lost_or_counted_twice_in_any_tree(shards: list[Shard], random
         random.shuffle(parts)
         parts = [merge(parts[:2], 50), *parts[2:]]
     (whole,) = parts
-    done = founded(whole, 50)
+    done = decide_held(whole, 50)
     n = sum(len(shard.rows) for shard in shards)
     total = np.concatenate([shard.rows for shard in shards]).sum(axis=0)
     for some in (whole, done):

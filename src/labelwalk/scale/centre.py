@@ -16,7 +16,7 @@ from labelwalk.scale.model import Model, solved
 from labelwalk.scale.places import place_of
 from labelwalk.scale.shelf import Shelf
 from labelwalk.scale.sketch_tables import sketch_to_bytes
-from labelwalk.scale.sketches import Sketch, founded, merge
+from labelwalk.scale.sketches import Sketch, decide_held, merge
 from labelwalk.scale.tasks import read_sketch
 from labelwalk.settings import Settings
 
@@ -116,7 +116,7 @@ class Centre:
         merged, positions = self._sketch(now), {one.name: one.position for one in now}
         if not merged.n_seen:
             return News(0, positions, None)
-        cover = founded(merged, self._budget.n_centroids).cover
+        cover = decide_held(merged, self._budget.n_centroids).cover
         model = solved(cover, *merged.labelled(), self._settings)
         return News(merged.n_seen, positions, model)
 

@@ -21,7 +21,7 @@ from labelwalk.kernels.sketching import (
     take,
 )
 from labelwalk.scale.cover import Cover
-from labelwalk.scale.far import CLOSE, FAR, SHARE, SUPPORT, parted, typical
+from labelwalk.scale.far import CLOSE, FAR, SHARE, SUPPORT, split_far, typical
 from labelwalk.screen import Screen
 
 BLOCK = 256  # rows that are screened at once
@@ -138,7 +138,7 @@ class Covering:
         may_be_far = (gaps[1:, 0] > CLOSE * unit) & (examples[1:] < SUPPORT)
         if self._hold is None or not may_be_far.any():
             return False
-        near, far = parted([self.cover()], SHARE)
+        near, far = split_far([self.cover()], SHARE)
         if far:
             self._hold(replace(far[0], radius=0.0))
             self.n, self.radius = 0, self.radius if len(near[0]) > n / 2 else 0.0

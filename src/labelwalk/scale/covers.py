@@ -9,7 +9,7 @@ from labelwalk.parameters import check_number, check_whole
 from labelwalk.rows import as_rows
 from labelwalk.scale.cover import Cover, empty
 from labelwalk.scale.covering import Covering
-from labelwalk.scale.far import parted
+from labelwalk.scale.far import split_far
 
 GROWTH = 1.5  # as in `labelwalk.settings`
 LAYERS = 3  # covers of rows among which distances are of another order, at most
@@ -113,7 +113,7 @@ def united(covers: Sequence[Cover], n_centroids: int) -> Cover:
     return covering.cover()
 
 
-def layered(covers: Sequence[Cover], n_centroids: int) -> list[Cover]:
+def unite_layers(covers: Sequence[Cover], n_centroids: int) -> list[Cover]:
     """Return what `united` does, but have what is far from all else in another cover of its own.
 
     Of what is far the same is done again. The finest cover comes first.
@@ -122,12 +122,12 @@ def layered(covers: Sequence[Cover], n_centroids: int) -> list[Cover]:
     --------
     >>> import numpy as np
     >>> near, far = covered([np.arange(9.0)[:, None]], 20), covered([np.array([[5e4], [9e4]])], 20)
-    >>> [cover.points.ravel().tolist() for cover in layered([far, near], n_centroids=3)]
+    >>> [cover.points.ravel().tolist() for cover in unite_layers([far, near], n_centroids=3)]
     [[0.0, 4.0, 8.0], [50000.0, 90000.0]]
     """
     layers: list[Cover] = []
     left = [cover for cover in covers if len(cover)]
     while left:
-        near, left = parted(left, LEAST) if len(layers) < LAYERS - 1 else (left, [])
+        near, left = split_far(left, LEAST) if len(layers) < LAYERS - 1 else (left, [])
         layers.append(united(near, n_centroids))
     return layers or [empty(0)]

@@ -21,7 +21,7 @@ SHARE = 1 / 16  # of the rows, the densest, whose distances are typical while mo
 SAMPLE = 1024  # vertices that are measured to know what is typical
 
 
-def parted(covers: Sequence[Cover], share: float) -> tuple[list[Cover], list[Cover]]:
+def split_far(covers: Sequence[Cover], share: float) -> tuple[list[Cover], list[Cover]]:
     """Return what covers have of near vertices, and of far ones, without those left empty.
 
     Far are those of a cover so coarse that they may stand for rows far apart, and those that are
@@ -32,7 +32,7 @@ def parted(covers: Sequence[Cover], share: float) -> tuple[list[Cover], list[Cov
     --------
     >>> points = np.append(np.arange(7.0), 5e4)[:, None]
     >>> cover = Cover(points, points, np.ones(8, dtype=np.int64), np.zeros(8), 0.0)
-    >>> [[len(cover) for cover in some] for some in parted([cover], share=0.5)]
+    >>> [[len(cover) for cover in some] for some in split_far([cover], share=0.5)]
     [[7], [1]]
     """
     points = np.concatenate([cover.points for cover in covers])

@@ -36,7 +36,7 @@ from labelwalk.scale.places import (
 )
 from labelwalk.scale.pools import Here, Pool
 from labelwalk.scale.shards import footers_of, parts_of
-from labelwalk.scale.sketches import Sketch, founded, in_pairs
+from labelwalk.scale.sketches import Sketch, decide_held, in_pairs
 from labelwalk.scale.tasks import (
     MergeSome,
     SketchPart,
@@ -184,7 +184,7 @@ class _Run:
         """Do what is left, and say that all is there."""
         merged = self.merged(self.sketched())
         model = self.solved(merged)
-        whole = founded(merged, self.budget.n_centroids)
+        whole = decide_held(merged, self.budget.n_centroids)
         tally, outliers = self.labelled()
         outcome = Outcome(
             tally=tally,

@@ -24,7 +24,7 @@ from labelwalk.scale.budget import budget_of
 from labelwalk.scale.cover import Cover, empty
 from labelwalk.scale.covers import coarser
 from labelwalk.scale.planting import DENSE, planted
-from labelwalk.scale.sketches import Sketch, founded
+from labelwalk.scale.sketches import Sketch, decide_held
 from labelwalk.settings import Settings
 from labelwalk.similarity import COVER_FRACTION, COVER_NEIGHBOUR, Gaussian
 from labelwalk.streams.fault import InputError
@@ -90,7 +90,7 @@ def model_of(sketch: Sketch, settings: Settings) -> Model:
             "of labels (--label-column)."
         )
     return solved(
-        founded(sketch, budget_of(settings).n_centroids).cover, *sketch.labelled(), settings
+        decide_held(sketch, budget_of(settings).n_centroids).cover, *sketch.labelled(), settings
     )
 
 

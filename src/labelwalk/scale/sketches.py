@@ -10,8 +10,8 @@ import numpy as np
 
 from labelwalk.arrays import Floats
 from labelwalk.scale.cover import Cover, empty
-from labelwalk.scale.covers import layered, united
-from labelwalk.scale.far import parted
+from labelwalk.scale.covers import unite_layers, united
+from labelwalk.scale.far import split_far
 from labelwalk.settings import WARM_UP
 
 Item = TypeVar("Item")
@@ -135,11 +135,11 @@ def _united(some: Sequence[Sketch], n_centroids: int, labels_per_class: int) -> 
         for label in labels
     }
     covers = [one.cover for one in some] + [cover for one in some for cover in one.held]
-    cover, *held = layered(covers, n_centroids)
+    cover, *held = unite_layers(covers, n_centroids)
     return Sketch(cover, taught, some[0].features, tuple(held))
 
 
-def founded(sketch: Sketch, n_centroids: int) -> Sketch:
+def decide_held(sketch: Sketch, n_centroids: int) -> Sketch:
     """Return a sketch of all rows there are, whose held rows are those that nothing is made of.
 
     What is near the densest third of the rows is near now, whatever its shard took it for.
@@ -148,12 +148,12 @@ def founded(sketch: Sketch, n_centroids: int) -> Sketch:
     --------
     >>> from labelwalk.scale.covers import covered
     >>> rows = np.r_[np.arange(120.0), 1e6, np.full(5, 7e6)][:, None]
-    >>> whole = founded(Sketch(covered([rows], n_centroids=200)), n_centroids=200)
+    >>> whole = decide_held(Sketch(covered([rows], n_centroids=200)), n_centroids=200)
     >>> whole.cover.points[-1].tolist(), [cover.points.tolist() for cover in whole.held]
     ([7000000.0], [[[1000000.0]]])
     """
     covers = [cover for cover in (sketch.cover, *sketch.held) if len(cover)]
     is_few = sum(cover.n_seen for cover in covers) <= WARM_UP
-    near, far = (covers, list[Cover]()) if is_few else parted(covers, THIRD)
+    near, far = (covers, list[Cover]()) if is_few else split_far(covers, THIRD)
     cover = near[0] if len(near) == 1 else united(near, n_centroids)
     return replace(sketch, cover=cover if near else sketch.cover, held=tuple(far))

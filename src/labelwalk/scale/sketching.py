@@ -12,7 +12,7 @@ from labelwalk.parameters import check_number, check_whole
 from labelwalk.scale.budget import Budget
 from labelwalk.scale.cover import Cover, empty
 from labelwalk.scale.covering import Covering
-from labelwalk.scale.covers import LAYERS, layered
+from labelwalk.scale.covers import LAYERS, unite_layers
 from labelwalk.scale.rows import examples_of, reader_of
 from labelwalk.scale.sketches import Sketch
 from labelwalk.streams.columns import Columns
@@ -143,7 +143,7 @@ class Sketching:
         k, self._held = self._budget.n_centroids, [*self._held, cover]
         much = len(self._held) > MANY or sum(map(len, self._held)) > (LAYERS + 1) * k
         if much or cover.radius > 0.0:
-            self._held = layered(self._held, k)
+            self._held = unite_layers(self._held, k)
 
     def _limit(self, label: str | None) -> tuple[int, float]:
         n_centroids, labels_per_class, growth = self._budget

@@ -149,13 +149,13 @@ def _say(console: Console, outcome: Outcome, output: str) -> None:
             f"Not learned from, as too far from all others: {counted(outcome.held, 'row')}.",
         )
     if outcome.outliers:
-        say(console, f"Outliers: {_listed([_told(own) for own in outcome.outliers])}.")
+        say(console, f"Outliers: {_listed([_format_outliers(own) for own in outcome.outliers])}.")
     say(console, f"Features: {_listed(outcome.features)}.")
     say(console, f"Classes: {_listed(outcome.classes)}.")
     say(console, f"{counted(outcome.files, 'file')}: {output}")
 
 
-def _told(outliers: Outliers) -> str:
+def _format_outliers(outliers: Outliers) -> str:
     rows = ", ".join(map(str, outliers.rows))
     more = outliers.total - len(outliers.rows)
     return f"{outliers.file} (row {rows}{f' and {more:,} more' if more else ''})"
