@@ -201,7 +201,8 @@ def compare(metric: str, old: list[float], new: list[float], better: str) -> Com
     """Compare one metric over rounds; `old` and `new` have one number of each."""
     if min(*old, *new) <= 0.0:
         verdict = "same" if old == new else "differs"
-        return Comparison(metric, median(old), median(new), *[math.nan] * 4, verdict)
+        nan = math.nan
+        return Comparison(metric, median(old), median(new), nan, nan, nan, nan, verdict)
     logs = [math.log(b / a) for a, b in zip(old, new, strict=True)]
     middle, noise = median(logs), noise_of(old, new)
     if old == new:
@@ -218,7 +219,9 @@ def compare(metric: str, old: list[float], new: list[float], better: str) -> Com
         metric,
         median(old),
         median(new),
-        *(math.exp(value) for value in (middle, min(logs), max(logs))),
+        math.exp(middle),
+        math.exp(min(logs)),
+        math.exp(max(logs)),
         math.expm1(noise),
         verdict,
     )
@@ -242,7 +245,7 @@ def noise_of(old: list[float], new: list[float]) -> float:
 
 def table(comparisons: Sequence[Comparison]) -> str:
     """Return a Markdown table."""
-    rows = [("metric", "old", "new", "new / old", "noise", "verdict")]
+    rows: list[tuple[str, ...]] = [("metric", "old", "new", "new / old", "noise", "verdict")]
     rows += [
         (
             each.metric,
@@ -279,7 +282,8 @@ def rounds_of(suite: str, options: list[str], sides: list[Side], n: int) -> list
             better |= directions
             its_rounds += [values] if i else []
     in_all = [m for m in better if all(m in values for rounds in measured for values in rounds)]
-    return [compare(m, *([v[m] for v in rounds] for rounds in measured), better[m]) for m in in_all]
+    old, new = measured
+    return [compare(m, [v[m] for v in old], [v[m] for v in new], better[m]) for m in in_all]
 
 
 def main() -> None:

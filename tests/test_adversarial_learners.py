@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ NAMED: dict[str, tuple[Callable[[], OnlineLearner], Floats]] = {
     ),
     **{
         f"growth of 1 + {excess:g}": (
-            lambda excess=excess: OnlineLearner.paper(5, growth=1 + excess),
+            partial(OnlineLearner.paper, 5, growth=1 + excess),
             np.random.default_rng(1).normal(size=(60, 2)) * 10.0 ** np.arange(-30, 30)[:, None],
         )
         for excess in (1e-3, 1e-6, 1e-9, 1e-12, 2.3e-16)

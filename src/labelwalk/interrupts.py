@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import _signal  # the functions of `signal` take longer than an example: they return enumerations
+# the functions of `signal` return enumerations, which takes longer than an example
+import _signal  # type: ignore[import-not-found]
 import signal
 import threading
 from collections.abc import Callable
