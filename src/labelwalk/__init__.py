@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from labelwalk import _aliases
+
 if TYPE_CHECKING:
     from labelwalk.conflicts import LabelConflictWarning
     from labelwalk.decision import Verdict, Verdicts
@@ -39,6 +41,8 @@ _HOMES = {
     "Verdicts": "decision",
     "load": "learner",
 }
+
+_aliases.install()
 
 
 def __getattr__(name: str) -> Any:

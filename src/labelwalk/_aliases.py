@@ -1,0 +1,42 @@
+"""Earlier import paths of documented modules. They keep working; new code uses the new path."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+# earlier path -> path in this version, both below `labelwalk`
+MODULE_ALIASES: dict[str, str] = {}
+
+
+class _AliasLoader(Loader):
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = import_module(self.path)
+        self.own_spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.own_spec  # the import system has replaced it
+
+
+class _AliasFinder(MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        package, _, name = fullname.partition(".")
+        if package != "labelwalk" or name not in MODULE_ALIASES:
+            return None
+        return ModuleSpec(fullname, _AliasLoader(f"labelwalk.{MODULE_ALIASES[name]}"))
+
+
+def install() -> None:
+    """Let the import system find modules under their earlier paths."""
+    if not any(isinstance(finder, _AliasFinder) for finder in sys.meta_path):
+        sys.meta_path.append(_AliasFinder())

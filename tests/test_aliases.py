@@ -1,0 +1,27 @@
+"""Earlier import paths lead to the same modules."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from labelwalk import _aliases
+
+
+def test_an_alias_is_the_module_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(_aliases.MODULE_ALIASES, "former_prior", "prior")
+    module = import_module("labelwalk.former_prior")
+    assert module is import_module("labelwalk.prior")
+    assert module.__spec__ is not None
+    assert module.__spec__.name == "labelwalk.prior"
+
+
+def test_other_names_are_not_found() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"labelwalk\.no_such_module"):
+        import_module("labelwalk.no_such_module")
+
+
+@pytest.mark.parametrize(("earlier", "path"), _aliases.MODULE_ALIASES.items())
+def test_every_alias_leads_to_a_module(earlier: str, path: str) -> None:
+    assert import_module(f"labelwalk.{earlier}") is import_module(f"labelwalk.{path}")
