@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from labelwalk import Gaussian, OnlineLearner
 from labelwalk.arrays import Label
-from tests.naive.kcenters import NaiveCover
+from tests.reference.kcenters import ReferenceCover
 
 Point = tuple[float, ...]
 Step = tuple[Label | None, Point]
@@ -73,7 +73,7 @@ def take(learner: Stream, step: Step) -> Any:
     return learner.observe(x) if label is None else learner.teach(x, label)
 
 
-def assert_same_cover(learner: OnlineLearner, cover: NaiveCover) -> None:
+def assert_same_cover(learner: OnlineLearner, cover: ReferenceCover) -> None:
     """Same representatives, counts, reaches and labels in the same order, and R: to the bit."""
     table = learner.vertices
     assert [tuple(point) for point in table.points.tolist()] == [v.point for v in cover.vertices]

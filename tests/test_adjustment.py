@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from labelwalk import Gaussian, OnlineLearner, load
 from labelwalk.arrays import Floats
 from labelwalk.learner import from_bytes
-from tests.naive.balance import balanced
-from tests.naive.harmonic import hard
+from tests.reference.balance import balanced
+from tests.reference.harmonic import hard
 
 D = 3
 MAKERS: dict[str, dict[str, Any]] = {

@@ -16,7 +16,7 @@ from labelwalk.asking import (
     variance_reduction,
 )
 from labelwalk.graphs import Graph, as_graph
-from tests.naive import asking as naive
+from tests.reference import asking as reference
 from tests.small_graphs import chain, mask
 from tests.weighted_graphs import N_CLASSES, Drawn, weighted_graphs
 
@@ -26,11 +26,13 @@ def worth(drawn: Drawn, asked: list[int], by: str) -> Floats:
     w, v, gamma, _ = drawn.graph
     known = [*drawn.labelled, *asked]
     if by == "variance":
-        scores = naive.variance_reduction(w, v, gamma, known, drawn.counts)
+        scores = reference.variance_reduction(w, v, gamma, known, drawn.counts)
     elif by == "error":
-        scores = naive.expected_error_reduction(w, v, gamma, known, drawn.f, drawn.counts)
+        scores = reference.expected_error_reduction(w, v, gamma, known, drawn.f, drawn.counts)
     else:
-        scores = naive.uncertainty_left(w, v, gamma, drawn.labelled, asked, drawn.f, drawn.counts)
+        scores = reference.uncertainty_left(
+            w, v, gamma, drawn.labelled, asked, drawn.f, drawn.counts
+        )
     return np.array(scores)
 
 

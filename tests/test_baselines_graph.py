@@ -28,10 +28,10 @@ from labelwalk.baselines.said import Said
 from labelwalk.baselines.temporal import TemporalPropagation
 from labelwalk.baselines.warm_start import resolve
 from labelwalk.similarity import Pairwise
-from tests.naive.harmonic import full_graph as naive_full_graph
-from tests.naive.harmonic import reaches_a_label
-from tests.naive.poisson import confidences, neighbour_graph, potentials
-from tests.naive.temporal import NaiveTemporal
+from tests.reference.harmonic import full_graph as reference_full_graph
+from tests.reference.harmonic import reaches_a_label
+from tests.reference.poisson import confidences, neighbour_graph, potentials
+from tests.reference.temporal import ReferenceTemporal
 from tests.small_graphs import Graph, bare, chain, graphs, mask
 
 pytestmark = pytest.mark.shell
@@ -85,7 +85,7 @@ def accuracy(method: Any) -> float:
     return float(np.mean(method.observe(X).label == y))
 
 
-def naive_similarities(points: Floats, bandwidth: float, threshold: float) -> Floats:
+def reference_similarities(points: Floats, bandwidth: float, threshold: float) -> Floats:
     w = np.exp(-((points[:, None] - points) ** 2).sum(axis=2) / (2 * bandwidth**2))
     return bare(np.where(w >= threshold, w, 0.0))
 
@@ -213,8 +213,8 @@ class TestOffline:
         X, codes = rng.normal(size=(9, 2)), rng.permutation([0, 1, 2])
         method = OfflineHarmonic(Gaussian(0.8, threshold=threshold), sink=sink)
         method.teach(X[:3], [NAMES[code] for code in codes])
-        w = naive_similarities(X, 0.8, threshold)
-        f = naive_full_graph(w, [*codes, *[-1] * 6], sink, 3)[3:]
+        w = reference_similarities(X, 0.8, threshold)
+        f = reference_full_graph(w, [*codes, *[-1] * 6], sink, 3)[3:]
         check_names(method.observe(X[3:]), f)
 
     @given(seeds)
@@ -233,8 +233,8 @@ class TestOffline:
     def test_a_uniform_prior_divides_by_the_mass_of_classes(self, seed: int) -> None:
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(12, 2))
-        w = naive_similarities(X, 1.0, 0.0)
-        f = naive_full_graph(w, [0, 1, 2] + [-1] * 9, 0.1, 3)[3:]
+        w = reference_similarities(X, 1.0, 0.0)
+        f = reference_full_graph(w, [0, 1, 2] + [-1] * 9, 0.1, 3)[3:]
         fair = f / f.sum(axis=0) / 3
         fair *= (f.sum(axis=1) / fair.sum(axis=1))[:, None]
         method = OfflineHarmonic(Gaussian(1.0, threshold=0.0), sink=0.1, prior="uniform")
@@ -273,7 +273,7 @@ class TestEveryExample:
                 method.teach(point, NAMES[code])
                 continue
             codes, X = [code for code, _ in stream[:n]], [point for _, point in stream[:n]]
-            w, labelled = naive_similarities(np.array(X), 1.0, threshold), np.array(codes) >= 0
+            w, labelled = reference_similarities(np.array(X), 1.0, threshold), np.array(codes) >= 0
             f = harmonic.solve(w, labelled, np.eye(3)[codes], sink=sink)
             check_names(method.observe(point), f[-1:])
 
@@ -346,7 +346,7 @@ class TestTemporal:
         self, stream: list[tuple[int, list[float]]], window: int, sink: float, threshold: float
     ) -> None:
         method = TemporalPropagation(Gaussian(1.2, threshold=threshold), window, sink)
-        twin = NaiveTemporal(1.2, threshold, window, sink)
+        twin = ReferenceTemporal(1.2, threshold, window, sink)
         for code, point in stream:
             if code >= 0:
                 method.teach(point, NAMES[code])

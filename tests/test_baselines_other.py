@@ -24,10 +24,10 @@ from labelwalk.baselines.semi_boost import SemiBoost
 from labelwalk.baselines.whole_stream import Offline
 from labelwalk.harmonic import solve
 from labelwalk.similarity import Gaussian, Pairwise, SelfTuning
-from tests.naive import nystrom as naive_nystrom
-from tests.naive import representatives as naive_representatives
-from tests.naive.manifold import Kept, NaiveManifoldSVM
-from tests.naive.semi_boost import NaiveSemiBoost
+from tests.reference import nystrom as reference_nystrom
+from tests.reference import representatives as reference_representatives
+from tests.reference.manifold import Kept, ReferenceManifoldSVM
+from tests.reference.semi_boost import ReferenceSemiBoost
 
 pytestmark = pytest.mark.shell
 
@@ -88,12 +88,12 @@ class TestRepresentatives:
         labelled, labels, rows = stream
         method = SampleHarmonic(k, GAUSSIAN, sink=0.01, prior=prior, seed=seed)  # type: ignore[arg-type]
         said = answer(method, stream)
-        joined = naive_representatives.joined_nearest(rows, method.points)
+        joined = reference_representatives.joined_nearest(rows, method.points)
         np.testing.assert_allclose(  # of equally near ones, rounding may choose
             np.linalg.norm(rows - method.points[joined], axis=1),
             np.linalg.norm(rows - method.points[method.joined], axis=1),
         )
-        scores = naive_representatives.answers(
+        scores = reference_representatives.answers(
             labelled,
             one_hot(labels),
             method.points,
@@ -129,7 +129,7 @@ class TestRepresentatives:
         np.testing.assert_array_equal(
             method.points[method.joined], reference.cluster_centers_[reference.labels_]
         )
-        scores = naive_representatives.answers(
+        scores = reference_representatives.answers(
             labelled,
             one_hot(labels),
             method.points,
@@ -193,10 +193,10 @@ class TestNystrom:
         m = min(m, len(everyone))
         W = similarity_matrix(everyone, GAUSSIAN) + np.eye(len(everyone))
         drawn = np.random.default_rng(seed).choice(len(everyone), m, replace=False)
-        dense = naive_nystrom.harmonic(W, drawn.tolist(), one_hot(labels), 30.0)
+        dense = reference_nystrom.harmonic(W, drawn.tolist(), one_hot(labels), 30.0)
         G = nystrom.low_rank_factor(W[:, drawn], W[np.ix_(drawn, drawn)])
         np.testing.assert_allclose(
-            G @ G.T, naive_nystrom.approximation(W, drawn.tolist()), atol=1e-3
+            G @ G.T, reference_nystrom.approximation(W, drawn.tolist()), atol=1e-3
         )
         np.testing.assert_allclose(
             nystrom.harmonic_values(G, one_hot(labels), 30.0), dense, atol=1e-4
@@ -283,7 +283,9 @@ class TestSemiBoost:
         """All classes are taught in one call, and so known from the start."""
         candidates = np.random.default_rng(seed).normal(size=(m, 2))
         method = SemiBoost(candidates, GAUSSIAN, epsilon, n_selectors, prior_epsilon)
-        twin = NaiveSemiBoost(candidates, 1.0, epsilon, n_selectors, 3, prior_epsilon or epsilon)
+        twin = ReferenceSemiBoost(
+            candidates, 1.0, epsilon, n_selectors, 3, prior_epsilon or epsilon
+        )
         start = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
         method.teach(start, list("abc"))
         for code in range(3):
@@ -364,7 +366,7 @@ class TestManifoldSVM:
     ) -> None:
         """All classes are taught in one call, and so known from the start; each has its twin."""
         method = ManifoldSVM(Gaussian(1.0, threshold), buffer, 0.7, shrink, smooth)
-        twins = [NaiveManifoldSVM(1.0, threshold, buffer, 0.7, shrink, smooth) for _ in "abc"]
+        twins = [ReferenceManifoldSVM(1.0, threshold, buffer, 0.7, shrink, smooth) for _ in "abc"]
         start = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
         method.teach(start, list("abc"))
         for x, name in [*zip(start, "abc", strict=True), *stream]:
@@ -400,7 +402,7 @@ class TestManifoldSVM:
         y = {"a": 1.0, "b": -1.0}.get(name or "")
 
         def risk(alpha: Floats) -> float:
-            twin = NaiveManifoldSVM(1.0, 0.3, 99, 0.2, 0.1, 0.5)
+            twin = ReferenceManifoldSVM(1.0, 0.3, 99, 0.2, 0.1, 0.5)
             twin.buffer = [Kept(*kept, False) for kept in zip(method.points, alpha, strict=False)]
             return twin.risk(x, y)
 

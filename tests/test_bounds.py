@@ -59,8 +59,8 @@ from labelwalk.bounds.sizes import (
 )
 from labelwalk.bounds.statement import Bound, Condition, table
 from labelwalk.harmonic import laplacian, solve_soft
-from tests.naive import bounds as naive
-from tests.naive.optimum import optimal_k_center
+from tests.reference import bounds as reference
+from tests.reference.optimum import optimal_k_center
 from tests.small_graphs import Graph, chain, graphs, mask
 
 pytestmark = pytest.mark.shell
@@ -202,8 +202,8 @@ class TestLaplacians:
     @given(quantizations(), st.booleans())
     def test_equals_the_whole_matrices(self, q: Quantized, normalised: bool) -> None:
         error = quantization_error(q.w, q.w_q, q.own, normalised=normalised)
-        assert error == pytest.approx(naive.frobenius(q.w_full, q.w, normalised), abs=1e-12)
-        whole = naive.as_quantized(q.w_q, q.own.tolist())
+        assert error == pytest.approx(reference.frobenius(q.w_full, q.w, normalised), abs=1e-12)
+        whole = reference.as_quantized(q.w_q, q.own.tolist())
         np.testing.assert_array_equal(whole, q.w_full)
         difference = laplacian(whole, normalised=normalised) - laplacian(q.w, normalised=normalised)
         assert error == pytest.approx(float(np.linalg.norm(difference)), abs=1e-12)
@@ -217,8 +217,8 @@ class TestLaplacians:
         k = int(rng.integers(1, len(w) + 1))
         own = rng.integers(0, k, len(w))
         error = quantization_error(w, w[:k, :k], own, normalised=normalised)
-        whole = naive.as_quantized(w[:k, :k], own.tolist())
-        assert error == pytest.approx(naive.frobenius(whole, w, normalised), abs=1e-12)
+        whole = reference.as_quantized(w[:k, :k], own.tolist())
+        assert error == pytest.approx(reference.frobenius(whole, w, normalised), abs=1e-12)
 
     @given(quantizations(), st.booleans())
     def test_examples_that_represent_themselves_lose_nothing(
@@ -245,11 +245,11 @@ class TestLaplacians:
     def test_entries_keep_the_corrected_constant(self, q: Quantized) -> None:
         M, n = gaussian_lipschitz(q.bandwidth), len(q.X)
         whole = proposition_7(q.w, q.w_q, q.own, distortion=q.distortion, lipschitz=M)
-        c_min = naive.smallest_c(q.w_full, q.w)
-        top = max(naive.without_loops(q.w).max(), q.w_full.max())
+        c_min = reference.smallest_c(q.w_full, q.w)
+        top = max(reference.without_loops(q.w).max(), q.w_full.max())
         assert whole.right == pytest.approx(2 * M * q.distortion / c_min * (1 + top / c_min))
         entries = proposition_7_as_printed(q.w, q.w_q, q.own, distortion=q.distortion, lipschitz=M)
-        printed = naive.entry_bound(M, q.distortion, c_min, n)
+        printed = reference.entry_bound(M, q.distortion, c_min, n)
         assert entries.right == pytest.approx(printed, rel=1e-9)
         assert entries.left <= whole.right / n * (1 + 1e-9) + 1e-12
         assert entries.holds or not entries.covered
@@ -272,7 +272,7 @@ class TestLaplacians:
         X, centres = np.array([[0.999], *[[0.0]] * (n - 1)]), np.array([[0.999 - eps], [0.0]])
         own = np.array([0, *[1] * (n - 1)])
         w, w_q = (np.maximum(0.0, 1.0 - M * cdist(P, P)) for P in (X, centres))
-        degrees = (naive.without_loops(v).sum(axis=1) for v in (w, w_q[np.ix_(own, own)]))
+        degrees = (reference.without_loops(v).sum(axis=1) for v in (w, w_q[np.ix_(own, own)]))
         c_o, c_q = (math.sqrt(d[0] * d[1]) for d in degrees)
         assert c_q - c_o > 2 * 2 * n * M * eps
         assert proposition_7(w, w_q, own, distortion=eps, lipschitz=M).holds
@@ -310,7 +310,7 @@ class TestSizes:
         w, labelled, y = graph
         f = softly(w, labelled, y, c_u, sink, normalised)
         np.testing.assert_allclose(
-            f, naive.soft(w, y, labelled, c_u, sink, normalised), rtol=1e-7, atol=1e-10
+            f, reference.soft(w, y, labelled, c_u, sink, normalised), rtol=1e-7, atol=1e-10
         )
         assert lemma_1(f, labelled, c_u=c_u, sink=sink).holds
         assert lemma_1_unweighted(f, labelled, c_u=c_u, sink=sink).holds
@@ -373,7 +373,7 @@ class TestPerturbation:
         y = column(labelled)
         before, after = chain(3, np.array([1.0, 1.0])), chain(3, np.array([1.0, 2.0]))
         f_o, f_q = (softly(w, labelled, y, c_u, sink, False) for w in (before, after))
-        assert naive.equation_9(after, before, y, labelled, c_u, sink) == 0.0
+        assert reference.equation_9(after, before, y, labelled, c_u, sink) == 0.0
         assert np.linalg.norm(f_q - f_o) > 0.01
         difference = laplacian(after) - laplacian(before)
         # what is true in its place
@@ -397,7 +397,7 @@ class TestPerturbation:
             for t in range(1, len(q.X) + 1)
         ]
         bound = proposition_5(f_q, o, errors, n_l, c_u=c_u, sink=sink)
-        assert bound.left == pytest.approx(naive.mean_square(f_q, o))
+        assert bound.left == pytest.approx(reference.mean_square(f_q, o))
         assert bound.holds
         assert proposition_5_as_printed(f_q, o, max(errors), n_l, c_u=c_u, sink=sink).holds
 
@@ -426,7 +426,7 @@ class TestGeneralisation:
     ) -> None:
         q, labelled, y = stream
         bound = stability(q.w, labelled, y, c_u=c_u, sink=sink, normalised=normalised)
-        worst = naive.worst_swap(q.w, y, labelled, c_u, sink, normalised)
+        worst = reference.worst_swap(q.w, y, labelled, c_u, sink, normalised)
         assert bound.left == pytest.approx(worst, rel=1e-6, abs=1e-9)
         assert bound.holds
 
@@ -436,8 +436,8 @@ class TestGeneralisation:
     ) -> None:
         q, labelled, y = stream
         bound = stability_as_printed(q.w, labelled, y, c_u=c_u, sink=sink, normalised=normalised)
-        largest = float(np.linalg.eigvalsh(naive.laplacian_of(q.w, normalised)).max())
-        expected = naive.beta(int(labelled.sum()), c_u, sink, largest)
+        largest = float(np.linalg.eigvalsh(reference.laplacian_of(q.w, normalised)).max())
+        expected = reference.beta(int(labelled.sum()), c_u, sink, largest)
         assert bound.right == pytest.approx(expected, rel=1e-6)
         assert bound.covered
 
@@ -451,7 +451,7 @@ class TestGeneralisation:
     @given(st.floats(0, 5), st.integers(1, 500), st.floats(1e-6, 1))
     def test_the_transductive_error(self, beta: float, n_l: int, delta: float) -> None:
         error = transductive_error(beta, n_l, delta)
-        assert error == pytest.approx(naive.transductive_error(beta, n_l, delta))
+        assert error == pytest.approx(reference.transductive_error(beta, n_l, delta))
         assert error >= 1.0 or n_l > 32 * math.log(2 / delta)
 
     @pytest.mark.parametrize("normalised", [False, True])
@@ -487,7 +487,7 @@ class TestOnline:
     ) -> None:
         q, labelled, y = stream
         answers = online_solution(q.w, labelled, y, c_u=c_u, sink=sink, normalised=normalised)
-        expected = naive.online(q.w, y, labelled, c_u, sink, normalised)
+        expected = reference.online(q.w, y, labelled, c_u, sink, normalised)
         np.testing.assert_allclose(answers, expected, rtol=1e-7, atol=1e-10)
 
     @given(seeds, st.integers(1, 8), st.integers(1, 3))
@@ -496,7 +496,7 @@ class TestOnline:
         q, o, star, y = rng.standard_cauchy((4, n, m))
         bound = proposition_2(q, o, star, y)
         assert bound.holds
-        parts = sum(naive.mean_square(a, b) for a, b in ((star, y), (o, star), (q, o)))
+        parts = sum(reference.mean_square(a, b) for a, b in ((star, y), (o, star), (q, o)))
         assert bound.right == pytest.approx(4.5 * parts)
         assert bound.left <= 3 * parts * (1 + 1e-9)
 
@@ -512,7 +512,7 @@ class TestOnline:
             statement(o, star, n_l, c_u=c_u, sink=sink, normalised=normalised)
             for statement in (proposition_4, proposition_4_as_printed)
         )
-        assert true.left == pytest.approx(naive.mean_square(o, star))
+        assert true.left == pytest.approx(reference.mean_square(o, star))
         assert true.holds
         assert printed.holds or not printed.covered
 

@@ -12,7 +12,7 @@ from labelwalk.kernels.corner import bend_for, eliminate, n_beyond, solve_corner
 from labelwalk.kernels.settle import error_of, settle
 from labelwalk.kernels.system import STEPS, System
 from labelwalk.kernels.verdict import NOBODY
-from tests.naive.harmonic import quantized_row_form
+from tests.reference.harmonic import quantized_row_form
 
 seeds = st.integers(0, 2**32 - 1)
 ways_out = st.sampled_from([1e-3, 1e-5, 1e-7])

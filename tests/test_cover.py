@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from labelwalk import Gaussian, OnlineLearner
 from labelwalk.arrays import Floats
-from tests.naive.figure1 import NaiveBalanced
-from tests.naive.kcenters import (
-    NaiveCover,
+from tests.reference.figure1 import ReferenceBalanced
+from tests.reference.kcenters import (
+    ReferenceCover,
     Vertex,
     distance,
     largest_k_plus_1_separation,
@@ -63,8 +63,8 @@ class Rules:
             labels_per_class=self.labels_per_class,
         )
 
-    def twin(self) -> NaiveCover:
-        return NaiveCover(
+    def twin(self) -> ReferenceCover:
+        return ReferenceCover(
             self.k, self.growth, self.coarsening, self.labelled, self.labels_per_class
         )
 
@@ -98,7 +98,7 @@ def stepwise(learner: OnlineLearner, stream: list[Step]) -> Iterator[Step]:
         yield step
 
 
-def both(rules: Rules, stream: list[Step]) -> tuple[OnlineLearner, NaiveCover]:
+def both(rules: Rules, stream: list[Step]) -> tuple[OnlineLearner, ReferenceCover]:
     """A learner and its twin, whose vertices know their members, after a stream."""
     learner, twin = rules.learner(), rules.twin()
     for step in stream:
@@ -288,7 +288,7 @@ def test_no_more_tight_clusters_than_k_keep_their_resolution(
     assert np.unique(learner.vertices.points[:, 0].round(-3)).tolist() == present.tolist()
 
 
-class LoggedCover(NaiveCover):
+class LoggedCover(ReferenceCover):
     """A twin that remembers every vertex it ever founded."""
 
     def __init__(self, rules: Rules) -> None:
@@ -346,7 +346,7 @@ def merged_learner(learner: OnlineLearner, other: OnlineLearner) -> OnlineLearne
     return learner
 
 
-def assert_cover_laws(learner: OnlineLearner, rules: Rules, twin: NaiveCover) -> None:
+def assert_cover_laws(learner: OnlineLearner, rules: Rules, twin: ReferenceCover) -> None:
     """The laws of one cover, with members taken from the twin."""
     table, free = learner.vertices, unlabelled_points(learner)
     assert rules.k is None or len(free) <= rules.k
@@ -392,7 +392,7 @@ def test_merging_unites_classes_by_name(streams: list[list[Step]], rules: Rules)
     names = tuple(dict.fromkeys((*learner.classes, *other.classes)))
     learner.merge(other)
     assert learner.classes == names
-    balanced = NaiveBalanced(rules.k, sigma=1.0, gamma=0.1)
+    balanced = ReferenceBalanced(rules.k, sigma=1.0, gamma=0.1)
     balanced.cover = merge(twin, other_twin)
     balanced.classes = list(names)
     balanced.mu = float(learner._engine.now.here.mu)

@@ -11,9 +11,9 @@ from labelwalk import Gaussian, OnlineLearner, SelfTuning
 from labelwalk.arrays import Floats, Ints, Label
 from labelwalk.kernels.balance import balance, class_mass
 from labelwalk.weights import capped_mean
-from tests.naive.balance import balanced
-from tests.naive.harmonic import quantized_row_form, reaches_a_label
-from tests.naive.profile import NaiveProfile
+from tests.reference.balance import balanced
+from tests.reference.harmonic import quantized_row_form, reaches_a_label
+from tests.reference.profile import ReferenceProfile
 
 seeds = st.integers(0, 2**32 - 1)
 ks = st.sampled_from([3, 8, 20, None])
@@ -40,7 +40,7 @@ def begun(k: int | None, seed: int, **settings: object) -> tuple[OnlineLearner, 
 @given(seeds, ks, st.sampled_from([1e-4, 1e-2, 1.0]))
 def test_it_is_its_twin(seed: int, k: int | None, sink: float) -> None:
     rows, cloud = clouds(seed)
-    learner, twin = OnlineLearner(k, sink=sink, tolerance=0.0), NaiveProfile(k, sink)
+    learner, twin = OnlineLearner(k, sink=sink, tolerance=0.0), ReferenceProfile(k, sink)
     rng = np.random.default_rng(seed)
     for x, c in zip(rows, cloud, strict=True):
         twin.mu = float(learner._engine.now.here.mu)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from labelwalk import OnlineLearner, state
 from labelwalk.arrays import Floats, Record
 from labelwalk.kernels.drift import ALARM, BLOCK, Watch, begin_anew, end_block, watch_row
-from tests.naive.drift import NaiveWatch
+from tests.reference.drift import ReferenceWatch
 
 
 class Watcher(NamedTuple):
@@ -73,7 +73,7 @@ def changing(draw: st.DrawFn) -> list[tuple[int, Floats]]:
 @given(changing())
 def test_it_is_its_twin(blocks: list[tuple[int, Floats]]) -> None:
     d = blocks[0][1].shape[1]
-    ours, twin = watcher(d), NaiveWatch()
+    ours, twin = watcher(d), ReferenceWatch()
     alarms = []
     for number, (n, rows) in enumerate(blocks, 1):
         for row in rows:

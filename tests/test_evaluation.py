@@ -34,7 +34,7 @@ from labelwalk.evaluation import (
     windowed_accuracy,
 )
 from labelwalk.evaluation.running import CHUNK
-from tests.naive import prequential
+from tests.reference import prequential
 
 pytestmark = pytest.mark.shell
 
@@ -164,7 +164,7 @@ outcomes = st.lists(
 
 
 @given(outcomes)
-def test_measures_are_their_naive_twins(outcome: Outcome) -> None:
+def test_measures_are_their_reference_implementations(outcome: Outcome) -> None:
     truth, said = outcome.truth.tolist(), outcome.said.tolist()
     assert precision_recall(outcome) == pytest.approx(prequential.precision_and_recall(truth, said))
     right = outcome.right & outcome.answered

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from labelwalk.arrays import Floats
 from labelwalk.explanation import Path, ends, strongest_path
 from labelwalk.graphs import as_graph
-from tests.naive import explanation as naive
+from tests.reference import explanation as reference
 from tests.small_graphs import chain, mask
 from tests.weighted_graphs import Drawn, weighted_graphs
 
@@ -34,7 +34,7 @@ class TestEnds:
     def test_equals_a_larger_graph(self, query: tuple[Drawn, Floats, float]) -> None:
         drawn, similar, sink = query
         w, v, gamma, _ = drawn.graph
-        expected = naive.ends(w, v, gamma, drawn.labelled, similar, sink)
+        expected = reference.ends(w, v, gamma, drawn.labelled, similar, sink)
         np.testing.assert_allclose(ends(drawn.graph, similar, sink), expected, atol=1e-9)
 
     @given(queries())
@@ -63,7 +63,7 @@ class TestStrongestPath:
         for target in drawn.labelled:
             ways = {
                 tuple(vertices): steps
-                for vertices, steps in naive.paths(
+                for vertices, steps in reference.paths(
                     w, v, gamma, drawn.labelled, similar, sink, target
                 )
             }

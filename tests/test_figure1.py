@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from labelwalk import Gaussian, OnlineLearner
 from labelwalk.arrays import Floats
 from labelwalk.decision import Verdict
-from tests.naive.figure1 import Answer, NaiveBalanced, NaiveFigure1
-from tests.naive.kcenters import NaiveCover, distance
+from tests.reference.figure1 import Answer, ReferenceBalanced, ReferenceFigure1
+from tests.reference.kcenters import ReferenceCover, distance
 from tests.streams import (
     Coarsening,
     Labelled,
@@ -66,7 +66,7 @@ def mean_weight(learner: OnlineLearner) -> float:
 @given(streams(), parameters)
 def test_paper_mode_is_figure_1(stream: list[Step], p: Parameters) -> None:
     learner = OnlineLearner.paper(p.k, p.sigma, p.gamma, p.growth, p.threshold, tolerance=0)
-    twin = NaiveFigure1(p.k, p.sigma, p.gamma, p.growth, p.threshold)
+    twin = ReferenceFigure1(p.k, p.sigma, p.gamma, p.growth, p.threshold)
     for step in stream:
         verdict, answer = take(learner, step), take(twin, step)
         assert_same_cover(learner, twin.cover)
@@ -87,7 +87,7 @@ def test_the_plain_profile_is_the_balanced_twin(
         labels_per_class=labels_per_class,
         tolerance=0,
     )
-    twin = NaiveBalanced(p.k, p.sigma, p.gamma, p.growth, p.threshold, labels_per_class)
+    twin = ReferenceBalanced(p.k, p.sigma, p.gamma, p.growth, p.threshold, labels_per_class)
     for step in stream:
         verdict = take(learner, step)
         twin.mu = mean_weight(learner)
@@ -179,7 +179,7 @@ def test_the_cover_bandwidth_follows_the_nearest_vertices(
     stream: list[Step], k: int | None, coarsening: Coarsening, labelled: Labelled
 ) -> None:
     learner = plain_learner(k, coarsening=coarsening, labelled=labelled, labels_per_class=2)
-    twin = NaiveCover(k, 1.5, coarsening, labelled, labels_per_class=2)
+    twin = ReferenceCover(k, 1.5, coarsening, labelled, labels_per_class=2)
     due = 2
     for step in stream:
         founded, vertices, sigma = twin.n_founded, len(twin.vertices), learner.bandwidth

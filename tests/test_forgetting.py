@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from labelwalk import Gaussian, OnlineLearner, Pairwise, SelfTuning, forgetting, load
 from labelwalk.arrays import Floats
 from labelwalk.kernels.memory import OUT
-from tests.naive.harmonic import quantized_row_form
+from tests.reference.harmonic import quantized_row_form
 from tests.streams import costly
 
 seeds = st.integers(0, 2**32 - 1)

@@ -18,7 +18,7 @@ from labelwalk.kernels.drift import BLOCK
 from labelwalk.signs import SIGNS
 from labelwalk.state import empty
 from labelwalk.worth import FEWEST, Worth, worth
-from tests.naive.leave_one_out import held_out
+from tests.reference.leave_one_out import held_out
 from tests.test_learner_laws import own_graph
 
 

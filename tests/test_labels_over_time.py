@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from labelwalk import Gaussian, LabelConflictWarning, OnlineLearner, Pairwise, SelfTuning, load
 from labelwalk.arrays import Floats, Ints
 from labelwalk.kernels.memory import GONE, OUT
-from tests.naive.harmonic import quantized_row_form
+from tests.reference.harmonic import quantized_row_form
 
 seeds = st.integers(0, 2**32 - 1)
 

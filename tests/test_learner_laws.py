@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from labelwalk import Gaussian, OnlineLearner, Pairwise, SelfTuning, Verdict, Verdicts, load
 from labelwalk.arrays import Floats, Label
 from labelwalk.kernels import stream
-from tests.naive.harmonic import full_graph, hard, quantized_row_form, repeated
+from tests.reference.harmonic import full_graph, hard, quantized_row_form, repeated
 from tests.streams import plain_learner
 
 Maker: TypeAlias = Callable[[], OnlineLearner]

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from labelwalk.graphs import Graph, as_graph
 from labelwalk.leave_one_out import FLOOR, absorption, held_out, score
-from tests.naive import leave_one_out as naive
+from tests.reference import leave_one_out as reference
 from tests.small_graphs import chain, mask
 from tests.weighted_graphs import N_CLASSES, Drawn, weighted_graphs
 
@@ -17,7 +17,7 @@ class TestAbsorption:
     @given(weighted_graphs())
     def test_equals_a_class_for_every_label(self, drawn: Drawn) -> None:
         w, v, gamma, _ = drawn.graph
-        expected = naive.absorption(w, v, gamma, drawn.labelled)
+        expected = reference.absorption(w, v, gamma, drawn.labelled)
         np.testing.assert_allclose(absorption(drawn.graph), expected, atol=1e-9)
 
     @given(weighted_graphs())
@@ -30,7 +30,7 @@ class TestHeldOut:
     @given(weighted_graphs())
     def test_equals_taking_labels_back_one_by_one(self, drawn: Drawn) -> None:
         w, v, gamma, _ = drawn.graph
-        expected = naive.held_out(w, v, gamma, drawn.labelled, drawn.y[drawn.labelled])
+        expected = reference.held_out(w, v, gamma, drawn.labelled, drawn.y[drawn.labelled])
         held = held_out(drawn.graph, drawn.codes, N_CLASSES)
         np.testing.assert_allclose(held, expected, atol=1e-9)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk import OnlineLearner
-from tests.naive.leave_one_out import held_out
+from tests.reference.leave_one_out import held_out
 
 
 def begun(seed: int, **made: Any) -> OnlineLearner:

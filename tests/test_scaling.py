@@ -29,7 +29,7 @@ from labelwalk import (
 )
 from labelwalk.arrays import Floats, Ints
 from labelwalk.scaling import FARTHEST, WARM_UP, Scale, measured
-from tests.naive import scaling as naive
+from tests.reference import scaling as reference
 from tests.streams import costly
 
 NAMES = ("a", 7, "c")
@@ -119,8 +119,8 @@ class TestMeasuring:
     @given(columns)
     def test_it_is_its_twin(self, column: list[float]) -> None:
         centre, spread = measured(np.array(column)[:, None])
-        assert centre[0] == naive.median(column)
-        assert spread[0] == pytest.approx(naive.spread(column), rel=1e-12)
+        assert centre[0] == reference.median(column)
+        assert spread[0] == pytest.approx(reference.spread(column), rel=1e-12)
 
     @given(
         arrays(
@@ -224,7 +224,7 @@ class TestWarmUp:
         learner = OnlineLearner(10, scale="robust")
         fed(learner, stream)
         rows = rows_of(stream)
-        expected = naive.scaled(rows.tolist(), *naive.scale_after(rows.tolist()))
+        expected = reference.scaled(rows.tolist(), *reference.scale_after(rows.tolist()))
         np.testing.assert_allclose(learner.scaled(rows), expected, rtol=1e-9, atol=1e-9)
 
     @given(streams)

@@ -12,7 +12,7 @@ from labelwalk.faces.profiles import VECTORS
 from labelwalk.faces.staircase import JUMP, STRIDE, Staircase, choice
 from labelwalk.learner import OnlineLearner
 from tests.faces.people import look_alike, views
-from tests.naive import cliff as naive
+from tests.reference import cliff as reference
 
 
 def learner_of(*people: int, named: int, n: int = 60) -> OnlineLearner:
@@ -34,7 +34,7 @@ def test_choice_is_that_of_plain_loops(shares: np.ndarray, data: st.DataObject) 
     lowest = data.draw(st.integers(usual, len(shares) - 1))
     most = float(shares[-1]) + data.draw(st.sampled_from([0.0, JUMP, 1.0]))
     found = choice(Staircase(shares.__getitem__, len(shares), most), usual, lowest)
-    assert found == naive.choice(shares.tolist(), usual, lowest, STRIDE, JUMP)
+    assert found == reference.choice(shares.tolist(), usual, lowest, STRIDE, JUMP)
     chosen, cliff = found
     assert 0 <= chosen <= lowest
     if cliff is not None:
@@ -66,7 +66,7 @@ def test_claims_are_those_of_plain_loops(named: int) -> None:
     found = claims(graph, sinks)
     unit = max(table.weight[i] for i, label in enumerate(labels) if label >= 0) / 10.0
     for share, sink in zip(found, sinks, strict=True):
-        expected = naive.claimed(
+        expected = reference.claimed(
             table.means,
             labels,
             table.weight.tolist(),

@@ -10,7 +10,7 @@ from labelwalk.faces.boxes import Box
 from labelwalk.faces.demo import DemoVideo
 from labelwalk.faces.haar import HaarDetector
 from labelwalk.faces.tracks import Tracker
-from tests.naive import tracks as naive
+from tests.reference import tracks as reference
 
 pytestmark = pytest.mark.shell
 
@@ -22,7 +22,7 @@ patiences, leasts = st.integers(0, 4), st.sampled_from([0.01, 0.3, 0.5, 1.0])
 @given(streams, patiences, leasts)
 def test_the_twin_gives_the_same(frames: list[list[Box]], patience: int, least: float) -> None:
     tracker = Tracker(patience=patience, least=least)
-    expected = naive.tracks([list(map(tuple, one)) for one in frames], patience, least)  # type: ignore[arg-type]
+    expected = reference.tracks([list(map(tuple, one)) for one in frames], patience, least)  # type: ignore[arg-type]
     assert [tracker.follow(one) for one in frames] == expected
 
 

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 from labelwalk.arrays import Floats
 from labelwalk.scale.cover import Cover, empty
 from labelwalk.scale.covers import coarser, covered, united
-from tests.naive import covers as naive
+from tests.reference import covers as reference
 
 # few distinct values: ties, and rows at the same place
 numbers = st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0, 3.0, 1e-9, 1e6])
@@ -56,7 +56,7 @@ def assert_adds_little(cover: Cover, parts: list[Cover]) -> None:
 @given(rows_of_any_kind, st.integers(1, 12), st.sampled_from([1.1, 1.5, 4.0]))
 def test_a_sketch_is_that_of_plain_loops(rows: Floats, k: int, growth: float) -> None:
     cover = covered([rows], k, growth)
-    assert_same(cover, *naive.covered(rows.tolist(), k, growth))
+    assert_same(cover, *reference.covered(rows.tolist(), k, growth))
     assert_lawful(cover, rows, k)
     furthest = cover.radius * np.floor(np.log2(cover.examples))
     assert (cover.reach <= furthest * (1 + 1e-12)).all()
@@ -74,8 +74,8 @@ def test_how_rows_are_cut_does_not_matter(rows: Floats, k: int, cuts: list[int])
 def test_covers_merge_as_plain_loops_do(rows: Floats, k: int, shards: int) -> None:
     parts = [part for part in np.array_split(rows, shards) if len(part)]
     merged = united([covered([part], k) for part in parts], k)
-    twins = [naive.covered(part.tolist(), k, 1.5) for part in parts]
-    assert_same(merged, *naive.united(twins, k))
+    twins = [reference.covered(part.tolist(), k, 1.5) for part in parts]
+    assert_same(merged, *reference.united(twins, k))
     assert_lawful(merged, rows, k)
 
 

@@ -31,7 +31,7 @@ from labelwalk.service.ledger import Ledger, Stored
 from labelwalk.service.passphrase import PassphraseError
 from labelwalk.service.sealed import erased, opened, seal
 from labelwalk.service.snapshots import Snapshots, _proof
-from tests.naive import encrypted_folder
+from tests.reference import encrypted_folder
 from tests.service.keeper_writer import EVERY, K, events
 from tests.service.test_server import ENVIRONMENT, free_port, served
 
@@ -179,7 +179,7 @@ class TestAllElseIsAsEver:
     def test_a_journal_holds_what_it_was_given(
         self, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
-        """The naive twin is a list of lists, from which parts are struck."""
+        """The reference implementation is a list of lists, from which parts are struck."""
         folder, twin = str(tmp_path_factory.mktemp("kept")), list[list[bytes | None]]()
         journal = Journal(folder, SECRET)
         for what in data.draw(st.lists(st.sampled_from(["append", "erase", "reopen"]), max_size=9)):

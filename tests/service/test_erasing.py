@@ -57,7 +57,7 @@ def events(seed: int) -> Iterator[tuple[Happening, list[int]]]:
 
 
 class Told:
-    """The naive twin: remembers all, and tells a learner only what is wanted."""
+    """The reference implementation: remembers all, and tells a learner only what is wanted."""
 
     def __init__(self, story: list[tuple[Happening, list[int]]]) -> None:
         self.story = story

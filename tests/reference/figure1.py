@@ -14,7 +14,7 @@ from typing import TypedDict
 import numpy as np
 
 from .harmonic import Matrix, quantized_as_printed, reaches_a_label
-from .kcenters import NaiveCover, Vertex, distance
+from .kcenters import ReferenceCover, Vertex, distance
 
 
 class Answer(TypedDict):
@@ -26,7 +26,7 @@ class Answer(TypedDict):
     outlier: bool
 
 
-class NaiveFigure1:
+class ReferenceFigure1:
     """Figure 1 step by step: doubling, absorbing labelled vertices, ``v`` = counts, constant sink.
 
     ``threshold`` is section 5.2's epsilon: where it is positive, similarities under it are 0 and
@@ -48,7 +48,7 @@ class NaiveFigure1:
         self.sigma = sigma
         self.gamma = gamma
         self.farthest = sigma * math.sqrt(2 * math.log(1 / threshold)) if threshold else math.inf
-        self.cover = NaiveCover(k, growth, self.coarsening, self.labelled, labels_per_class)
+        self.cover = ReferenceCover(k, growth, self.coarsening, self.labelled, labels_per_class)
         self.classes: list[Hashable] = []
 
     def teach(self, x: Iterable[float], label: Hashable) -> Vertex:
@@ -116,7 +116,7 @@ class NaiveFigure1:
         return self.gamma
 
 
-class NaiveBalanced(NaiveFigure1):
+class ReferenceBalanced(ReferenceFigure1):
     """The profile for endless streams: just-enough coarsening, pure labelled vertices.
 
     A labelled vertex weighs ``3 mu`` and the sink is ``gamma mu``, where mu, a mean of the

@@ -16,7 +16,7 @@ from .optimum import largest_k_plus_1_separation, optimal_k_center
 from .vertex import Point, Vertex, add_example, distance, nearest, survivor
 
 __all__ = [
-    "NaiveCover",
+    "ReferenceCover",
     "Vertex",
     "distance",
     "largest_k_plus_1_separation",
@@ -27,7 +27,7 @@ __all__ = [
 COARSENINGS = {"doubling": by_doubling, "just-enough": just_enough}
 
 
-class NaiveCover:
+class ReferenceCover:
     """The vertices C_t in order of age, and the radius R.
 
     ``k=None`` never coarsens and ``labels_per_class=None`` is no budget. ``labelled="absorb"``
@@ -97,14 +97,14 @@ class NaiveCover:
         )
 
 
-def merge(cover_a: NaiveCover, cover_b: NaiveCover) -> NaiveCover:
+def merge(cover_a: ReferenceCover, cover_b: ReferenceCover) -> ReferenceCover:
     """Return the union of two covers as one cover; both stay as they are, a's settings hold.
 
     Unlabelled vertices merge as in `merge_within_radius` with max(R_a, R_b), labelled ones as in
     `merge_labelled`. The vertices of b count as younger than all of a's.
     """
     a, b = cover_a, cover_b
-    both = NaiveCover(a.k, a.growth, a.coarsening, a.labelled, a.labels_per_class)
+    both = ReferenceCover(a.k, a.growth, a.coarsening, a.labelled, a.labels_per_class)
     both.n_founded = a.n_founded + b.n_founded
     union = [replace(v, members=list(v.members)) for v in a.vertices]
     for v in b.vertices:

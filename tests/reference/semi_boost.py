@@ -14,7 +14,7 @@ def similarity(x: Matrix, z: Matrix, sigma: float) -> float:
     return float(np.exp(-squared / (2 * sigma**2)))
 
 
-class NaiveSemiBoost:
+class ReferenceSemiBoost:
     """One regressor a class; `regressors[c]` holds a pair (candidate, alpha) for each selector."""
 
     def __init__(

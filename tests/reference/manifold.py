@@ -22,7 +22,7 @@ def kernel(x: Matrix, z: Matrix, sigma: float) -> float:
 
 
 @dataclass
-class NaiveManifoldSVM:
+class ReferenceManifoldSVM:
     sigma: float
     threshold: float
     size: int

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tests.naive.harmonic import Matrix, hard
+from tests.reference.harmonic import Matrix, hard
 
 
 def claimed(

@@ -1,4 +1,4 @@
-"""The twins against cases worked out by hand, and against each other."""
+"""The reference implementations against cases worked out by hand, and against each other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from .figure1 import NaiveBalanced, NaiveFigure1
+from .figure1 import ReferenceBalanced, ReferenceFigure1
 from .harmonic import (
     full_graph,
     hard,
@@ -20,7 +20,7 @@ from .harmonic import (
     soft,
 )
 from .kcenters import (
-    NaiveCover,
+    ReferenceCover,
     distance,
     largest_k_plus_1_separation,
     merge,
@@ -30,17 +30,17 @@ from .kcenters import (
 POLICIES = list(itertools.product(("doubling", "just-enough"), ("absorb", "pure")))
 
 
-def line(cover: NaiveCover, *values: float) -> NaiveCover:
+def line(cover: ReferenceCover, *values: float) -> ReferenceCover:
     for value in values:
         cover.observe([value])
     return cover
 
 
-def state(cover: NaiveCover) -> list[tuple[float, int, float]]:
+def state(cover: ReferenceCover) -> list[tuple[float, int, float]]:
     return [(v.point[0], v.count, v.reach) for v in cover.vertices]
 
 
-def streamed(cover: NaiveCover, seed: int, n: int = 60) -> NaiveCover:
+def streamed(cover: ReferenceCover, seed: int, n: int = 60) -> ReferenceCover:
     """Feed a cover a stream of repeats, clusters, jumps of scale and, now and then, a label."""
     random = np.random.default_rng(seed)
     for t in range(n):
@@ -52,7 +52,7 @@ def streamed(cover: NaiveCover, seed: int, n: int = 60) -> NaiveCover:
     return cover
 
 
-def assert_laws(cover: NaiveCover, n: int) -> None:
+def assert_laws(cover: ReferenceCover, n: int) -> None:
     assert cover.k is None or len(cover.unlabelled) <= cover.k
     assert sum(v.count for v in cover.vertices) == n
     assert [v.age for v in cover.vertices] == sorted(v.age for v in cover.vertices)
@@ -135,7 +135,7 @@ def test_reachability_follows_chains_of_edges() -> None:
 
 
 def test_doubling_by_hand() -> None:
-    cover = line(NaiveCover(2), 0, 1, 3)
+    cover = line(ReferenceCover(2), 0, 1, 3)
     assert state(cover) == [(0, 2, 1), (3, 1, 0)]
     assert cover.radius == 1.5
     line(cover, 4.4, 10)
@@ -146,7 +146,7 @@ def test_doubling_by_hand() -> None:
 
 
 def test_just_enough_by_hand() -> None:
-    cover = line(NaiveCover(3, coarsening="just-enough"), 0, 1, 3, 7)
+    cover = line(ReferenceCover(3, coarsening="just-enough"), 0, 1, 3, 7)
     assert state(cover) == [(0, 2, 1), (3, 1, 0), (7, 1, 0)]
     assert cover.radius == 1
     # the pair (5.5, 7) is closest; from either the reach is 1.5, and 7 is older
@@ -161,39 +161,39 @@ def test_just_enough_by_hand() -> None:
 @pytest.mark.parametrize(("gap", "left"), [(1.25, 9), (1.5, 9), (1.75, 10)])
 def test_just_enough_goes_on_towards_nine_tenths_until_a_gap(gap: float, left: int) -> None:
     far = [100.0 * i for i in range(2, 9)]
-    cover = line(NaiveCover(10, coarsening="just-enough"), 0, 1, *far, 1000, 1000 + gap)
+    cover = line(ReferenceCover(10, coarsening="just-enough"), 0, 1, *far, 1000, 1000 + gap)
     assert len(cover.vertices) == left
 
 
 def test_the_survivor_reaches_less_then_weighs_more_then_is_older() -> None:
     # after 0, 10, 12 the vertex 10 reaches 2; from 0 the reach would be 12, from 10 it is 10
-    reaches_less = line(NaiveCover(2, coarsening="just-enough"), 0, 10, 12, 100)
+    reaches_less = line(ReferenceCover(2, coarsening="just-enough"), 0, 10, 12, 100)
     assert state(reaches_less) == [(10, 3, 10), (100, 1, 0)]
-    weighs_more = line(NaiveCover(2, coarsening="just-enough"), 0, 5, 5, 100)
+    weighs_more = line(ReferenceCover(2, coarsening="just-enough"), 0, 5, 5, 100)
     assert state(weighs_more) == [(5, 3, 5), (100, 1, 0)]
-    is_older = line(NaiveCover(2, coarsening="just-enough"), 0, 5, 100)
+    is_older = line(ReferenceCover(2, coarsening="just-enough"), 0, 5, 100)
     assert state(is_older) == [(0, 2, 5), (100, 1, 0)]
 
 
 def test_ties_in_distance_go_to_the_older() -> None:
-    pair = line(NaiveCover(2, coarsening="just-enough"), 0, 2, 4)
+    pair = line(ReferenceCover(2, coarsening="just-enough"), 0, 2, 4)
     assert state(pair) == [(0, 2, 2), (4, 1, 0)]
-    near = line(NaiveCover(2), 0, 1, 2)
+    near = line(ReferenceCover(2), 0, 1, 2)
     assert near.observe([1.0]).point == (0.0,)
 
 
 def test_exactly_r_apart_is_not_closer_than_r() -> None:
-    cover = line(NaiveCover(2), 0, 1.5, 2.5)
+    cover = line(ReferenceCover(2), 0, 1.5, 2.5)
     assert (cover.radius, state(cover)) == (1.5, [(0, 1, 0), (1.5, 2, 1)])
-    assert len(merge(cover, line(NaiveCover(None), -1.4)).vertices) == 2
+    assert len(merge(cover, line(ReferenceCover(None), -1.4)).vertices) == 2
     cover.k = 3
-    assert len(merge(cover, line(NaiveCover(None), -1.5)).vertices) == 3
+    assert len(merge(cover, line(ReferenceCover(None), -1.5)).vertices) == 3
     assert cover.observe([-1.5]).point == (-1.5,)
 
 
 @pytest.mark.parametrize(("coarsening", "labelled"), POLICIES)
 def test_equal_first_points_do_not_hang(coarsening: str, labelled: str) -> None:
-    cover = line(NaiveCover(3, coarsening=coarsening, labelled=labelled), *[5.0] * 4)
+    cover = line(ReferenceCover(3, coarsening=coarsening, labelled=labelled), *[5.0] * 4)
     assert state(cover) == [(5, 4, 0)]
     assert cover.radius == 0
     assert_laws(line(cover, 1, 2, 3, 4), 8)
@@ -219,13 +219,13 @@ def centroids_as_printed(points: list[float], k: int, m: float) -> int:
 def test_figure_1_as_printed_loses_its_bound_where_the_loop_keeps_it() -> None:
     points = [0.0, 0.001, *(100.0 * i for i in range(1, 40))]
     assert centroids_as_printed(points, k=5, m=1.5) > 30
-    assert len(line(NaiveCover(5), *points).vertices) <= 5
+    assert len(line(ReferenceCover(5), *points).vertices) <= 5
 
 
 @pytest.mark.parametrize(("coarsening", "labelled"), POLICIES)
 @pytest.mark.parametrize("seed", range(6))
 def test_the_laws_of_a_cover(coarsening: str, labelled: str, seed: int) -> None:
-    cover = streamed(NaiveCover(8, coarsening=coarsening, labelled=labelled), seed)
+    cover = streamed(ReferenceCover(8, coarsening=coarsening, labelled=labelled), seed)
     assert_laws(cover, 60)
     assert len(cover.vertices) - len(cover.unlabelled) == 6
     if coarsening == "doubling":
@@ -238,7 +238,7 @@ def test_the_laws_of_a_cover(coarsening: str, labelled: str, seed: int) -> None:
 def test_the_distortion_of_doubling_against_the_optimum(m: float, seed: int) -> None:
     random = np.random.default_rng(seed)
     points = [tuple(x) for x in random.normal(size=(10, 2)) ** 3]
-    cover = NaiveCover(3, growth=m)
+    cover = ReferenceCover(3, growth=m)
     for x in points:
         cover.observe(x)
     distortion = max(v.reach for v in cover.vertices)
@@ -255,7 +255,7 @@ def test_the_optimum_by_hand() -> None:
 
 
 def test_labelled_vertices_absorb_or_stay_pure() -> None:
-    absorb, pure = NaiveCover(2), NaiveCover(2, labelled="pure")
+    absorb, pure = ReferenceCover(2), ReferenceCover(2, labelled="pure")
     for cover in (absorb, pure):
         cover.teach([0.0], "a")
     assert absorb.observe([0.0]).label == "a"
@@ -269,7 +269,7 @@ def test_labelled_vertices_absorb_or_stay_pure() -> None:
 
 
 def test_a_labelled_vertex_absorbs_in_just_enough_coarsening() -> None:
-    cover = NaiveCover(2, coarsening="just-enough")
+    cover = ReferenceCover(2, coarsening="just-enough")
     line(cover, 0, 4)
     cover.teach([1.0], "a")
     cover.teach([1.5], "b")
@@ -279,7 +279,7 @@ def test_a_labelled_vertex_absorbs_in_just_enough_coarsening() -> None:
 
 
 def test_taught_examples_found_vertices_of_their_own_within_a_budget() -> None:
-    cover = line(NaiveCover(1, labels_per_class=2), 0, 1)
+    cover = line(ReferenceCover(1, labels_per_class=2), 0, 1)
     radius = cover.radius
     cover.teach([0.0], "a")
     cover.teach([0.0], "a")
@@ -300,7 +300,7 @@ def test_taught_examples_found_vertices_of_their_own_within_a_budget() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_the_laws_of_a_merged_cover(coarsening: str, labelled: str, seed: int) -> None:
     a, b = (
-        streamed(NaiveCover(8, 1.5, coarsening, labelled, labels_per_class=2), s)
+        streamed(ReferenceCover(8, 1.5, coarsening, labelled, labels_per_class=2), s)
         for s in (seed, 100 + seed)
     )
     before = state(a), state(b)
@@ -313,8 +313,8 @@ def test_the_laws_of_a_merged_cover(coarsening: str, labelled: str, seed: int) -
 
 @pytest.mark.parametrize(("coarsening", "labelled"), POLICIES)
 def test_an_empty_cover_is_the_identity(coarsening: str, labelled: str) -> None:
-    cover = streamed(NaiveCover(8, coarsening=coarsening, labelled=labelled), seed=1)
-    empty = NaiveCover(8, coarsening=coarsening, labelled=labelled)
+    cover = streamed(ReferenceCover(8, coarsening=coarsening, labelled=labelled), seed=1)
+    empty = ReferenceCover(8, coarsening=coarsening, labelled=labelled)
     for merged in (merge(cover, empty), merge(empty, cover)):
         assert merged.radius == cover.radius
         assert state(merged) == state(cover)
@@ -322,7 +322,7 @@ def test_an_empty_cover_is_the_identity(coarsening: str, labelled: str) -> None:
 
 
 def test_merging_by_hand() -> None:
-    a, b = line(NaiveCover(4), 0, 10), line(NaiveCover(4), 0, 13)
+    a, b = line(ReferenceCover(4), 0, 10), line(ReferenceCover(4), 0, 13)
     a.teach([5.0], "a")
     b.teach([5.0], "a")
     b.teach([5.0], "b")
@@ -339,7 +339,7 @@ def test_merging_by_hand() -> None:
 
 
 def test_figure_1_by_hand() -> None:
-    learner = NaiveFigure1(k=10, sigma=1.0, gamma=0.1)
+    learner = ReferenceFigure1(k=10, sigma=1.0, gamma=0.1)
     learner.teach([0.0], "a")
     learner.teach([3.0], "b")
     near, far = math.exp(-0.5), math.exp(-2.0)
@@ -360,7 +360,7 @@ def test_figure_1_by_hand() -> None:
 
 def test_a_stream_that_is_never_coarsened_solves_the_full_graph() -> None:
     random = np.random.default_rng(0)
-    learner = NaiveFigure1(k=None, sigma=1.0, gamma=0.05)
+    learner = ReferenceFigure1(k=None, sigma=1.0, gamma=0.05)
     taught, stream = random.normal(size=(4, 2)), random.normal(size=(8, 2))
     for x, label in zip(taught, "abba", strict=True):
         learner.teach(x, label)
@@ -374,14 +374,14 @@ def test_a_stream_that_is_never_coarsened_solves_the_full_graph() -> None:
 
 
 def test_a_labelled_vertex_answers_for_what_it_absorbed() -> None:
-    learner = NaiveFigure1(k=1, sigma=1.0, gamma=0.1)
+    learner = ReferenceFigure1(k=1, sigma=1.0, gamma=0.1)
     learner.teach([0.0], "a")
     answer = learner.observe([0.0])
     assert (answer["label"], answer["sink"], list(answer["probabilities"])) == ("a", 0.0, [1.0])
 
 
 def test_outliers_change_nothing_and_first_examples_enter() -> None:
-    learner = NaiveFigure1(k=5, sigma=1.0, gamma=0.1, threshold=math.exp(-2.0))
+    learner = ReferenceFigure1(k=5, sigma=1.0, gamma=0.1, threshold=math.exp(-2.0))
     first = learner.observe([0.0])
     assert (first["label"], first["outlier"], first["sink"]) == (None, False, 1.0)
     learner.teach([50.0], "a")
@@ -395,7 +395,7 @@ def test_outliers_change_nothing_and_first_examples_enter() -> None:
 
 
 def test_the_threshold_is_a_distance_that_still_connects() -> None:
-    learner = NaiveFigure1(k=5, sigma=1.0, gamma=0.1, threshold=math.exp(-2.0))
+    learner = ReferenceFigure1(k=5, sigma=1.0, gamma=0.1, threshold=math.exp(-2.0))
     learner.teach([0.0], "a")
     assert learner.observe([learner.farthest])["label"] == "a"
     assert learner.observe([learner.farthest + 1])["label"] == "a"
@@ -404,7 +404,7 @@ def test_the_threshold_is_a_distance_that_still_connects() -> None:
 
 
 def test_ties_go_to_the_class_taught_first() -> None:
-    learner = NaiveFigure1(k=5, sigma=1.0, gamma=0.1)
+    learner = ReferenceFigure1(k=5, sigma=1.0, gamma=0.1)
     learner.teach([1.0], "z")
     learner.teach([-1.0], "a")
     assert learner.observe([0.0])["label"] == "z"
@@ -412,7 +412,7 @@ def test_ties_go_to_the_class_taught_first() -> None:
 
 def test_figure_1_stays_within_k_and_every_answer_is_a_distribution() -> None:
     random = np.random.default_rng(3)
-    for learner in (NaiveFigure1(4, 1.0, 0.1), NaiveBalanced(4, 1.0, 0.1)):
+    for learner in (ReferenceFigure1(4, 1.0, 0.1), ReferenceBalanced(4, 1.0, 0.1)):
         for label in range(3):
             learner.teach(random.normal(size=2), label)
         for _ in range(40):
@@ -425,7 +425,7 @@ def test_figure_1_stays_within_k_and_every_answer_is_a_distribution() -> None:
 
 
 def test_the_balanced_profile_by_hand() -> None:
-    learner = NaiveBalanced(k=5, sigma=1.0, gamma=0.1)
+    learner = ReferenceBalanced(k=5, sigma=1.0, gamma=0.1)
     learner.mu = 2.0
     learner.teach([0.0], "a")
     w = math.exp(-0.5)

@@ -13,7 +13,7 @@ import numpy as np
 from .harmonic import Matrix, hard
 
 
-class NaiveTemporal:
+class ReferenceTemporal:
     def __init__(self, bandwidth: float, threshold: float, window: int, sink: float) -> None:
         self.bandwidth = bandwidth
         self.threshold = threshold

@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable
 import numpy as np
 
 from .harmonic import Matrix, quantized_as_printed, reaches_a_label
-from .kcenters import NaiveCover, Vertex, distance
+from .kcenters import ReferenceCover, Vertex, distance
 
 Point = tuple[float, ...]
 
@@ -25,13 +25,13 @@ def mean(points: list[Point]) -> Point:
     return tuple(math.fsum(values) / len(points) for values in zip(*points, strict=True))
 
 
-class NaiveProfile:
+class ReferenceProfile:
     """``mu``, the stepped mean weight, is set from outside before each step."""
 
     def __init__(self, k: int | None, gamma: float) -> None:
         self.gamma = gamma
         self.mu = 1.0
-        self.cover = NaiveCover(k, 1.5, "just-enough", "pure", 64)
+        self.cover = ReferenceCover(k, 1.5, "just-enough", "pure", 64)
         self.classes: list[Hashable] = []
         self.drawn: dict[int, int] = {}  # by age: examples when drawn
         self.apart: dict[tuple[int, int], float] = {}  # by ages, the older first

@@ -10,7 +10,7 @@ import math
 Row = tuple[float, ...]
 
 
-class NaiveWatch:
+class ReferenceWatch:
     """Fed with unlabelled examples, and told when a block may end."""
 
     def __init__(self) -> None:

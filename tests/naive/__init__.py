@@ -1,1 +1,0 @@
-"""Literal twins of the fast code, written from the paper's text; they import nothing of ours."""

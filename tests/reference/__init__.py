@@ -1,0 +1,1 @@
+"""Reference implementations, written from the paper. They import nothing of labelwalk."""
