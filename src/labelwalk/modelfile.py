@@ -30,7 +30,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwalk.replacement import replace
+from labelwalk.storage.atomic_write import write_atomic
 
 __all__ = ["ModelFileError", "digest", "read", "write"]
 
@@ -80,7 +80,7 @@ def write(path: PathLike, header: Mapping[str, Any], arrays: Mapping[str, Array]
     """
     repair = "pass the path of a file in an existing folder with free space where you may write"
     with _blaming(path, "written", repair):
-        replace(path, _content(header, arrays))
+        write_atomic(path, _content(header, arrays))
 
 
 def read(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from labelwalk.replacement import replace
+from labelwalk.storage.atomic_write import write_atomic
 
 PACKAGES = ("labelwalk", "numpy", "scipy", "scikit-learn", "numba")
 
@@ -41,8 +41,8 @@ def write(path: Path, columns: Columns, about: Mapping[str, Any]) -> None:
     parquet.write_table(pyarrow.table(dict(columns)), table)
     text = json.dumps(dict(about) | {"versions": versions()}, indent=2) + "\n"
     _named(path, ".json").unlink(missing_ok=True)  # an old one must not vouch for a new table
-    replace(_named(path, ".parquet"), [table.getbuffer()])
-    replace(_named(path, ".json"), [memoryview(text.encode())])
+    write_atomic(_named(path, ".parquet"), [table.getbuffer()])
+    write_atomic(_named(path, ".json"), [memoryview(text.encode())])
 
 
 def read(path: Path) -> Result | None:

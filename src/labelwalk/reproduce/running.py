@@ -14,7 +14,6 @@ from labelwalk import datasets
 from labelwalk.datasets.files import VARIABLE, data_folder
 from labelwalk.evaluation.results import Columns, versions
 from labelwalk.parameters import check_choice, check_whole
-from labelwalk.replacement import replace
 from labelwalk.reproduce import (
     bounds,
     budget,
@@ -26,6 +25,7 @@ from labelwalk.reproduce import (
 )
 from labelwalk.reproduce.findings import Claim, Findings, Plan, Study
 from labelwalk.reproduce.jobs import run_all
+from labelwalk.storage.atomic_write import write_atomic
 
 STUDIES = {
     study.name: study
@@ -129,7 +129,7 @@ def _write_tables(folder: Path, findings: Iterable[Findings]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for found in findings:
         for name, columns in found.tables.items():
-            replace(folder / f"{name}.csv", [memoryview(_csv(columns).encode())])
+            write_atomic(folder / f"{name}.csv", [memoryview(_csv(columns).encode())])
 
 
 def _csv(columns: Columns) -> str:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from labelwalk.parameters import shown
-from labelwalk.replacement import replace
 from labelwalk.scale.budget import budget_of
 from labelwalk.scale.cover import empty
 from labelwalk.scale.model import Model, solved
@@ -19,6 +18,7 @@ from labelwalk.scale.sketch_tables import sketch_to_bytes
 from labelwalk.scale.sketches import Sketch, decide_held, merge
 from labelwalk.scale.tasks import read_sketch
 from labelwalk.settings import Settings
+from labelwalk.storage.atomic_write import write_atomic
 
 ENDING = ".arrow"
 NOTHING = Sketch(empty(0))
@@ -147,7 +147,7 @@ def check_known(name: str, names: Sequence[str]) -> None:
 
 def _write(path: Path, sketch: Sketch) -> None:
     try:
-        replace(path, [memoryview(sketch_to_bytes(sketch))])
+        write_atomic(path, [memoryview(sketch_to_bytes(sketch))])
     except OSError as error:
         why = error.strerror or str(error)
         raise OSError(

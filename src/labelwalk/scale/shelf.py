@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from labelwalk.parameters import shown
-from labelwalk.replacement import sync_folder
+from labelwalk.storage.atomic_write import sync_folder
 
 State = TypeVar("State")
 DIGITS = 20  # of a position, so that names are in order

@@ -9,8 +9,8 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from labelwalk.replacement import sync_folder
 from labelwalk.scale.places import Place
+from labelwalk.storage.atomic_write import sync_folder
 
 STORES = {"s3", "gcs", "abfs"}  # where nothing is there before it is closed
 
