@@ -10,19 +10,19 @@ import numpy as np
 
 from labelwalk.arrays import Floats, Ints
 from labelwalk.cover import ROOM
-from labelwalk.kernels.screened import NOBODY
-from labelwalk.kernels.sketching import (
+from labelwalk.kernels.cover_builder import (
+    NEEDS_MEASURING,
     STALE,
-    TO_MEASURE,
-    Members,
-    adopt_all,
-    forget_all_gone,
+    CoverArrays,
+    absorb_all,
+    drop_all_merged_neighbors,
     merge_closest,
-    take,
+    take_rows,
 )
+from labelwalk.kernels.nearest import NO_VERTEX
 from labelwalk.scale.cover import Cover
 from labelwalk.scale.far import CLOSE, FAR, SHARE, SUPPORT, split_far, typical
-from labelwalk.screen import Screen
+from labelwalk.screen import PrefilterIndex
 
 BLOCK = 256  # rows that are screened at once
 AT_ONCE = 256  # vertices that are measured anew at once
@@ -45,16 +45,16 @@ class Covering:
     def __init__(
         self, capacity: int, n_features: int, hold: Callable[[Cover], None] | None = None
     ) -> None:
-        self._members = Members(
+        self._members = CoverArrays(
             points=np.empty((capacity, n_features)),
             means=np.empty((capacity, n_features)),
             examples=np.zeros(capacity, dtype=np.int64),
             reach=np.zeros(capacity),
-            mates=np.empty((capacity, MATES), dtype=np.int64),
-            gaps=np.empty((capacity, MATES)),
-            beyond=np.empty(capacity),
+            neighbor_ids=np.empty((capacity, MATES), dtype=np.int64),
+            neighbor_distances=np.empty((capacity, MATES)),
+            neighbor_bound=np.empty(capacity),
         )
-        self._screen = Screen(capacity, n_features)
+        self._screen = PrefilterIndex(capacity, n_features)
         self.n, self.n_features, self.radius = 0, n_features, 0.0
         self._hold, self._n_taken = hold, 0
         self._sample, self._stride = np.empty((0, n_features)), 1
@@ -80,8 +80,8 @@ class Covering:
         place, members = slice(first, self.n), self._members
         members.points[place], members.means[place] = cover.points, cover.means
         members.examples[place], members.reach[place] = cover.examples, cover.reach
-        members.mates[place], members.gaps[place] = NOBODY, np.inf
-        members.mates[place, 0], members.gaps[place, 0] = STALE, gap
+        members.neighbor_ids[place], members.neighbor_distances[place] = NO_VERTEX, np.inf
+        members.neighbor_ids[place, 0], members.neighbor_distances[place, 0] = STALE, gap
         self._screen.put(first, cover.points)
 
     def merge(self, limit: int, aim: int, growth: float, within: float = -1.0) -> None:
@@ -89,7 +89,7 @@ class Covering:
         heir, last = np.arange(self.n), -1.0
         while True:
             how, last = merge_closest(self._members, self.n, heir, within, limit, aim, growth, last)
-            if how != TO_MEASURE:
+            if how != NEEDS_MEASURING:
                 break
             self._measure_some(heir)
         self.radius = max(self.radius, last)
@@ -105,7 +105,7 @@ class Covering:
         members.means[:n], members.examples[:n], members.reach[:n] = 0.0, 0, 0.0
         for cover in covers:
             nearest, gaps = self._screen.nearest(cover.points, members.points[:n], 1)
-            adopt_all(members, cover.means, cover.examples, cover.reach, nearest, gaps)
+            absorb_all(members, cover.means, cover.examples, cover.reach, nearest, gaps)
 
     def cover(self) -> Cover:
         """Return a copy of what stands now."""
@@ -122,7 +122,7 @@ class Covering:
         while len(rows):
             before, points = self.n, self._members.points
             nearest, distances = self._screen.nearest(rows, points[:before], MATES)
-            taken, self.n = take(self._members, before, rows, nearest, distances, self.radius)
+            taken, self.n = take_rows(self._members, before, rows, nearest, distances, self.radius)
             rows = rows[taken:]
             self._screen.put(before, points[before : self.n])
             if self.n > limit:
@@ -132,8 +132,8 @@ class Covering:
     def _let_go(self) -> bool:
         """Hold what is far from all else; return whether there was any."""
         members, n = self._members, self.n
-        gaps, examples = members.gaps[:n], members.examples[:n]
-        local = np.where(members.mates[:n] >= 0, gaps, 0.0).max(axis=1)
+        gaps, examples = members.neighbor_distances[:n], members.examples[:n]
+        local = np.where(members.neighbor_ids[:n] >= 0, gaps, 0.0).max(axis=1)
         unit = max(self.radius, typical(local, examples, SHARE))
         may_be_far = (gaps[1:, 0] > CLOSE * unit) & (examples[1:] < SUPPORT)
         if self._hold is None or not may_be_far.any():
@@ -155,7 +155,7 @@ class Covering:
 
     def _is_too_coarse(self) -> bool:
         """Return whether rows that do differ are much closer together than vertices."""
-        screen, rows = Screen(*self._sample.shape), self._sample
+        screen, rows = PrefilterIndex(*self._sample.shape), self._sample
         screen.put(0, rows)
         gaps = screen.nearest(rows, rows, SUPPORT)[1][:, -1]
         gaps[gaps == 0.0] = np.inf
@@ -164,25 +164,25 @@ class Covering:
     def _measure_some(self, heir: Ints) -> None:
         """Measure those whose mates have gone, the likeliest to be close first."""
         members, n = self._members, self.n
-        alone = np.flatnonzero((members.mates[:n, 0] == STALE) & (heir == np.arange(n)))
+        alone = np.flatnonzero((members.neighbor_ids[:n, 0] == STALE) & (heir == np.arange(n)))
         if len(alone) > AT_ONCE:
-            gaps = members.gaps[alone, 0]
+            gaps = members.neighbor_distances[alone, 0]
             alone = np.sort(alone[np.argpartition(gaps, AT_ONCE)[:AT_ONCE]])
-        self._screen.leave(np.flatnonzero(heir != np.arange(n)))
+        self._screen.remove(np.flatnonzero(heir != np.arange(n)))
         points = members.points
         mates, gaps = self._screen.nearest(points[alone], points[:n], MATES, below=alone)
-        members.mates[alone], members.gaps[alone] = mates, gaps
-        members.beyond[alone] = gaps[:, -1]
+        members.neighbor_ids[alone], members.neighbor_distances[alone] = mates, gaps
+        members.neighbor_bound[alone] = gaps[:, -1]
 
     def _compact(self, heir: Ints) -> None:
         """Close the gaps that merged vertices leave, in order of age."""
-        forget_all_gone(self._members, self.n, heir)
+        drop_all_merged_neighbors(self._members, self.n, heir)
         kept = np.flatnonzero(heir == np.arange(self.n))
-        place = np.full(self.n + 2, STALE, dtype=np.int64)  # the last two: STALE, and NOBODY
+        place = np.full(self.n + 2, STALE, dtype=np.int64)  # the last two: STALE, and NO_VERTEX
         place[kept], place[-1] = np.arange(len(kept)), -1
         members, self.n = self._members, len(kept)
         for column in members:
             column[: self.n] = column[kept]
-        members.mates[: self.n] = place[members.mates[: self.n]]
+        members.neighbor_ids[: self.n] = place[members.neighbor_ids[: self.n]]
         self._screen.put(0, members.points[: self.n])
-        self._screen.leave(np.arange(self.n, len(members.reach)))
+        self._screen.remove(np.arange(self.n, len(members.reach)))

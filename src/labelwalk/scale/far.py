@@ -13,7 +13,7 @@ import numpy as np
 
 from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.scale.cover import Cover
-from labelwalk.screen import Screen
+from labelwalk.screen import PrefilterIndex
 
 SUPPORT = 5  # rows close together that are believed
 CLOSE, FAR = 8.0, 32.0  # typical distances: of such rows, and past which others are not believed
@@ -38,7 +38,7 @@ def split_far(covers: Sequence[Cover], share: float) -> tuple[list[Cover], list[
     points = np.concatenate([cover.points for cover in covers])
     examples = np.concatenate([cover.examples for cover in covers])
     radius = np.concatenate([np.full(len(cover), cover.radius) for cover in covers])
-    screen = Screen(*points.shape)
+    screen = PrefilterIndex(*points.shape)
     screen.put(0, points)
     some = np.arange(0, len(points), -(-len(points) // SAMPLE))
     gaps = screen.nearest(points[some], points, SUPPORT + 1)[1]
@@ -49,8 +49,8 @@ def split_far(covers: Sequence[Cover], share: float) -> tuple[list[Cover], list[
     nearest, gaps = screen.nearest(points[light], points, SUPPORT)
     rows = np.where(gaps <= CLOSE * unit, np.where(far, 1, examples)[nearest], 0).sum(axis=1)
     light = light[rows < SUPPORT]
-    screen.leave(np.flatnonzero(far))
-    screen.leave(light)
+    screen.remove(np.flatnonzero(far))
+    screen.remove(light)
     far[light] = screen.nearest(points[light], points, 1)[1][:, 0] > FAR * unit
     if far.all() or not far.any():
         return list(covers), []

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from labelwalk.arrays import Floats
-from labelwalk.kernels.labelling import list_pairs, local_distances
-from labelwalk.screen import Screen
+from labelwalk.kernels.batch_answer import list_pairs, local_distances
+from labelwalk.screen import PrefilterIndex
 
 
 def local(points: Floats, neighbour: int) -> Floats:
@@ -19,7 +19,7 @@ def local(points: Floats, neighbour: int) -> Floats:
     array([3., 2., 3., 3.])
     """
     screen, found = _screen_of(points), np.empty(len(points))
-    for some, sight in screen.sights(points, len(points)):
+    for some, sight in screen.bound_distances(points, len(points)):
         local_distances(points, neighbour, sight, points[some], found[some])
     return found
 
@@ -38,7 +38,7 @@ def similarities(points: Floats, bandwidth: Floats, cut: float) -> csr_array:
     room = 8 * n + 1024
     others, alike = np.empty(room, dtype=np.int64), np.empty(room)
     columns, values, counts = [], [], []
-    for some, sight in screen.sights(points, n):
+    for some, sight in screen.bound_distances(points, n):
         done, n_rows = 0, some.stop - some.start
         while done < n_rows:
             ends = np.empty(n_rows - done, dtype=np.int64)
@@ -61,7 +61,7 @@ def similarities(points: Floats, bandwidth: Floats, cut: float) -> csr_array:
     return csr_array((every[0], every[1].astype(np.int64), starts), shape=(n, n))
 
 
-def _screen_of(points: Floats) -> Screen:
-    screen = Screen(*points.shape)
+def _screen_of(points: Floats) -> PrefilterIndex:
+    screen = PrefilterIndex(*points.shape)
     screen.put(0, points)
     return screen

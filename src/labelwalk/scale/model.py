@@ -13,9 +13,9 @@ from labelwalk.bandwidth import typical
 from labelwalk.decision import Verdicts, decide
 from labelwalk.engine import Engine
 from labelwalk.frozen import Frozen
+from labelwalk.kernels.batch_answer import ReadoutParams, SolvedGraph
 from labelwalk.kernels.comparison import own_bandwidths
 from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.kernels.labelling import Reach, Solved
 from labelwalk.kernels.progress import Rules
 from labelwalk.learner import OnlineLearner
 from labelwalk.rows import as_rows
@@ -29,6 +29,8 @@ from labelwalk.settings import Settings
 from labelwalk.similarity import COVER_FRACTION, COVER_NEIGHBOUR, Gaussian
 from labelwalk.streams.fault import InputError
 from labelwalk.weights import capped_mean
+
+STORED_NAMES = {"has_label": "lit"}  # of arrays in a model file
 
 
 @dataclass(frozen=True)
@@ -143,18 +145,18 @@ def _sparse(cover: Cover, learner: OnlineLearner) -> Frozen:
     free = cover.means if settings.moving else cover.points
     points = np.concatenate([free, coarse.solved.points[labelled]])
     codes = np.concatenate([np.full(len(cover), UNLABELLED), coarse.solved.label]).astype(np.int64)
-    reach, bandwidth = _bandwidths(points, settings, engine, coarse.reach)
+    reach, bandwidth = _bandwidths(points, settings, engine, coarse.params)
     weight, sink = _weights(cover, len(labelled), rules)
     sink *= (len(coarse.solved.points) - len(labelled)) / len(cover)
     w = graph.similarities(points, bandwidth, rules.cut)
     found = solution.solve(
         w, weight, np.full(len(points), sink), codes, len(learner.classes), rules.tolerance
     )
-    solved = Solved(
+    solved = SolvedGraph(
         points=points,
         bandwidth=bandwidth,
         weight=weight,
-        lit=found.lit,
+        has_label=found.lit,
         f=found.f,
         errors=found.errors,
         labelled=np.flatnonzero(codes >= 0),
@@ -165,8 +167,8 @@ def _sparse(cover: Cover, learner: OnlineLearner) -> Frozen:
 
 
 def _bandwidths(
-    points: Floats, settings: Settings, engine: Engine, reach: Reach
-) -> tuple[Reach, Floats]:
+    points: Floats, settings: Settings, engine: Engine, reach: ReadoutParams
+) -> tuple[ReadoutParams, Floats]:
     """Measure bandwidths as `labelwalk.bandwidth` does, with the width that was chosen."""
     similarity, neighbour = settings.similarity, reach.neighbour
     if isinstance(similarity, Gaussian):
@@ -205,8 +207,9 @@ def model_to_bytes(model: Model) -> bytes:
     ['low']
     """
     header = {"classes": list(model.classes), "abstain_below": float(model.abstain_below)}
-    arrays = model.frozen.solved._asdict()
-    return modelfile.pack(header, arrays | {"reach": np.array(model.frozen.reach, dtype=float)})
+    solved = model.frozen.solved._asdict()
+    arrays = {STORED_NAMES.get(name, name): array for name, array in solved.items()}
+    return modelfile.pack(header, arrays | {"reach": np.array(model.frozen.params, dtype=float)})
 
 
 def model_from_bytes(content: bytes) -> Model:
@@ -222,11 +225,13 @@ def model_from_bytes(content: bytes) -> Model:
         sink, cut, neighbour, width, evenness, typical, sigma, far, guess, sharpness = arrays.pop(
             "reach"
         ).tolist()
-        reach = Reach(
+        reach = ReadoutParams(
             *(sink, cut, int(neighbour), width, evenness, typical, sigma, far),
             *(bool(guess), sharpness),
         )
-        frozen = Frozen(Solved(**arrays), reach)
+        names = {stored: name for name, stored in STORED_NAMES.items()}
+        solved = SolvedGraph(**{names.get(own, own): array for own, array in arrays.items()})
+        frozen = Frozen(solved, reach)
         return Model(tuple(header["classes"]), frozen, float(header["abstain_below"]))
     except (KeyError, TypeError, ValueError) as error:
         raise modelfile.ModelFileError(f"this is no model of shards: {error}") from error
