@@ -69,8 +69,6 @@ COLUMNS = Columns(features=("f*",), label="y", truth="truth")
 
 def labels_in(path: Path) -> list[str | None]:
     """Return the labels of an output, whatever its format."""
-    if path.suffix == ".npz":
-        return [str(word) or None for word in np.load(path)["label"]]
     if path.suffix == ".ndjson":
         return [json.loads(line)["label"] for line in path.read_text().splitlines()]
     if path.suffix == ".csv":
@@ -79,11 +77,14 @@ def labels_in(path: Path) -> list[str | None]:
         return [line.split(",")[place] or None for line in lines[1:]]
     if path.suffix == ".parquet":
         found: list[str | None] = pq.read_table(path)["label"].to_pylist()
-    elif path.suffix == ".arrows":
-        found = pa.ipc.open_stream(path.read_bytes()).read_all()["label"].to_pylist()
     else:
-        found = pa.ipc.open_file(path).read_all()["label"].to_pylist()
+        found = pa.ipc.open_stream(path.read_bytes()).read_all()["label"].to_pylist()
     return found
+
+
+def output_kind(kind: str) -> str:
+    """Return the format of an output for an input whose format may only be read."""
+    return {"arrow": "arrows", "npz": "parquet"}.get(kind, kind)
 
 
 def input_file(kind: str, folder: Path) -> Path:

@@ -9,7 +9,6 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +145,7 @@ class TestCommands:
         assert {sign["name"] for sign in known["health"]} >= {"radius", "sink", "drift"}
         assert known["settings"]["n_centroids"] == 500
 
-    @pytest.mark.parametrize("kind", ["csv", "ndjson", "parquet", "arrow"])
+    @pytest.mark.parametrize("kind", ["csv", "ndjson", "parquet", "arrows"])
     @pytest.mark.slow
     def test_pandas_stays_out(self, kind: str, folder: Path) -> None:
         """pyarrow imports it where it can, which takes half a second and 35 MiB."""
@@ -326,9 +325,14 @@ class TestCommands:
         assert result.exit_code == 2
         assert "has seen nothing yet" in result.stderr
 
-    def test_bench(self) -> None:
-        said = ok("bench", "--n-centroids=20", "--n-features=3", "--n-examples=300")
-        assert re.search(r"20 +[\d.]+ µs +[\d.]+ µs +[\d.]+ µs +[\d.]+", said)
+    @pytest.mark.parametrize(
+        ("name", "instead"), [("config", "labelwalk.toml"), ("bench", "scripts/bench")]
+    )
+    def test_removed_commands_name_what_to_use(self, name: str, instead: str) -> None:
+        result = labelwalk(name, "--anything")
+        assert result.exit_code == 2
+        assert f"`{name}` was removed" in result.stderr
+        assert instead in result.stderr
 
     def test_images(self, folder: Path) -> None:
         rng = np.random.default_rng(0)
@@ -358,15 +362,9 @@ class TestCommands:
 class TestSettings:
     def test_options_win_over_the_file_and_that_over_the_environment(self, folder: Path) -> None:
         (folder / "labelwalk.toml").write_text("sink = 0.2\nwindow = 50\n")
-        said = ok("config", "--sink=0.1", LABELWALK_SINK="0.3", LABELWALK_REMEMBER="7")
-        found = tomllib.loads(said)
-        assert (found["sink"], found["window"], found["remember"]) == (0.1, 50, 7)
-
-    @pytest.mark.parametrize("profile", ["default", "paper"])
-    def test_what_is_printed_can_be_read_again(self, profile: str, folder: Path) -> None:
-        first = ok("config", f"--profile={profile}", "--features=f*,g", "--prior=a=0.5,b=0.5")
-        (folder / "labelwalk.toml").write_text(first)
-        assert ok("config") == first
+        environment = {"LABELWALK_SINK": "0.3", "LABELWALK_REMEMBER": "7"}
+        found = gathered({"sink": "0.1"}, None, environment)
+        assert (found.sink, found.window, found.remember) == (0.1, 50, 7)
 
     def test_defaults_are_those_of_the_library(self) -> None:
         defaults = OnlineLearner().settings.parameters()
@@ -401,7 +399,7 @@ class TestSettings:
 
     def test_a_name_with_a_slip(self, folder: Path) -> None:
         (folder / "labelwalk.toml").write_text("n_centroid = 5\n")
-        result = labelwalk("config")
+        result = labelwalk("label", "in.csv")
         assert result.exit_code == 2
         assert (
             "n_centroid in labelwalk.toml is no setting. Did you mean n_centroids?" in result.stderr

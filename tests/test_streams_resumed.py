@@ -25,6 +25,7 @@ from tests.labelled_rows import (
     by_hand,
     input_file,
     labels_in,
+    output_kind,
     write_csv,
 )
 
@@ -49,7 +50,8 @@ class TestResumed:
         monkeypatch.setattr("labelwalk.streams.arrays.ROWS", 37)
         plain = kind.removesuffix(".gz")
         source = str(input_file(plain, tmp_path))
-        whole, parts = tmp_path / f"whole.{kind}", tmp_path / f"parts.{kind}"
+        ending = output_kind(kind)
+        whole, parts = tmp_path / f"whole.{ending}", tmp_path / f"parts.{ending}"
         reference = run(Task(source, str(whole), COLUMNS), OnlineLearner(K))
         task, checkpoint = Task(source, str(parts), COLUMNS), str(tmp_path / "run.lw")
         rng = np.random.default_rng(0)
@@ -165,7 +167,8 @@ class TestResumed:
         monkeypatch.setattr(blocks, "BLOCK", 2000)
         monkeypatch.setattr("labelwalk.streams.tabular.ROWS", 37)
         monkeypatch.setattr("labelwalk.streams.arrays.ROWS", 37)
-        task = Task(str(input_file(kind, tmp_path)), str(tmp_path / f"o.{kind}"), COLUMNS)
+        output = tmp_path / f"o.{output_kind(kind)}"
+        task = Task(str(input_file(kind, tmp_path)), str(output), COLUMNS)
         checkpoint = str(tmp_path / "c.lw")
         left = 5
 
@@ -180,7 +183,7 @@ class TestResumed:
             assert outcome.signal == signal.SIGINT
         outcome = run(task, OnlineLearner(K), checkpoint=checkpoint)
         assert outcome.tally.rows == N
-        assert labels_in(tmp_path / f"o.{kind}") == by_hand()[1]
+        assert labels_in(output) == by_hand()[1]
         assert outcome.learner.digest() == by_hand(kind=kind)[0].digest()
 
     def test_a_signal_while_it_is_saved_comes_too_late(self, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 from labelwalk import OnlineLearner
 from labelwalk.streams import Columns, InputError, Task, blocks, run
 from labelwalk.streams.columns import ColumnError
+from labelwalk.streams.formats import FormatError
 from labelwalk.streams.paths import PathError
 from tests.labelled_rows import (
     COLUMNS,
@@ -269,17 +270,18 @@ class TestTables:
         table = pq.read_table(output) if read is None else read()
         assert table["c"].to_pylist() == [["a"], ["b"]]
 
-    def test_matrices_of_truth_values_to_numpy(self, tmp_path: Path) -> None:
+    def test_matrices_of_truth_values_from_numpy(self, tmp_path: Path) -> None:
         np.savez(tmp_path / "in.npz", x=np.arange(2.0), b=np.eye(2) > 0)
-        task = Task(str(tmp_path / "in.npz"), str(tmp_path / "o.npz"), Columns(("x",)))
+        task = Task(str(tmp_path / "in.npz"), str(tmp_path / "o.parquet"), Columns(("x",)))
         run(task, OnlineLearner(K))
-        assert np.load(tmp_path / "o.npz")["b"].tolist() == [[True, False], [False, True]]
+        table = pq.read_table(tmp_path / "o.parquet")
+        assert table["b"].to_pylist() == [[True, False], [False, True]]
 
-    def test_what_numpy_has_no_array_for_is_refused_at_once(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match=r"column 'c' of type list.* cannot be written as NPZ"):
-            self.labelled(tmp_path, [[1.0], [2.0, 3.0]], "npz")
-        words = pa.array(["a", None], pa.large_string())
-        assert np.load(self.labelled(tmp_path, words, "npz"))["c"].tolist() == ["a", ""]
+    @pytest.mark.parametrize("ending", ["npz", "arrow", "feather"])
+    def test_formats_that_are_only_read(self, ending: str, tmp_path: Path) -> None:
+        with pytest.raises(FormatError, match=r"no longer written. Write \.parquet, or \.arrows"):
+            self.labelled(tmp_path, [1, 2], ending)
+        assert not list(tmp_path.glob("o.*"))
 
     def test_what_is_no_file_is_not_replaced(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "o.parquet")

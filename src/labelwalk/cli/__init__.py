@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import atexit
 import gc
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from labelwalk.cli import (
     ask,
-    bench,
-    config,
     demo,
     explain,
     faces,
@@ -27,10 +26,27 @@ from labelwalk.cli import (
     serve,
     teach,
 )
-from labelwalk.cli.failures import EXIT_CODES
+from labelwalk.cli.failures import EXIT_CODES, WRONG_USAGE, fail
 from labelwalk.release import release
 
+REMOVED_COMMANDS = {
+    "bench": "Run scripts/bench of the repository, see docs/guide/speed.md.",
+    "config": "Write settings into labelwalk.toml; `labelwalk label --help` lists them.",
+}
+
+
+class CommandGroup(TyperGroup):
+    """The commands; a removed one says what to use instead."""
+
+    def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
+        """Return a command by name."""
+        if cmd_name in REMOVED_COMMANDS:
+            fail(f"`{cmd_name}` was removed. {REMOVED_COMMANDS[cmd_name]}", WRONG_USAGE)
+        return super().get_command(ctx, cmd_name)
+
+
 app = typer.Typer(
+    cls=CommandGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -74,12 +90,10 @@ for command in (
     ask.ask,
     explain.explain,
     merge.merge,
-    config.config,
     plot.plot,
     serve.serve,
     restore.restore,
     demo.demo,
-    bench.bench,
     reproduce.reproduce,
 ):
     app.command(epilog=EXIT_CODES)(command)

@@ -73,7 +73,7 @@ def label(
 
     All rows come out as they went in, with three more columns: label (empty where the learner
     abstains), confidence and outlier. Settings may also stand in labelwalk.toml, or in the
-    environment as LABELWALK_N_CENTROIDS and so on; see `labelwalk config`.
+    environment as LABELWALK_N_CENTROIDS and so on.
 
     \b
     Examples:

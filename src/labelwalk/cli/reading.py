@@ -57,7 +57,7 @@ Output = Annotated[
 To = Annotated[
     str | None,
     typer.Option(
-        help="Format of the output: csv, tsv, ndjson, parquet, arrow, arrows, npz or kafka.",
+        help="Format of the output: csv, tsv, ndjson, parquet, arrows (a stream) or kafka.",
         show_default="by its name, or that of the input",
         rich_help_panel=PANEL,
     ),

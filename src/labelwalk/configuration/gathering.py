@@ -81,6 +81,6 @@ def _check_spelling(environment: Mapping[str, str], called: Mapping[str, str]) -
 def _complaint(name: str, origin: str, error: Any) -> str:
     if error["type"] == "extra_forbidden":
         close = get_close_matches(name, list(Configuration.model_fields), 1)
-        hint = f"Did you mean {close[0]}?" if close else "`labelwalk config` lists them."
+        hint = f"Did you mean {close[0]}?" if close else "`labelwalk label --help` lists them."
         return f"{name} in {origin} is no setting. {hint}"
     return f"{name}={error['input']!r} from {origin}: {error['msg'].lower()}."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -202,26 +201,6 @@ class Configuration(BaseModel):
                     "now. A learner keeps its settings: leave that out, or make a new one."
                 )
 
-    def effective(self) -> dict[str, Any]:
-        """Return all settings as they take effect, by name."""
-        settings = self.learner().settings
-        found = self.model_dump() | {
-            name: value for name, value in settings.parameters().items() if name != "similarity"
-        }
-        kind = type(settings.similarity).__name__
-        found["similarity"] = "gaussian" if kind == "Gaussian" else "self-tuning"
-        described = asdict(settings.similarity)
-        return found | {name: described.get(name) for name in ("bandwidth", "threshold")}
-
-    def toml(self) -> str:
-        """Return all settings as they take effect, as a file that can be read again."""
-        lines = []
-        for name, value in self.effective().items():
-            if value is None and Maybe in type(self).model_fields[name].metadata:
-                value = "none"
-            lines.append(f"# {name} is not set" if value is None else f"{name} = {_toml(value)}")
-        return "\n".join(lines)
-
     def _given(self) -> dict[str, Any]:
         """Return the settings of a learner that were given, under the names they have there."""
         fields = type(self).model_fields
@@ -249,14 +228,6 @@ class Configuration(BaseModel):
         chosen = {name: getattr(self, name) for name in given if name != "similarity"}
         made: Gaussian | SelfTuning = kind(**(start | chosen))
         return made
-
-
-def _toml(value: Any) -> str:
-    """Return a value as TOML; of what is used here, only objects look different in JSON."""
-    if isinstance(value, dict):
-        entries = (f"{json.dumps(k, ensure_ascii=False)} = {_toml(v)}" for k, v in value.items())
-        return "{ " + ", ".join(entries) + " }"
-    return json.dumps(value, ensure_ascii=False)
 
 
 def panel_of(field: Any) -> str:

@@ -28,6 +28,7 @@ SUFFIXES = {
 }
 TEXT = ("csv", "tsv", "ndjson")
 COMPRESSED = (".gz", ".zst")
+REMOVED_OUTPUTS = {"arrow": "an Arrow file", "npz": "NPZ"}
 
 
 class FormatError(ValueError):
@@ -155,24 +156,32 @@ def open_sink(path: str, kind: str, mark: int | None, reading: Reading) -> Sink:
         return TopicSink(*address(path))
     from labelwalk.streams import spooled
 
+    check_output(path, kind)
+    return spooled.ParquetSink(path, mark) if kind == "parquet" else spooled.ArrowSink(path, mark)
+
+
+def check_output(path: str, kind: str) -> None:
+    """Refuse an output whose format cannot be written.
+
+    Raises
+    ------
+    FormatError
+    """
+    if kind in (*TEXT, "kafka"):
+        return
     if path.endswith(COMPRESSED):
         raise FormatError(f"{path}: {kind} is not compressed as a whole. Leave the ending out.")
-    if kind == "arrows" or (kind == "arrow" and path == "-"):
-        return spooled.ArrowSink(path, mark)
-    makers = {
-        "parquet": spooled.make_parquet,
-        "arrow": spooled.make_arrow_file,
-        "npz": spooled.make_npz,
-    }
-    if kind not in makers or path == "-":
+    if kind in REMOVED_OUTPUTS and path != "-":
+        raise FormatError(
+            f"{path}: {REMOVED_OUTPUTS[kind]} is no longer written. Write .parquet, or .arrows for "
+            "an Arrow stream."
+        )
+    if kind not in ("parquet", "arrow", "arrows") or (kind == "parquet" and path == "-"):
         where = " to standard output" if path == "-" else ""
         raise FormatError(
             f"{kind} cannot be written{where}. Choose csv, tsv, ndjson, arrows"
-            f"{'' if path == '-' else ', parquet, arrow, npz'} by --to."
+            f"{'' if path == '-' else ', parquet'} by --to."
         )
-    if kind == "npz":
-        return spooled.SpooledSink(path, mark, spooled.make_npz, spooled.check_npz)
-    return spooled.SpooledSink(path, mark, makers[kind])
 
 
 def address(url: str) -> tuple[str, str]:

@@ -16,7 +16,7 @@ from labelwalk.streams.checkpoint import Standing, resumed
 from labelwalk.streams.columns import ColumnError, listed
 from labelwalk.streams.examples import Examples, Reader
 from labelwalk.streams.fault import Fault, InputError, Rejects
-from labelwalk.streams.formats import open_sink, open_source
+from labelwalk.streams.formats import check_output, open_sink, open_source
 from labelwalk.streams.paths import check_distinct, check_regular
 from labelwalk.streams.sinks import Sink
 from labelwalk.streams.stopping import Stop, Stopped
@@ -101,6 +101,8 @@ def run(
     check_distinct(
         input=task.input, output=task.output, rejects=task.reject_path, checkpoint=checkpoint
     )
+    if task.output is not None:
+        check_output(task.output, task.output_format)
     standing, kept = resumed(checkpoint, task.described(), learner)
     if kept is not None and standing.finished:
         features = tuple(name for name, _ in standing.widths)

@@ -1,17 +1,14 @@
-"""Arrow streams, and the files that are made of them at the end: Parquet, Arrow files, NPZ."""
+"""Arrow streams, and Parquet, which is made of one at the end."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.lib import format as npy
 
 from labelwalk.arrays import Floats
 from labelwalk.streams.batch import Rows
@@ -54,8 +51,8 @@ class ArrowSink(BytesSink):
         super().complete()
 
 
-class SpooledSink(ArrowSink):
-    """A format that is only whole at its end: rows are kept beside it until then.
+class ParquetSink(ArrowSink):
+    """Parquet, which is only whole at its end: until then the rows lie in a stream beside it.
 
     Parameters
     ----------
@@ -63,28 +60,12 @@ class SpooledSink(ArrowSink):
         Of the file to be made. The rows lie in the same folder, under this name and ".part".
     mark : int or None
         As in `LastingFile`.
-    make : function of an Arrow stream and a path
-        Make the file.
-    check : function of a schema
-        Refuse what cannot be made a file of.
     """
 
-    def __init__(
-        self,
-        path: str,
-        mark: int | None,
-        make: Callable[[pa.RecordBatchReader, str], None],
-        check: Callable[[pa.Schema], None] = lambda schema: None,
-    ) -> None:
+    def __init__(self, path: str, mark: int | None) -> None:
         check_replaceable(path)
-        self._path, self._part, self._make, self._check = path, f"{path}.part", make, check
+        self._path, self._part = path, f"{path}.part"
         super().__init__(self._part, mark)
-
-    def write(self, rows: Rows, features: Mapping[str, Floats], added: Mapping[str, Any]) -> None:
-        """Keep rows, if the file can hold them."""
-        if self._schema is None:
-            self._check(_plain(rows.table(features, added)).schema)
-        super().write(rows, features, added)
 
     def complete(self) -> None:
         """Make the file of the rows, and put it in its place at once."""
@@ -93,7 +74,7 @@ class SpooledSink(ArrowSink):
             raise InputError(f"there are no rows and no columns to make {self._path} of.")
         temporary = f"{self._path}.part.tmp"
         with pa.OSFile(self._part) as source:
-            self._make(pa.ipc.open_stream(source), temporary)
+            make_parquet(pa.ipc.open_stream(source), temporary)
         with open(temporary, "rb") as made:
             os.fsync(made.fileno())
         os.replace(temporary, self._path)
@@ -109,51 +90,6 @@ def make_parquet(rows: pa.RecordBatchReader, path: str) -> None:
     with pq.ParquetWriter(path, rows.schema, use_dictionary=words) as writer:
         for table in _pieces(rows):
             writer.write_table(table)
-
-
-def make_arrow_file(rows: pa.RecordBatchReader, path: str) -> None:
-    """Write rows as an Arrow IPC file, which can be read at any place."""
-    with pa.OSFile(path, "wb") as file, pa.ipc.new_file(file, rows.schema) as writer:
-        for batch in rows:
-            writer.write_batch(batch)
-
-
-def make_npz(rows: pa.RecordBatchReader, path: str) -> None:
-    """Write rows as arrays of NumPy, one a column, all in memory; text that is missing is empty."""
-    table = rows.read_all()
-    with ZipFile(path, "w") as archive:
-        for name in table.column_names:
-            values = _as_array(table[name])
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                npy.write_array(member, values, allow_pickle=False)
-
-
-def _as_array(column: pa.ChunkedArray) -> Any:
-    if pa.types.is_fixed_size_list(column.type):
-        flat = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
-        return flat.reshape(len(column), column.type.list_size)
-    if _is_words(column.type):
-        return np.array(["" if word is None else word for word in column.to_pylist()], dtype=str)
-    return column.to_numpy()
-
-
-def check_npz(schema: pa.Schema) -> None:
-    """Refuse columns that NumPy has no array for, before a single row is written.
-
-    Raises
-    ------
-    InputError
-    """
-    for field in schema:
-        lists = pa.types.is_fixed_size_list(field.type)
-        kind = field.type.value_type if lists else field.type
-        plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-        if not plain and not (_is_words(kind) and not lists):
-            raise _no_place(field, "as NPZ")
-
-
-def _is_words(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _pieces(rows: pa.RecordBatchReader) -> Iterator[pa.Table]:
@@ -178,7 +114,10 @@ def _plain(table: pa.Table) -> pa.Table:
             try:
                 table = table.set_column(i, field.name, table[i].cast(kind))
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-                raise _no_place(field, "here") from error
+                raise InputError(
+                    f"column {field.name!r} of type {field.type} cannot be written here. Write "
+                    ".ndjson, or leave it out of the input."
+                ) from error
     return table
 
 
@@ -190,10 +129,3 @@ def _without_dictionaries(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_large_list(kind):
         return pa.large_list(_without_dictionaries(kind.value_type))
     return kind
-
-
-def _no_place(field: pa.Field, where: str) -> InputError:
-    return InputError(
-        f"column {field.name!r} of type {field.type} cannot be written {where}. Write .ndjson, or "
-        "leave it out of the input."
-    )
