@@ -1,8 +1,8 @@
 """A job on a cluster that is not there: what would happen when, by a heap of events.
 
-Phases follow each other, as the steps of `labelwalk.scale.job` do: none begins before all tasks of
-the one before are done. A worker does one task at a time: it reads, computes and writes. All read
-and write at one storage, which serves whoever comes first, and none faster than its own network.
+Phases follow each other, as the steps of `labelwalk.distributed.job` do: a phase begins after all
+tasks of the phase before it. A worker does one task at a time: it reads, computes and writes.
+All workers share one storage, which serves them in order, each no faster than its own network.
 The same cluster with the same seed gives the same run.
 """
 

@@ -13,16 +13,16 @@ from _costs import Constants, fitted, of_label, of_merge, of_sketch, of_solve
 from _made_up import CLASSES, LABELS, rows, write
 
 from labelwalk import OnlineLearner
-from labelwalk.scale.budget import Budget, budget_of
-from labelwalk.scale.cover import Cover
-from labelwalk.scale.covers import covered
-from labelwalk.scale.model import Model, model_to_bytes, solved
-from labelwalk.scale.naming import LabelRows, Naming, label_rows
-from labelwalk.scale.places import Found, Place, files_at, place_of
-from labelwalk.scale.planting import DENSE
-from labelwalk.scale.shards import footer_of, footers_of, parts_of
-from labelwalk.scale.sketches import Sketch
-from labelwalk.scale.tasks import (
+from labelwalk.distributed.budget import Budget, budget_of
+from labelwalk.distributed.cover import Cover
+from labelwalk.distributed.covers import covered
+from labelwalk.distributed.model import Model, model_to_bytes, solved
+from labelwalk.distributed.naming import LabelRows, Naming, label_rows
+from labelwalk.distributed.places import Found, Place, files_at, place_of
+from labelwalk.distributed.planting import DENSE
+from labelwalk.distributed.shards import footer_of, footers_of, parts_of
+from labelwalk.distributed.sketches import Sketch
+from labelwalk.distributed.tasks import (
     MergeSome,
     Reading,
     SketchPart,
@@ -30,8 +30,8 @@ from labelwalk.scale.tasks import (
     sketch_part,
     write_sketch,
 )
-from labelwalk.scale.whole import write_whole
-from labelwalk.streams.columns import Columns
+from labelwalk.distributed.whole import write_whole
+from labelwalk.io.columns import Columns
 
 SETTINGS = OnlineLearner(1000).settings
 WIDTHS = (16, 64)

@@ -21,7 +21,7 @@ import numpy as np
 from _cluster import Phase, Task
 from scipy.optimize import nnls
 
-from labelwalk.scale.planting import DENSE
+from labelwalk.distributed.planting import DENSE
 
 Terms = Callable[..., list[float]]
 NOTHING_FIRST: Mapping[str, float] = {}
@@ -106,7 +106,7 @@ def model_bytes(k: float, d: float, classes: float) -> float:
 def phases_of(
     shape: Shape, constants: Constants, first: Mapping[str, float] = NOTHING_FIRST
 ) -> list[Phase]:
-    """Return the tasks of `labelwalk.scale.job.run`, where each file is one part.
+    """Return the tasks of `labelwalk.distributed.job.run`, where each file is one part.
 
     `first` has the seconds until a new worker is ready for the tasks of a phase.
     """

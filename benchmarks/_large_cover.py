@@ -23,7 +23,7 @@ from numpy.typing import NDArray  # noqa: E402
 from sklearn.metrics import pairwise_distances_argmin_min  # noqa: E402
 
 from labelwalk import OnlineLearner  # noqa: E402
-from labelwalk.scale import Sketch, model_of, sketch  # noqa: E402
+from labelwalk.distributed import Sketch, model_of, sketch  # noqa: E402
 
 LABELLED, BLOCK, LOOKED_AT = 20_000, 1000, 5000
 

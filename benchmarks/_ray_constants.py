@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 from _constants import labelling, sketching, small_model
 from _made_up import write
 
-from labelwalk.scale import on_ray
-from labelwalk.scale.model import model_to_bytes
-from labelwalk.scale.naming import label_rows
-from labelwalk.scale.on_ray import OnRay
-from labelwalk.scale.places import files_at, place_of
-from labelwalk.scale.tasks import MergeSome, SketchPart, merge_some, sketch_part
-from labelwalk.scale.whole import write_whole
+from labelwalk.distributed import on_ray
+from labelwalk.distributed.model import model_to_bytes
+from labelwalk.distributed.naming import label_rows
+from labelwalk.distributed.on_ray import OnRay
+from labelwalk.distributed.places import files_at, place_of
+from labelwalk.distributed.tasks import MergeSome, SketchPart, merge_some, sketch_part
+from labelwalk.distributed.whole import write_whole
 
 D, K, ROWS = 64, 1000, 200_000
 NO_TASKS, MANY_AHEAD = 1000, 500

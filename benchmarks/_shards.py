@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from labelwalk.arrays import Bools, Floats, Ints
-from labelwalk.scale import Job, Sketch, merge, run, sketch
-from labelwalk.scale.pools import Pool
+from labelwalk.distributed import Job, Sketch, merge, run, sketch
+from labelwalk.distributed.pools import Pool
 from labelwalk.settings import Settings
 
 IN_ORDER, SORTED = "in stream order", "sorted by class"

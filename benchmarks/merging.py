@@ -25,9 +25,9 @@ from sklearn.datasets import load_digits
 
 from labelwalk import OnlineLearner
 from labelwalk.bounds.distortion import optimum_between
-from labelwalk.scale.cover import Cover
-from labelwalk.scale.covers import covered, united
-from labelwalk.scale.model import solved
+from labelwalk.distributed.cover import Cover
+from labelwalk.distributed.covers import covered, united
+from labelwalk.distributed.model import solved
 
 Array = NDArray[Any]
 SEEDS = 5

@@ -40,7 +40,7 @@ from _report import Line, Measurement, print_measurements, report  # noqa: E402
 from _stream import DigitStream  # noqa: E402
 
 from labelwalk import OnlineLearner  # noqa: E402
-from labelwalk.scale import Job, Step, label, merge, model_of, run, sketch  # noqa: E402
+from labelwalk.distributed import Job, Step, label, merge, model_of, run, sketch  # noqa: E402
 
 FEATURES, CLASSES, LABELS, NOISE = 64, 20, 4, 0.6
 K, FILE_ROWS, FEW_FILES = 1000, 500_000, 2

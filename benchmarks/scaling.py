@@ -25,7 +25,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from labelwalk import OnlineLearner
 from labelwalk.datasets import load
 from labelwalk.datasets.real import coded
-from labelwalk.scaling import WARM_UP, measured
+from labelwalk.engine.scaling import WARM_UP, measured
 
 SEEDS = 5
 WILD_VALUE = 1e9

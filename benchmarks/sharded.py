@@ -44,9 +44,9 @@ from sklearn.datasets import load_digits
 
 from labelwalk import OnlineLearner
 from labelwalk.arrays import Floats
+from labelwalk.distributed import model_of
+from labelwalk.distributed.cover import Cover
 from labelwalk.faces.profiles import VECTORS
-from labelwalk.scale import model_of
-from labelwalk.scale.cover import Cover
 
 CUTS = [(cut, n) for cut in (IN_ORDER, SORTED) for n in (2, 8, 32)]
 JOB = (SORTED, 8)

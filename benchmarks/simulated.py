@@ -1,7 +1,8 @@
 """What a job would take on clusters that are not there: constants, a check, and predictions.
 
-The real tasks of `labelwalk.scale` are run over made-up files (16 and 64 features, 50 clusters),
-and the constants c of benchmarks/_costs.py are fitted to the seconds of one core. A simulation
+The real tasks of `labelwalk.distributed` are run over made-up files (16 and 64 features, 50
+clusters), and the constants c of benchmarks/_costs.py are fitted to the seconds of one core. A
+simulation
 (benchmarks/_cluster.py) of the same tasks predicts whole jobs from them. It is checked against real
 ones here: 8 files of 64 features, k = 1000, in this process and by Ray with one and two workers,
 its start counted in. What is done here is compared by the seconds of the processor, of which
@@ -36,9 +37,9 @@ from _made_up import write_some  # noqa: E402
 from _ray_constants import RayCosts, measured  # noqa: E402
 from _report import Line, parse, report  # noqa: E402
 
-from labelwalk.scale.job import Job, run  # noqa: E402
-from labelwalk.scale.on_ray import AHEAD, OnRay  # noqa: E402
-from labelwalk.scale.shards import AT_ONCE, PART  # noqa: E402
+from labelwalk.distributed.job import Job, run  # noqa: E402
+from labelwalk.distributed.on_ray import AHEAD, OnRay  # noqa: E402
+from labelwalk.distributed.shards import AT_ONCE, PART  # noqa: E402
 
 CHECKED, FILES, K = (100_000, 500_000), 8, 1000
 WITHIN = 0.2

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from labelwalk import OnlineLearner
-from labelwalk.streams import Columns
+from labelwalk.io import Columns
 
 N, K, MOST = 600, 30, 40_000
 COMMAND = [sys.executable, "-m", "labelwalk"]

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk.arrays import Floats
-from labelwalk.asking import (
+from labelwalk.engine.asking import (
     RULES,
     choose,
     expected_error_reduction,
     uncertainty,
     variance_reduction,
 )
-from labelwalk.graphs import Graph, as_graph
+from labelwalk.solver.graphs import Graph, as_graph
 from tests.reference import asking as reference
 from tests.small_graphs import chain, mask
 from tests.weighted_graphs import N_CLASSES, Drawn, weighted_graphs

@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 import labelwalk
-from labelwalk import Gaussian, ModelFileError, OnlineLearner, Pairwise, load, modelfile, state
+from labelwalk import Gaussian, ModelFileError, OnlineLearner, Pairwise, load
+from labelwalk.engine import state
+from labelwalk.storage import model_file
 
 Maker: TypeAlias = Callable[[], OnlineLearner]
 Arrays: TypeAlias = dict[str, NDArray[Any]]
@@ -605,7 +607,7 @@ def forged_file(path: Path, forgery: Forgery, learner: OnlineLearner) -> Path:
     """A file with a right checksum that no learner has written."""
     header, arrays = learner._contents()
     forgery(header, arrays)
-    modelfile.write(path, header, arrays)
+    model_file.write(path, header, arrays)
     return path
 
 
@@ -674,7 +676,11 @@ PACKAGE = Path(labelwalk.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 RUNNING = {"eval", "exec", "compile", "__import__", "import_module", "run_path", "run_module"}
 # names from a table of ours, and the one that a user gives by --embed
-IMPORTING = {"__init__.py": {"import_module"}, "streams/images.py": {"import_module"}}
+IMPORTING = {
+    "__init__.py": {"import_module"},
+    "io/images.py": {"import_module"},
+    "_aliases.py": {"import_module"},
+}
 UNPACKING = {"pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "code"}
 
 

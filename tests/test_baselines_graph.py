@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.semi_supervised import LabelPropagation
 
-from labelwalk import Gaussian, OnlineLearner, SelfTuning, harmonic
+from labelwalk import Gaussian, OnlineLearner, SelfTuning
 from labelwalk.arrays import Floats, Ints
 from labelwalk.baselines import full_graph, warm_start
 from labelwalk.baselines.every_example import EveryExample
@@ -28,6 +28,7 @@ from labelwalk.baselines.said import Said
 from labelwalk.baselines.temporal import TemporalPropagation
 from labelwalk.baselines.warm_start import resolve
 from labelwalk.similarity import Pairwise
+from labelwalk.solver import harmonic
 from tests.reference.harmonic import full_graph as reference_full_graph
 from tests.reference.harmonic import reaches_a_label
 from tests.reference.poisson import confidences, neighbour_graph, potentials

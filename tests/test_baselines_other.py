@@ -22,8 +22,8 @@ from labelwalk.baselines.random_sample import SampleHarmonic
 from labelwalk.baselines.said import Said
 from labelwalk.baselines.semi_boost import SemiBoost
 from labelwalk.baselines.whole_stream import Offline
-from labelwalk.harmonic import solve
 from labelwalk.similarity import Gaussian, Pairwise, SelfTuning
+from labelwalk.solver.harmonic import solve
 from tests.reference import nystrom as reference_nystrom
 from tests.reference import representatives as reference_representatives
 from tests.reference.manifold import Kept, ReferenceManifoldSVM

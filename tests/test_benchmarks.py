@@ -19,7 +19,7 @@ import pytest
 
 import labelwalk
 from benchmarks._against import SUITES, compare, dependencies
-from labelwalk import scale
+from labelwalk import distributed
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 CORE = BENCHMARKS / "core.py"
@@ -61,7 +61,7 @@ def test_whatever_benchmarks_import_is_there() -> None:
 
 PUBLIC = {
     "labelwalk": set(labelwalk.__all__),
-    "labelwalk.scale": set(scale.__all__),
+    "labelwalk.distributed": set(distributed.__all__),
     "labelwalk.client": {"Answers", "AsyncClient", "Client", "Question", "ServiceError"},
 }
 OWN = {"self", "cls"}
@@ -122,15 +122,15 @@ def test_a_suite_uses_public_names_alone(suite: str) -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "from labelwalk.engine import Engine",
+        "from labelwalk.engine.engine import Engine",
         "from labelwalk import learner",
-        "from labelwalk.scale import on_ray",
-        "import labelwalk.engine as engine",
+        "from labelwalk.distributed import on_ray",
+        "import labelwalk.engine.engine as engine",
         "import labelwalk\nlabelwalk.engine.Engine",
         "learner._engine",
         "learner.settings._engine.now",
-        "PROGRAM = 'import sys\\nfrom labelwalk.engine import Engine'",
-        "import_module('labelwalk.engine')",
+        "PROGRAM = 'import sys\\nfrom labelwalk.engine.engine import Engine'",
+        "import_module('labelwalk.engine.engine')",
     ],
 )
 def test_a_private_name_is_noticed(source: str) -> None:

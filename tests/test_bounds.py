@@ -58,7 +58,7 @@ from labelwalk.bounds.sizes import (
     lemma_1_unweighted,
 )
 from labelwalk.bounds.statement import Bound, Condition, table
-from labelwalk.harmonic import laplacian, solve_soft
+from labelwalk.solver.harmonic import laplacian, solve_soft
 from tests.reference import bounds as reference
 from tests.reference.optimum import optimal_k_center
 from tests.small_graphs import Graph, chain, graphs, mask

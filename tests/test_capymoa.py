@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_moons
 
 from labelwalk import Gaussian, OnlineLearner
-from labelwalk.capymoa import OnlineHarmonicSSL
+from labelwalk.integrations.capymoa import OnlineHarmonicSSL
 from tests.streams import CLASSES, Step, costly, streams, take
 
 pytestmark = pytest.mark.shell
@@ -231,7 +231,7 @@ def test_a_saved_model_goes_on_identically() -> None:
 def test_made_again_from_its_parameters() -> None:
     model = taught(sink=0.01)
     description = {
-        "learner": "labelwalk.capymoa.OnlineHarmonicSSL",
+        "learner": "labelwalk.integrations.capymoa.OnlineHarmonicSSL",
         "params": model.get_params(),
     }
     twin = learner_from_params(description, model.schema)
@@ -276,7 +276,7 @@ def test_an_instance_that_cannot_be_is_named(x: tuple[float, ...], message: str)
 )
 def test_without_java_it_says_so(environment: dict[str, str]) -> None:
     run = subprocess.run(
-        [sys.executable, "-c", "import labelwalk.capymoa"],
+        [sys.executable, "-c", "import labelwalk.integrations.capymoa"],
         env=environment | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True,
         text=True,

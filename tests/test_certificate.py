@@ -15,9 +15,9 @@ from sklearn.datasets import load_digits
 
 from labelwalk import Gaussian, OnlineLearner
 from labelwalk.arrays import Bools, Floats, Label
-from labelwalk.decision import Verdict
 from labelwalk.kernels.system import STEPS, rebuild
 from labelwalk.similarity import euclidean
+from labelwalk.verdicts import Verdict
 from tests.streams import Coarsening, Labelled, coarsenings, plain_learner, policies, take
 
 ROUNDING = 1e-13  # of the exact solution

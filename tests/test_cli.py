@@ -21,7 +21,7 @@ from typer.testing import CliRunner, Result
 from labelwalk import OnlineLearner, load
 from labelwalk.cli import app
 from labelwalk.configuration import Configuration, ConfigurationError, gathered
-from labelwalk.streams import run
+from labelwalk.io import run
 
 pytestmark = pytest.mark.shell
 

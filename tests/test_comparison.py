@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk import Gaussian, OnlineLearner
-from labelwalk.harmonic import solve
 from labelwalk.kernels.comparison import squared_distances
+from labelwalk.solver.harmonic import solve
 
 
 @given(st.integers(1, 40), st.integers(0, 20), st.integers(0, 5), st.integers(0, 2**32 - 1))

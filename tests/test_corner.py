@@ -6,12 +6,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk import relaxation, state
 from labelwalk.arrays import Floats
+from labelwalk.engine import state
 from labelwalk.kernels.corner import bend_for, eliminate, n_beyond, solve_corner
 from labelwalk.kernels.settle import error_of, settle
 from labelwalk.kernels.system import STEPS, System
 from labelwalk.kernels.verdict import NOBODY
+from labelwalk.solver import relaxation
 from tests.reference.harmonic import quantized_row_form
 
 seeds = st.integers(0, 2**32 - 1)

@@ -110,7 +110,7 @@ def named_paths(text: str) -> Iterator[str]:
 
 
 def exists_in_project(name: str) -> bool:
-    """`cover.py` and `kernels/*.py` are understood to lie in the package."""
+    """`engine/cover.py` and `kernels/*.py` are understood to lie in the package."""
     folders = (ROOT, ROOT / "src", ROOT / "src" / "labelwalk")
     return any(any(folder.glob(name)) for folder in folders)
 
@@ -155,7 +155,7 @@ def test_start_page_leads_to_every_guide() -> None:
 
 SAMPLE = """\
 See [the guide](docs/guide.md#start), ![a figure](figure.png "title"), [away](https://a.b/c),
-<img src="drawing.svg"> and `code[0](not_a_link)`; `scripts/test --fast`, `cover.py:absorb`.
+<img src="drawing.svg"> and `code[0](not_a_link)`; `scripts/test --fast`, `engine/cover.py:absorb`.
 
 ```python
 x = [len](
@@ -189,7 +189,7 @@ def test_reader_finds_links_outside_code() -> None:
 
 
 def test_reader_finds_named_files() -> None:
-    assert list(named_paths(SAMPLE)) == ["scripts/test", "cover.py"]
+    assert list(named_paths(SAMPLE)) == ["scripts/test", "engine/cover.py"]
 
 
 def test_reader_finds_the_blocks_to_run() -> None:

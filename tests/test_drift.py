@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk import OnlineLearner, state
+from labelwalk import OnlineLearner
 from labelwalk.arrays import Floats, Record
+from labelwalk.engine import state
 from labelwalk.kernels.drift import ALARM, BLOCK, Watch, begin_anew, end_block, watch_row
 from tests.reference.drift import ReferenceWatch
 

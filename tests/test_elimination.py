@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk.arrays import Floats
-from labelwalk.elimination import Elimination, eliminate, proven_error
-from labelwalk.factorisation import factorise_graph
-from labelwalk.graphs import as_graph, degrees
-from labelwalk.leave_one_out import held_out
+from labelwalk.engine.leave_one_out import held_out
+from labelwalk.solver.elimination import Elimination, eliminate, proven_error
+from labelwalk.solver.factorisation import factorise_graph
+from labelwalk.solver.graphs import as_graph, degrees
 from tests.reference import elimination as reference
 from tests.reference.harmonic import quantized_row_form
 from tests.small_graphs import bare, chain, mask

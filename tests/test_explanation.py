@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk.arrays import Floats
-from labelwalk.explanation import Path, ends, strongest_path
-from labelwalk.graphs import as_graph
+from labelwalk.engine.explanation import Path, ends, strongest_path
+from labelwalk.solver.graphs import as_graph
 from tests.reference import explanation as reference
 from tests.small_graphs import chain, mask
 from tests.weighted_graphs import Drawn, weighted_graphs

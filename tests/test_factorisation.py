@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.factorisation import factorise, factorise_graph
-from labelwalk.graphs import as_graph
+from labelwalk.solver.factorisation import factorise, factorise_graph
+from labelwalk.solver.graphs import as_graph
 from tests.small_graphs import Graph, bare, chain, graphs, mask
 
 

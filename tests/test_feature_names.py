@@ -18,9 +18,9 @@ from typer.testing import CliRunner, Result
 
 from labelwalk import OnlineLearner, Pairwise, QuantizedHarmonicClassifier, load
 from labelwalk.cli import app
+from labelwalk.distributed.keyed import KeyedLearners
 from labelwalk.learner import from_bytes
-from labelwalk.modelfile import ModelFileError, read, write
-from labelwalk.scale.keyed import KeyedLearners
+from labelwalk.storage.model_file import ModelFileError, read, write
 
 pd = pytest.importorskip("pandas")  # comes with River
 
@@ -255,7 +255,7 @@ class TestFaces:
         assert QuantizedHarmonicClassifier(K).fit(FRAME.to_numpy(), y).learner_.feature_names == ()
 
     def test_river_tells_its_learner(self) -> None:
-        river = pytest.importorskip("labelwalk.river")
+        river = pytest.importorskip("labelwalk.integrations.river")
         model = river.OnlineHarmonicClassifier(K)
         for row, label in zip(FRAME.to_dict("records"), LABELS, strict=True):
             model.learn_one(row, label)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from labelwalk import Gaussian, OnlineLearner
 from labelwalk.arrays import Floats
-from labelwalk.decision import Verdict
+from labelwalk.verdicts import Verdict
 from tests.reference.figure1 import Answer, ReferenceBalanced, ReferenceFigure1
 from tests.reference.kcenters import ReferenceCover, distance
 from tests.streams import (

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk import Gaussian, OnlineLearner, Pairwise, SelfTuning, forgetting, load
+from labelwalk import Gaussian, OnlineLearner, Pairwise, SelfTuning, load
 from labelwalk.arrays import Floats
+from labelwalk.engine import forgetting
 from labelwalk.kernels.memory import OUT
 from tests.reference.harmonic import quantized_row_form
 from tests.streams import costly

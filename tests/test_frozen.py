@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk import Gaussian, OnlineLearner, SelfTuning
-from labelwalk.engine import MANY
+from labelwalk.engine.engine import MANY
 from labelwalk.similarity import Similarity
 
 SIMILARITIES: list[Similarity] = [

@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 
 from labelwalk.arrays import Floats
-from labelwalk.factorisation import factorise
-from labelwalk.harmonic import laplacian, sink_probability, solve, solve_normalised, solve_soft
+from labelwalk.solver.factorisation import factorise
+from labelwalk.solver.harmonic import (
+    laplacian,
+    sink_probability,
+    solve,
+    solve_normalised,
+    solve_soft,
+)
 from tests.small_graphs import chain, mask
 
 GOOD_MASK = mask(3, 0)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelwalk.arrays import Bools, Floats
-from labelwalk.harmonic import (
+from labelwalk.solver.harmonic import (
     laplacian,
     sink_probability,
     solve,

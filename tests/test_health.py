@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk import Gaussian, OnlineLearner, Pairwise, load, modelfile
+from labelwalk import Gaussian, OnlineLearner, Pairwise, load
 from labelwalk.arrays import Floats
-from labelwalk.diary import ROOM, blank, note, places
+from labelwalk.engine.diary import ROOM, blank, note, places
+from labelwalk.engine.signs import SIGNS
+from labelwalk.engine.state import empty
+from labelwalk.engine.worth import FEWEST, Worth, worth
 from labelwalk.kernels.drift import BLOCK
-from labelwalk.signs import SIGNS
-from labelwalk.state import empty
-from labelwalk.worth import FEWEST, Worth, worth
+from labelwalk.storage import model_file
 from tests.reference.leave_one_out import held_out
 from tests.test_learner_laws import own_graph
 
@@ -314,6 +315,6 @@ def test_a_forged_watch_is_refused(name: str, value: float, tmp_path: Path) -> N
     learner = fed(OnlineLearner(12))
     header, arrays = learner._contents()
     arrays[name] = np.full_like(arrays[name], value)
-    modelfile.write(tmp_path / "forged.labelwalk", header, arrays)
-    with pytest.raises(modelfile.ModelFileError, match="fit together"):
+    model_file.write(tmp_path / "forged.labelwalk", header, arrays)
+    with pytest.raises(model_file.ModelFileError, match="fit together"):
         load(tmp_path / "forged.labelwalk")

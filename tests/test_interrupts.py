@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from labelwalk import OnlineLearner, cover, load
-from labelwalk.engine import Engine
+from labelwalk import OnlineLearner, load
+from labelwalk.engine import cover
+from labelwalk.engine.engine import Engine
 from labelwalk.interrupts import deliver_interrupts, held_interrupts
-from labelwalk.modelfile import ModelFileError
+from labelwalk.storage.model_file import ModelFileError
 
 
 def test_an_interrupt_waits_for_the_end_of_the_block() -> None:

@@ -25,8 +25,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from labelwalk import modelfile
-from labelwalk.modelfile import ModelFileError, digest, read, write
+from labelwalk.storage import model_file
+from labelwalk.storage.model_file import ModelFileError, digest, read, write
 
 Array = NDArray[Any]
 
@@ -66,7 +66,7 @@ def stored_arrays(draw: st.DrawFn) -> Array:
     return array
 
 
-def forge(path: Path, text: bytes, data: bytes = b"", version: int = modelfile.VERSION) -> Path:
+def forge(path: Path, text: bytes, data: bytes = b"", version: int = model_file.VERSION) -> Path:
     """A file with any header at all and a right checksum."""
     prefix = len(b"LABELWALK\n") + 20
     padding = bytes(-(prefix + len(text)) % 64)
@@ -250,14 +250,14 @@ class TestDamage:
             read(path)
 
     def test_a_newer_format(self, path: Path) -> None:
-        forge(path, listing(), version=modelfile.VERSION + 1)
+        forge(path, listing(), version=model_file.VERSION + 1)
         with pytest.raises(
             ModelFileError, match=r"format version 5.*reads versions 3 to 4; upgrade labelwalk"
         ):
             read(path)
 
     def test_an_older_format(self, path: Path) -> None:
-        forge(path, listing(), version=modelfile.OLDEST - 1)
+        forge(path, listing(), version=model_file.OLDEST - 1)
         with pytest.raises(ModelFileError, match=r"format version 2.*the labelwalk that wrote it"):
             read(path)
 
@@ -354,7 +354,7 @@ class TestForgery:
             read(forge(path, text))
 
     def test_header_longer_than_the_file(self, path: Path) -> None:
-        body = b"LABELWALK\n" + struct.pack("<IQQ", modelfile.VERSION, 62, 2**63)
+        body = b"LABELWALK\n" + struct.pack("<IQQ", model_file.VERSION, 62, 2**63)
         path.write_bytes(body + hashlib.sha256(body).digest())
         with pytest.raises(ModelFileError, match="does not fit"):
             read(path)
@@ -389,7 +389,7 @@ class TestAtomicity:
         assert half_written > 0, "no kill came in the middle of a write: the test proved nothing"
 
     def write_until_killed(self, path: Path, n: int, delay: float) -> int:
-        command = [sys.executable, "-c", ENDLESS_WRITER, modelfile.__file__, str(path), str(n)]
+        command = [sys.executable, "-c", ENDLESS_WRITER, model_file.__file__, str(path), str(n)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
             assert child.stdout is not None
             child.stdout.readline()
@@ -503,7 +503,7 @@ class TestAtomicity:
 
 
 def test_nothing_in_the_source_executes_what_it_reads() -> None:
-    tree = ast.parse(Path(modelfile.__file__).read_text(encoding="utf-8"))
+    tree = ast.parse(Path(model_file.__file__).read_text(encoding="utf-8"))
     modules, called = set(), set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

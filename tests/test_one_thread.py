@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from labelwalk.harmonic import solve, solve_soft
 from labelwalk.one_thread import one_blas_thread
+from labelwalk.solver.harmonic import solve, solve_soft
 from tests.small_graphs import mask
 
 

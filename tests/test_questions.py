@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from labelwalk import Gaussian, OnlineLearner
 from labelwalk.arrays import Floats
-from labelwalk.asking import choose
+from labelwalk.engine.asking import choose
 from tests.reference.harmonic import quantized_row_form
 
 seeds = st.integers(0, 2**32 - 1)

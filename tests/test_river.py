@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from river import checks, compose, datasets, ensemble, evaluate, metrics, preprocessing
 
 from labelwalk import Gaussian, OnlineLearner
-from labelwalk.river import OnlineHarmonicClassifier
+from labelwalk.integrations.river import OnlineHarmonicClassifier
 from tests.streams import Step, costly, streams, take
 
 pytestmark = pytest.mark.shell
@@ -98,6 +98,7 @@ def test_same_stream_same_answers_same_state(
         assert model.predict_one(dict(features)) == learner.predict(x).label
         model.learn_one(dict(features), label)
         take(learner, (label, x))
+    learner.feature_names = tuple(map(str, named(stream[0][1])))
     assert digest(model) == learner.digest()
 
 

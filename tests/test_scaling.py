@@ -25,10 +25,10 @@ from labelwalk import (
     QuantizedHarmonicClassifier,
     SelfTuning,
     load,
-    modelfile,
 )
 from labelwalk.arrays import Floats, Ints
-from labelwalk.scaling import FARTHEST, WARM_UP, Scale, measured
+from labelwalk.engine.scaling import FARTHEST, WARM_UP, Scale, measured
+from labelwalk.storage import model_file
 from tests.reference import scaling as reference
 from tests.streams import costly
 
@@ -601,6 +601,6 @@ class TestForgedFiles:
         assert len(learner.classes) == 3
         header, saved = learner._contents()
         forge(header, saved)
-        modelfile.write(tmp_path / "a.labelwalk", header, saved)
+        model_file.write(tmp_path / "a.labelwalk", header, saved)
         with pytest.raises(ModelFileError, match="holds no learner that can be used"):
             load(tmp_path / "a.labelwalk")

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk import Gaussian, ModelFileError, OnlineLearner, load, modelfile
+from labelwalk import Gaussian, ModelFileError, OnlineLearner, load
+from labelwalk.engine.sources import FIRST, Sources
 from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.sources import FIRST, Sources
+from labelwalk.storage import model_file
 from tests.streams import costly
 
 names = st.lists(st.sampled_from(["a", "b", "c", 7]), max_size=300)
@@ -163,7 +164,7 @@ def test_sources_are_saved(tmp_path: Path) -> None:
 def test_a_file_that_says_nonsense_is_refused(pairs: Any, tmp_path: Path) -> None:
     learner, _ = started()
     header, arrays = learner._contents()
-    modelfile.write(tmp_path / "a.labelwalk", header | {"sources": pairs}, arrays)
+    model_file.write(tmp_path / "a.labelwalk", header | {"sources": pairs}, arrays)
     with pytest.raises(ModelFileError, match="holds no learner that can be used"):
         load(tmp_path / "a.labelwalk")
 

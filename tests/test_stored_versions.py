@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labelwalk import OnlineLearner, load, modelfile
-from labelwalk.modelfile import ModelFileError
-from labelwalk.streams import Columns, Task, run
+from labelwalk import OnlineLearner, load
+from labelwalk.io import Columns, Task, run
+from labelwalk.storage import model_file
+from labelwalk.storage.model_file import ModelFileError
 
 DATA = Path(__file__).parent / "data"
 VERSIONS = sorted(path.name.removesuffix(".tar.gz") for path in DATA.glob("*.tar.gz"))
@@ -36,7 +37,7 @@ def test_every_version_is_there() -> None:
 class TestOld:
     def test_a_learner(self, old: Path) -> None:
         rows = np.random.default_rng(3).normal(size=(40, 2))
-        assert format_of(old / "learner.lw") == modelfile.OLDEST
+        assert format_of(old / "learner.lw") == model_file.OLDEST
         learner = load(old / "learner.lw")
         assert (learner.n_seen, learner.classes, learner.feature_names) == (42, ("low", "high"), ())
         assert learner.predict([[-2.0, 0.0], [2.0, 0.0]]).label.tolist() == ["low", "high"]
@@ -81,7 +82,7 @@ class TestNew:
         learner = OnlineLearner(4)
         learner.teach([[0.0, 1.0]], ["low"])
         learner.save(tmp_path / "a.lw")
-        assert format_of(tmp_path / "a.lw") == modelfile.OLDEST
+        assert format_of(tmp_path / "a.lw") == model_file.OLDEST
         learner.feature_names = ("a", "b")
         learner.save(tmp_path / "a.lw", note={"any": "thing"})
         assert format_of(tmp_path / "a.lw") == 4
@@ -89,7 +90,7 @@ class TestNew:
 
     @pytest.mark.parametrize(
         ("version", "repair"),
-        [(modelfile.VERSION + 1, "upgrade labelwalk"), (2, "use the labelwalk that wrote it")],
+        [(model_file.VERSION + 1, "upgrade labelwalk"), (2, "use the labelwalk that wrote it")],
     )
     def test_a_format_that_is_not_read(self, version: int, repair: str, tmp_path: Path) -> None:
         OnlineLearner(4).save(tmp_path / "a.lw")
@@ -99,4 +100,4 @@ class TestNew:
         with pytest.raises(ModelFileError) as caught:
             load(tmp_path / "a.lw")
         assert str(caught.value).startswith(f"{tmp_path / 'a.lw'}: has format version {version}, ")
-        assert f"reads versions 3 to {modelfile.VERSION}; {repair}" in str(caught.value)
+        assert f"reads versions 3 to {model_file.VERSION}; {repair}" in str(caught.value)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from labelwalk import OnlineLearner, load
-from labelwalk.streams import Columns, Task, run
+from labelwalk.io import Columns, Task, run
 from tests.labelled_rows import (
     COLUMNS,
     COMMAND,

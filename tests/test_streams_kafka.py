@@ -14,9 +14,9 @@ import pytest
 from confluent_kafka import Producer
 
 from labelwalk import OnlineLearner, load
-from labelwalk.modelfile import read
-from labelwalk.streams import Columns, InputError, Reading, Task, run
-from labelwalk.streams.paths import PathError
+from labelwalk.io import Columns, InputError, Reading, Task, run
+from labelwalk.io.paths import PathError
+from labelwalk.storage.model_file import read
 from tests.labelled_rows import (
     COLUMNS,
     K,
@@ -76,7 +76,7 @@ class TestKafka:
         assert load(checkpoint).digest() == by_hand()[0].digest()
 
     def test_no_such_broker(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("labelwalk.streams.kafka.CONNECT", 0.5)
+        monkeypatch.setattr("labelwalk.io.kafka.CONNECT", 0.5)
         with pytest.raises(OSError, match="Kafka at localhost:1 cannot be used"):
             run(Task("kafka://localhost:1/rows"), OnlineLearner(K))
 

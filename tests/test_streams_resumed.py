@@ -14,10 +14,10 @@ import pytest
 from PIL import Image
 
 from labelwalk import OnlineLearner, load
-from labelwalk.modelfile import read
-from labelwalk.streams import InputError, Reading, Task, blocks, run
-from labelwalk.streams.checkpoint import CheckpointError
-from labelwalk.streams.paths import PathError
+from labelwalk.io import InputError, Reading, Task, blocks, run
+from labelwalk.io.checkpoint import CheckpointError
+from labelwalk.io.paths import PathError
+from labelwalk.storage.model_file import read
 from tests.labelled_rows import (
     COLUMNS,
     K,
@@ -46,8 +46,8 @@ class TestResumed:
         self, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(blocks, "BLOCK", 2000)
-        monkeypatch.setattr("labelwalk.streams.tabular.ROWS", 37)
-        monkeypatch.setattr("labelwalk.streams.arrays.ROWS", 37)
+        monkeypatch.setattr("labelwalk.io.tabular.ROWS", 37)
+        monkeypatch.setattr("labelwalk.io.arrays.ROWS", 37)
         plain = kind.removesuffix(".gz")
         source = str(input_file(plain, tmp_path))
         ending = output_kind(kind)
@@ -124,7 +124,7 @@ class TestResumed:
         save = killed if step == "save" else lambda learner: learner.save(model)
         with monkeypatch.context() as patch:
             if step != "save":
-                patch.setattr(f"labelwalk.streams.labelling._Job.{step}", _killed)
+                patch.setattr(f"labelwalk.io.labelling._Job.{step}", _killed)
             with pytest.raises(Killed):
                 run(task, load(model), checkpoint=checkpoint, every=every, save=save)
         outcome = run(
@@ -165,8 +165,8 @@ class TestResumed:
         self, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(blocks, "BLOCK", 2000)
-        monkeypatch.setattr("labelwalk.streams.tabular.ROWS", 37)
-        monkeypatch.setattr("labelwalk.streams.arrays.ROWS", 37)
+        monkeypatch.setattr("labelwalk.io.tabular.ROWS", 37)
+        monkeypatch.setattr("labelwalk.io.arrays.ROWS", 37)
         output = tmp_path / f"o.{output_kind(kind)}"
         task = Task(str(input_file(kind, tmp_path)), str(output), COLUMNS)
         checkpoint = str(tmp_path / "c.lw")
@@ -213,7 +213,7 @@ class TestResumed:
                 os.kill(os.getpid(), signal.SIGINT)
             return pixels[0, 0].astype(float)
 
-        monkeypatch.setattr("labelwalk.streams.images.embedding", lambda name: embed)
+        monkeypatch.setattr("labelwalk.io.images.embedding", lambda name: embed)
         reading = Reading(embed="ours:embed")
         task = Task(str(folder), str(tmp_path / "o.csv"), reading=reading, on_error="skip")
         checkpoint = str(tmp_path / "c.lw")

@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.streams import Columns, InputError, Task, blocks, run
-from labelwalk.streams.columns import ColumnError
-from labelwalk.streams.formats import FormatError
-from labelwalk.streams.paths import PathError
+from labelwalk.io import Columns, InputError, Task, blocks, run
+from labelwalk.io.columns import ColumnError
+from labelwalk.io.formats import FormatError
+from labelwalk.io.paths import PathError
 from tests.labelled_rows import (
     COLUMNS,
     K,
@@ -147,7 +147,7 @@ class TestRows:
     def test_ids_are_looked_for_row_by_row(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("labelwalk.streams.examples.RECENT_IDS", 3)
+        monkeypatch.setattr("labelwalk.io.examples.RECENT_IDS", 3)
         names = ["a", "b", "a", "c", "d", "e", "a", "b", "e"]
         text = "id,x\n" + "".join(f"{name},{i}\n" for i, name in enumerate(names))
         skipped = []

@@ -14,16 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.streams import blocks
-from labelwalk.streams.blocks import TextFile
-from labelwalk.streams.columns import ColumnError, Columns
-from labelwalk.streams.delimited import Delimited
-from labelwalk.streams.fault import InputError
-from labelwalk.streams.ndjson import NDJSON
-from labelwalk.streams.numbers import column_numbers
-from labelwalk.streams.objects import ObjectRows
-from labelwalk.streams.records import line_breaks, records
-from labelwalk.streams.words import as_known, as_word
+from labelwalk.io import blocks
+from labelwalk.io.blocks import TextFile
+from labelwalk.io.columns import ColumnError, Columns
+from labelwalk.io.delimited import Delimited
+from labelwalk.io.fault import InputError
+from labelwalk.io.ndjson import NDJSON
+from labelwalk.io.numbers import column_numbers
+from labelwalk.io.objects import ObjectRows
+from labelwalk.io.records import line_breaks, records
+from labelwalk.io.words import as_known, as_word
 
 FIELDS = st.text(st.sampled_from('ab1." ,\n\r;é'), max_size=6)
 

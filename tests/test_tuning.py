@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
-from labelwalk import OnlineLearner, SelfTuning, tuning
+from labelwalk import OnlineLearner, SelfTuning
 from labelwalk.arrays import Floats
+from labelwalk.engine import tuning
 
 seeds = st.integers(0, 2**32 - 1)
 

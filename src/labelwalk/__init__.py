@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from labelwalk import _aliases
 
 if TYPE_CHECKING:
-    from labelwalk.conflicts import LabelConflictWarning
-    from labelwalk.decision import Verdict, Verdicts
-    from labelwalk.estimator import QuantizedHarmonicClassifier
+    from labelwalk.engine.conflicts import LabelConflictWarning
+    from labelwalk.integrations.sklearn import QuantizedHarmonicClassifier
     from labelwalk.learner import OnlineLearner, load
-    from labelwalk.modelfile import ModelFileError
     from labelwalk.similarity import Gaussian, Pairwise, SelfTuning
+    from labelwalk.storage.model_file import ModelFileError
+    from labelwalk.verdicts import Verdict, Verdicts
 
 __all__ = [
     "Gaussian",
@@ -31,14 +31,14 @@ __all__ = [
 # The compiler takes a second to import, and `labelwalk --help` does without it.
 _HOMES = {
     "Gaussian": "similarity",
-    "LabelConflictWarning": "conflicts",
-    "ModelFileError": "modelfile",
+    "LabelConflictWarning": "engine.conflicts",
+    "ModelFileError": "storage.model_file",
     "OnlineLearner": "learner",
     "Pairwise": "similarity",
-    "QuantizedHarmonicClassifier": "estimator",
+    "QuantizedHarmonicClassifier": "integrations.sklearn",
     "SelfTuning": "similarity",
-    "Verdict": "decision",
-    "Verdicts": "decision",
+    "Verdict": "verdicts",
+    "Verdicts": "verdicts",
     "load": "learner",
 }
 

@@ -10,7 +10,16 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 # earlier path -> path in this version, both below `labelwalk`
-MODULE_ALIASES: dict[str, str] = {}
+MODULE_ALIASES: dict[str, str] = {
+    "capymoa": "integrations.capymoa",
+    "decision": "verdicts",
+    "estimator": "integrations.sklearn",
+    "harmonic": "solver.harmonic",
+    "modelfile": "storage.model_file",
+    "river": "integrations.river",
+    "scale": "distributed",
+    "streams": "io",
+}
 
 
 class _AliasLoader(Loader):

@@ -7,10 +7,11 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from labelwalk import forgetting, relaxation
 from labelwalk.arrays import Label
+from labelwalk.engine import forgetting
+from labelwalk.engine.state import State
 from labelwalk.settings import Settings
-from labelwalk.state import State
+from labelwalk.solver import relaxation
 
 
 class Dials(TypedDict, total=False):

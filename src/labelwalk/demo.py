@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.baselines.nearest import NearestLabel
 from labelwalk.datasets import load
-from labelwalk.decision import Verdicts
 from labelwalk.evaluation import labels_first
 from labelwalk.learner import OnlineLearner
+from labelwalk.verdicts import Verdicts
 
 CHUNK = 25  # examples between two looks at the clock; any chunking gives the same answers
 MOST_LABELS = 100  # of the 174 digits of the rarest class

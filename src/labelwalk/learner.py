@@ -13,31 +13,32 @@ from typing import Any, Literal, Self, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from labelwalk import modelfile, state, union
 from labelwalk.adjustment import Dials, adapt, adjusted
 from labelwalk.arrays import Floats, Ints, Label
-from labelwalk.conflicts import warn_of
-from labelwalk.decision import decide, decide_one, joined
-from labelwalk.engine import Engine, class_by_class
-from labelwalk.health import Event, Health, events, examine
+from labelwalk.engine import state, union
+from labelwalk.engine.conflicts import warn_of
+from labelwalk.engine.engine import Engine, class_by_class
+from labelwalk.engine.health import Event, Health, events, examine
+from labelwalk.engine.left_out import LeftOut, left_out
+from labelwalk.engine.memory import check_exists, place_of
+from labelwalk.engine.questions import Question, questions
+from labelwalk.engine.reasons import Explanation, explain
+from labelwalk.engine.remembered import ExampleTable, example_table, newest, waiting
+from labelwalk.engine.scaling import Scale, check_same_scale
+from labelwalk.engine.soundness import check_scale, check_sound
+from labelwalk.engine.sources import Sources, as_sources
+from labelwalk.engine.table import GraphTable, VertexTable, graph_table, vertex_table
 from labelwalk.interrupts import deliver_interrupts, held_interrupts
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.verdict import Answers
-from labelwalk.left_out import LeftOut, left_out
-from labelwalk.memory import check_exists, place_of
 from labelwalk.parameters import check_choice, check_whole, shown
 from labelwalk.prior import check_covers, shares
-from labelwalk.questions import Question, questions
-from labelwalk.reasons import Explanation, explain
-from labelwalk.remembered import ExampleTable, example_table, newest, waiting
 from labelwalk.rows import as_id, as_label, as_labels, as_rows, column_names, places
-from labelwalk.scaling import Scale, check_same_scale
 from labelwalk.settings import Settings
 from labelwalk.similarity import Gaussian, SelfTuning, Similarity
-from labelwalk.soundness import check_scale, check_sound
-from labelwalk.sources import Sources, as_sources
-from labelwalk.table import GraphTable, VertexTable, graph_table, vertex_table
+from labelwalk.storage import model_file
 from labelwalk.turns import in_turn
+from labelwalk.verdicts import decide, decide_one, joined
 
 
 class OnlineLearner:
@@ -882,16 +883,16 @@ class OnlineLearner:
         ----------
         path : path
         note : dict, optional
-            What else to keep in the file, as JSON can hold it; `labelwalk.modelfile.read` gives it
-            back in the header. `load` does not look at it.
+            What else to keep in the file, as JSON can hold it; `labelwalk.storage.model_file.read`
+            gives it back in the header. `load` does not look at it.
 
         Raises
         ------
-        labelwalk.modelfile.ModelFileError
+        labelwalk.storage.model_file.ModelFileError
             The file cannot be written, or the learner failed in the middle of an example and what
             it holds could not be loaded. A file at `path` is then as it was.
         """
-        modelfile.write(path, *self._checked_contents(str(path), note))
+        model_file.write(path, *self._checked_contents(str(path), note))
 
     @in_turn
     def to_bytes(self, *, note: dict[str, Any] | None = None) -> bytes:
@@ -904,12 +905,12 @@ class OnlineLearner:
         >>> from_bytes(learner.to_bytes()).digest() == learner.digest()
         True
         """
-        return modelfile.pack(*self._checked_contents("the learner", note))
+        return model_file.pack(*self._checked_contents("the learner", note))
 
     @in_turn
     def digest(self) -> str:
         """Return a SHA-256 of all of the learner: equal digests, equal learners."""
-        return modelfile.digest(*self._contents())
+        return model_file.digest(*self._contents())
 
     def __repr__(self) -> str:
         return (
@@ -953,7 +954,7 @@ class OnlineLearner:
         try:
             _read_state(header, arrays, self.settings)
         except ValueError as error:
-            raise modelfile.ModelFileError(
+            raise model_file.ModelFileError(
                 f"{path} is not written, since this learner could not be loaded from it: {error}. "
                 "Load the learner from its last file."
             ) from error
@@ -1011,12 +1012,12 @@ def load(path: str | os.PathLike[str], *, similarity: Similarity | None = None) 
     ...     load(path).digest() == learner.digest()
     True
     """
-    return _restored(*modelfile.read(path), similarity, str(path))
+    return _restored(*model_file.read(path), similarity, str(path))
 
 
 def from_bytes(content: bytes, *, similarity: Similarity | None = None) -> OnlineLearner:
     """Return the learner whose file has this content, as `load` does."""
-    return _restored(*modelfile.unpack(content), similarity, "what was given")
+    return _restored(*model_file.unpack(content), similarity, "what was given")
 
 
 def _restored(
@@ -1034,7 +1035,7 @@ def _restored(
         learner._become(settings, classes, now, scale, sources)
         learner.feature_names = header.get("feature_names", ())
     except (KeyError, TypeError, ValueError) as error:
-        raise modelfile.ModelFileError(
+        raise model_file.ModelFileError(
             f"{path} holds no learner that can be used: {error}"
         ) from error
     return learner

@@ -35,7 +35,7 @@ def write(version: str, folder: Path) -> None:
     learner.save(folder / "learner.lw")
     if version == "0.3":
         return
-    from labelwalk.streams import Columns, Task, run
+    from labelwalk.io import Columns, Task, run
 
     (folder / "in.csv").write_text(LINES)
     task = Task("in.csv", "out.csv", Columns(label="label"), all_labelled=True)

@@ -8,8 +8,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 from labelwalk import OnlineLearner
+from labelwalk.distributed import Sketch, merge, model_of, sketch
 from labelwalk.evaluation import Stream, labels_first
-from labelwalk.scale import Sketch, merge, model_of, sketch
 from tests.scale.test_covers import assert_lawful
 
 K, SHARDS, SEEDS = 200, 8, 5

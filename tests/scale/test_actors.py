@@ -18,17 +18,17 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.scale.budget import Budget
-from labelwalk.scale.feeding import Feeder
-from labelwalk.scale.keyed import GapError, KeyedLearners
-from labelwalk.scale.sketches import merge
-from labelwalk.scale.sketching import Sketching
+from labelwalk.distributed.budget import Budget
+from labelwalk.distributed.feeding import Feeder
+from labelwalk.distributed.keyed import GapError, KeyedLearners
+from labelwalk.distributed.sketches import merge
+from labelwalk.distributed.sketching import Sketching
 from tests.scale.test_ray import processes
 from tests.scale.test_sketch import same
 
 pytest.importorskip("ray")
-from labelwalk.scale.actors import ByHash, SharedOnRay, keyed_on_ray
-from labelwalk.scale.on_ray import join
+from labelwalk.distributed.actors import ByHash, SharedOnRay, keyed_on_ray
+from labelwalk.distributed.on_ray import join
 
 # isort: split
 import ray
@@ -261,7 +261,7 @@ def test_answers_of_a_shared_learner_come_at_once_and_say_how_old_they_are(
 
 ALONE = """
 from labelwalk import OnlineLearner
-from labelwalk.scale.actors import SharedOnRay, keyed_on_ray
+from labelwalk.distributed.actors import SharedOnRay, keyed_on_ray
 settings = OnlineLearner(50).settings
 for begin in (lambda: keyed_on_ray("kept", settings), lambda: SharedOnRay("kept", ["a"], settings)):
     try:
@@ -275,4 +275,4 @@ def test_no_cluster_begins_by_itself(tmp_path: Path) -> None:
     told = subprocess.run(
         [sys.executable, "-c", ALONE], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert told.stdout.count("no cluster is joined. Call labelwalk.scale.on_ray.join()") == 2
+    assert told.stdout.count("no cluster is joined. Call labelwalk.distributed.on_ray.join()") == 2

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from labelwalk.cli.failures import FAILED, NOT_UNDERSTOOD, TERMINATED, WRONG_USAGE
-from labelwalk.scale.output import END, WORK
+from labelwalk.distributed.output import END, WORK
 from tests.scale.test_job import contents
 from tests.scale.test_sketch import shard
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from labelwalk.arrays import Floats
-from labelwalk.scale.cover import Cover, empty
-from labelwalk.scale.covers import coarser, covered, united
+from labelwalk.distributed.cover import Cover, empty
+from labelwalk.distributed.covers import coarser, covered, united
 from tests.reference import covers as reference
 
 # few distinct values: ties, and rows at the same place

@@ -1,4 +1,4 @@
-"""What `labelwalk.scale` gives away, and what it does not take along."""
+"""What `labelwalk.distributed` gives away, and what it does not take along."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ import sys
 
 import pytest
 
-from labelwalk import scale
+from labelwalk import distributed
 
 
 def test_no_function_stands_where_a_module_does() -> None:
-    modules = {module.name for module in pkgutil.iter_modules(scale.__path__)}
-    assert not modules & set(scale.__all__)
-    assert all(hasattr(scale, name) for name in scale.__all__)
+    modules = {module.name for module in pkgutil.iter_modules(distributed.__path__)}
+    assert not modules & set(distributed.__all__)
+    assert all(hasattr(distributed, name) for name in distributed.__all__)
 
 
 @pytest.mark.slow
 def test_no_engine_comes_along() -> None:
     script = (
-        "import sys, labelwalk.scale\nprint(*{'ray', 'pyspark', 'dask', 'pandas'} & {*sys.modules})"
+        "import sys, labelwalk.distributed\n"
+        "print(*{'ray', 'pyspark', 'dask', 'pandas'} & {*sys.modules})"
     )
     loaded = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

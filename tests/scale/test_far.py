@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from labelwalk import OnlineLearner
 from labelwalk.arrays import Bools, Floats
-from labelwalk.scale import merge, model_of, sketch
-from labelwalk.scale import shards as jobs_shards
-from labelwalk.scale.budget import Budget
-from labelwalk.scale.job import Job, run
-from labelwalk.scale.sketch_tables import KEY, from_arrow, to_arrow
-from labelwalk.scale.sketches import decide_held
-from labelwalk.scale.sketching import Sketching
+from labelwalk.distributed import merge, model_of, sketch
+from labelwalk.distributed import shards as jobs_shards
+from labelwalk.distributed.budget import Budget
+from labelwalk.distributed.job import Job, run
+from labelwalk.distributed.sketch_tables import KEY, from_arrow, to_arrow
+from labelwalk.distributed.sketches import decide_held
+from labelwalk.distributed.sketching import Sketching
 from tests.scale.test_sketch import same
 
 K, D, FILES, ROWS, KINDS = 100, 8, 8, 250, 4

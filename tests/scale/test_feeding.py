@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.decision import Verdicts
-from labelwalk.scale.feeding import Feeder, LostError
-from labelwalk.scale.keyed import KeyedLearners
+from labelwalk.distributed.feeding import Feeder, LostError
+from labelwalk.distributed.keyed import KeyedLearners
+from labelwalk.verdicts import Verdicts
 from tests.scale.test_keyed import SETTINGS, digests, stream
 
 EVERY = 7

@@ -18,12 +18,12 @@ import pytest
 from pyarrow import fs
 
 from labelwalk import OnlineLearner
-from labelwalk.scale import job as jobs
-from labelwalk.scale import places, shards, whole
-from labelwalk.scale.job import Job, Step, run
-from labelwalk.scale.output import END, WORK
-from labelwalk.streams.columns import ColumnError, Columns
-from labelwalk.streams.fault import InputError
+from labelwalk.distributed import job as jobs
+from labelwalk.distributed import places, shards, whole
+from labelwalk.distributed.job import Job, Step, run
+from labelwalk.distributed.output import END, WORK
+from labelwalk.io.columns import ColumnError, Columns
+from labelwalk.io.fault import InputError
 from tests.scale.test_sketch import shard
 
 SETTINGS = OnlineLearner(60).settings
@@ -148,8 +148,8 @@ def test_output_that_is_gone_is_told(rows: Path, tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from labelwalk.scale import naming
-from labelwalk.scale.job import run
+from labelwalk.distributed import naming
+from labelwalk.distributed.job import run
 from tests.scale.test_job import job
 def write_some(file, schema, tables, out):
     out.write(b"half")
@@ -178,7 +178,7 @@ FULL = """
 import resource, sys
 from pathlib import Path
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
-from labelwalk.scale.job import run
+from labelwalk.distributed.job import run
 from tests.scale.test_job import job
 run(job(Path(sys.argv[1]), Path(sys.argv[2])))
 """

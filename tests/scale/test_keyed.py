@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk import OnlineLearner, Pairwise, load
-from labelwalk.scale.keyed import GapError, KeyedLearners
+from labelwalk.distributed.keyed import GapError, KeyedLearners
 
 SETTINGS = OnlineLearner(30).settings
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from labelwalk.scale.feeding import Feeder
+from labelwalk.distributed.feeding import Feeder
 
 pytest.importorskip("ray")
-from labelwalk.scale.actors import ByKey, keyed_on_ray
-from labelwalk.scale.on_ray import join
+from labelwalk.distributed.actors import ByKey, keyed_on_ray
+from labelwalk.distributed.on_ray import join
 from tests.scale.test_actors import EVERY, KEYS, ROWS, SETTINGS, contents, feed, feed_all, whole
 
 # isort: split

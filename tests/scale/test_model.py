@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from labelwalk import Gaussian, OnlineLearner, SelfTuning
-from labelwalk.harmonic import solve as solve_densely
+from labelwalk.distributed import graph, model, solution
+from labelwalk.distributed.covers import covered, united
+from labelwalk.distributed.planting import planted
 from labelwalk.learner import from_bytes
-from labelwalk.scale import graph, model, solution
-from labelwalk.scale.covers import covered, united
-from labelwalk.scale.planting import planted
 from labelwalk.similarity import Similarity, euclidean
+from labelwalk.solver.harmonic import solve as solve_densely
 from tests.small_graphs import Graph, bare, graphs
 
 SIMILARITIES: list[Similarity] = [SelfTuning(), SelfTuning(3, 0.4, 0.5), Gaussian(0.8)]

@@ -20,15 +20,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk import OnlineLearner
-from labelwalk.scale.budget import Budget
-from labelwalk.scale.centre import Centre, Handed, News
-from labelwalk.scale.feeding import Feeder
-from labelwalk.scale.keyed import GapError
-from labelwalk.scale.partition import Answered
-from labelwalk.scale.partitions import AtOnce, Partitions
-from labelwalk.scale.sketch_tables import from_arrow, to_arrow
-from labelwalk.scale.sketches import Sketch, merge
-from labelwalk.scale.sketching import Sketching
+from labelwalk.distributed.budget import Budget
+from labelwalk.distributed.centre import Centre, Handed, News
+from labelwalk.distributed.feeding import Feeder
+from labelwalk.distributed.keyed import GapError
+from labelwalk.distributed.partition import Answered
+from labelwalk.distributed.partitions import AtOnce, Partitions
+from labelwalk.distributed.sketch_tables import from_arrow, to_arrow
+from labelwalk.distributed.sketches import Sketch, merge
+from labelwalk.distributed.sketching import Sketching
 from tests.scale.test_keyed import Disk
 from tests.scale.test_sketch import same
 
@@ -311,7 +311,7 @@ def test_what_is_handed_over_survives_a_power_cut(
 
 KILLED = """
 import os, signal, sys
-from labelwalk.scale.centre import Centre
+from labelwalk.distributed.centre import Centre
 from tests.scale.test_partitions import NAMES, SETTINGS, handed
 centre = Centre(sys.argv[1], NAMES, SETTINGS)
 centre.hand_over(handed("a", 5))

@@ -19,10 +19,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from labelwalk.scale import shards
-from labelwalk.scale.job import Step, run
-from labelwalk.scale.output import END, WORK
-from labelwalk.streams.fault import InputError
+from labelwalk.distributed import shards
+from labelwalk.distributed.job import Step, run
+from labelwalk.distributed.output import END, WORK
+from labelwalk.io.fault import InputError
 from tests.scale.test_job import contents, job, spoil
 from tests.scale.test_sketch import shard
 
@@ -31,8 +31,8 @@ import ray
 from ray._private import services
 from ray.cluster_utils import Cluster
 
-from labelwalk.scale import on_ray
-from labelwalk.scale.on_ray import OnRay
+from labelwalk.distributed import on_ray
+from labelwalk.distributed.on_ray import OnRay
 
 pytestmark = pytest.mark.slow
 FILES, ROWS, PART = 24, 20_000, 8000
@@ -44,9 +44,9 @@ MAPPED_LOOPBACK = "0000000000000000FFFF0000" + LOOPBACK
 DRIVER = """
 import sys
 from pathlib import Path
-from labelwalk.scale import shards
-from labelwalk.scale.job import run
-from labelwalk.scale.on_ray import OnRay
+from labelwalk.distributed import shards
+from labelwalk.distributed.job import run
+from labelwalk.distributed.on_ray import OnRay
 from tests.scale.test_job import job
 shards.PART = int(sys.argv[3])
 run(job(Path(sys.argv[1]), Path(sys.argv[2])), OnRay(n_workers=2))
@@ -258,7 +258,7 @@ def test_nobody_listens_beyond_this_machine(pool: OnRay) -> None:
 def test_strangers_are_not_let_in(known: dict[str, str], pool: OnRay) -> None:
     address = ray.get_runtime_context().gcs_address
     assert address.startswith("127.0.0.1:")
-    join = f"from labelwalk.scale.on_ray import OnRay; OnRay({address!r})"
+    join = f"from labelwalk.distributed.on_ray import OnRay; OnRay({address!r})"
     told = subprocess.run(
         [sys.executable, "-c", join],
         env=os.environ | known,

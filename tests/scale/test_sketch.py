@@ -12,15 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk import OnlineLearner
-from labelwalk.scale.cover import Cover, empty
-from labelwalk.scale.covers import covered
-from labelwalk.scale.labelling import label
-from labelwalk.scale.model import model_of
-from labelwalk.scale.sketch_tables import from_arrow, sketch_from_bytes, sketch_to_bytes, to_arrow
-from labelwalk.scale.sketches import Sketch, merge
-from labelwalk.scale.sketching import sketch
-from labelwalk.streams.columns import ColumnError, Columns
-from labelwalk.streams.fault import InputError
+from labelwalk.distributed.cover import Cover, empty
+from labelwalk.distributed.covers import covered
+from labelwalk.distributed.labelling import label
+from labelwalk.distributed.model import model_of
+from labelwalk.distributed.sketch_tables import (
+    from_arrow,
+    sketch_from_bytes,
+    sketch_to_bytes,
+    to_arrow,
+)
+from labelwalk.distributed.sketches import Sketch, merge
+from labelwalk.distributed.sketching import sketch
+from labelwalk.io.columns import ColumnError, Columns
+from labelwalk.io.fault import InputError
 
 
 def shard(n: int, seed: int, labelled: int = 3) -> pa.RecordBatch:

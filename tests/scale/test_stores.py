@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
-from labelwalk.scale.job import run
-from labelwalk.scale.output import END, WORK
-from labelwalk.scale.whole import STORES
+from labelwalk.distributed.job import run
+from labelwalk.distributed.output import END, WORK
+from labelwalk.distributed.whole import STORES
 from tests.scale.test_job import Dying, KilledError, contents, job
 from tests.scale.test_sketch import shard
 from tests.service.test_server import free_port

@@ -9,9 +9,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from labelwalk.arrays import Bools, Floats, Ints
-from labelwalk.factorisation import factorise_graph
-from labelwalk.graphs import Graph, degrees
 from labelwalk.one_thread import one_blas_thread
+from labelwalk.solver.factorisation import factorise_graph
+from labelwalk.solver.graphs import Graph, degrees
 
 
 class Potentials(NamedTuple):

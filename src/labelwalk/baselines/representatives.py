@@ -10,8 +10,8 @@ from labelwalk.arrays import Floats, Ints
 from labelwalk.baselines.class_mass import Prior, balanced, check_prior
 from labelwalk.baselines.full_graph import FullSimilarity, as_euclidean, similarity_matrix
 from labelwalk.baselines.whole_stream import Offline
-from labelwalk.harmonic import solve
 from labelwalk.parameters import check_number, check_whole
+from labelwalk.solver.harmonic import solve
 
 
 class Representatives(Offline):

@@ -12,12 +12,12 @@ from labelwalk.arrays import Floats, Label
 from labelwalk.baselines.full_graph import MOST_EXAMPLES, fixed_bandwidth, gaussian_similarities
 from labelwalk.baselines.said import Said
 from labelwalk.baselines.taught import Taught
-from labelwalk.factorisation import factorise_graph
-from labelwalk.graphs import Graph
 from labelwalk.one_thread import one_blas_thread
 from labelwalk.parameters import check_number, check_whole
 from labelwalk.rows import LARGEST, as_rows
 from labelwalk.similarity import Gaussian
+from labelwalk.solver.factorisation import factorise_graph
+from labelwalk.solver.graphs import Graph
 
 
 class TemporalPropagation:

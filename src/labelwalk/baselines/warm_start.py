@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from labelwalk.arrays import Bools, Floats
-from labelwalk.factorisation import factorise_graph
-from labelwalk.graphs import Graph
 from labelwalk.one_thread import one_blas_thread
+from labelwalk.solver.factorisation import factorise_graph
+from labelwalk.solver.graphs import Graph
 
 PROVEN = 1e-9
 MOST_STEPS = 200  # a direct solution costs no more

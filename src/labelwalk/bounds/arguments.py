@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk.arrays import Floats, Ints
-from labelwalk.graphs import as_columns
 from labelwalk.parameters import check_number, check_whole
+from labelwalk.solver.graphs import as_columns
 
 LARGEST = 1e100  # squares of it can still be summed
 

@@ -15,10 +15,10 @@ from labelwalk.arrays import Bools, Floats
 from labelwalk.bounds.arguments import as_solution, check_constants
 from labelwalk.bounds.sizes import largest_value
 from labelwalk.bounds.statement import Bound, Condition, on_solutions
-from labelwalk.graphs import as_mask
-from labelwalk.harmonic import laplacian, solve_soft
 from labelwalk.one_thread import one_blas_thread
 from labelwalk.parameters import check_number, check_whole
+from labelwalk.solver.graphs import as_mask
+from labelwalk.solver.harmonic import laplacian, solve_soft
 
 MUCH_LESS = 0.1
 
@@ -166,7 +166,7 @@ def proposition_3(
     Examples
     --------
     >>> import numpy as np
-    >>> from labelwalk.harmonic import solve_soft
+    >>> from labelwalk.solver.harmonic import solve_soft
     >>> labelled, truth = np.arange(6) < 2, np.ones((6, 1))
     >>> f = solve_soft(np.ones((6, 6)), labelled, truth, c_u=0.1, sink=1.0)
     >>> beta = proven_beta(2, c_u=0.1, sink=1.0)

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 from labelwalk.arrays import Floats, Ints
 from labelwalk.bounds.arguments import LARGEST, as_assignment
 from labelwalk.bounds.statement import Bound, Condition
-from labelwalk.graphs import as_similarity, degrees
 from labelwalk.parameters import check_number
+from labelwalk.solver.graphs import as_similarity, degrees
 
 
 class _Pair(NamedTuple):
@@ -46,7 +46,7 @@ def quantization_error(
     assigned : (n,) array of int
         The representative of each example.
     normalised : bool
-        Which Laplacian, see `labelwalk.harmonic.laplacian`. The plain one grows with n.
+        Which Laplacian, see `labelwalk.solver.harmonic.laplacian`. The plain one grows with n.
 
     Examples
     --------

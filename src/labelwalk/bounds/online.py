@@ -12,8 +12,8 @@ from labelwalk.arrays import Floats
 from labelwalk.bounds.arguments import as_solution, check_constants
 from labelwalk.bounds.sizes import largest_value
 from labelwalk.bounds.statement import Bound, Condition, on_solutions
-from labelwalk.graphs import as_graph, as_targets
-from labelwalk.harmonic import solve_soft
+from labelwalk.solver.graphs import as_graph, as_targets
+from labelwalk.solver.harmonic import solve_soft
 
 
 def online_solution(

@@ -16,7 +16,7 @@ from labelwalk.bounds.arguments import (
 )
 from labelwalk.bounds.online import gap, mean_square
 from labelwalk.bounds.statement import Bound, Condition, on_solutions
-from labelwalk.graphs import as_mask
+from labelwalk.solver.graphs import as_mask
 
 
 def lemma_2_as_printed(
@@ -77,7 +77,7 @@ def lemma_2(
     Examples
     --------
     >>> import numpy as np
-    >>> from labelwalk.harmonic import laplacian, solve_soft
+    >>> from labelwalk.solver.harmonic import laplacian, solve_soft
     >>> labelled, y = np.array([True, False]), np.array([[1.0], [0.0]])
     >>> w_o, w_q = np.array([[0, 0.5], [0.5, 0]]), np.array([[0, 0.6], [0.6, 0]])
     >>> f_o, f_q = (solve_soft(w, labelled, y, c_u=0.1, sink=1.0) for w in (w_o, w_q))

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from labelwalk.arrays import Floats
 from labelwalk.bounds.arguments import as_solution, check_constants
 from labelwalk.bounds.statement import Bound, Condition, on_solutions
-from labelwalk.graphs import as_mask
+from labelwalk.solver.graphs import as_mask
 
 
 def lemma_1_as_printed(f: ArrayLike, is_labelled: ArrayLike, *, c_u: float, sink: float) -> Bound:
@@ -39,7 +39,7 @@ def lemma_1_as_printed(f: ArrayLike, is_labelled: ArrayLike, *, c_u: float, sink
     One label among three friends: each of them holds nearly as much as the labelled one.
 
     >>> import numpy as np
-    >>> from labelwalk.harmonic import solve_soft
+    >>> from labelwalk.solver.harmonic import solve_soft
     >>> labelled = np.array([True, False, False, False])
     >>> y = labelled[:, None].astype(float)
     >>> f = solve_soft(np.ones((4, 4)), labelled, y, c_u=0.01, sink=0.1)

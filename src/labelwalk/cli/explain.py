@@ -33,8 +33,8 @@ def explain(
       labelwalk explain learner.lw doubtful.csv
       labelwalk explain learner.lw doubtful.csv --limit 1 --json
     """  # noqa: D301
+    from labelwalk.io import examples_of
     from labelwalk.learner import load
-    from labelwalk.streams import examples_of
 
     task = read.task_of(
         configuration,

@@ -34,8 +34,8 @@ EXTRAS = {
 @contextmanager
 def told() -> Iterator[None]:
     """Turn what the library raises into a sentence and an exit code."""
-    from labelwalk.modelfile import ModelFileError
-    from labelwalk.streams import InputError
+    from labelwalk.io import InputError
+    from labelwalk.storage.model_file import ModelFileError
 
     try:
         yield

@@ -17,7 +17,7 @@ from labelwalk.cli.units import say_mixed_units
 from labelwalk.configuration import Configuration
 
 if TYPE_CHECKING:
-    from labelwalk.streams import Outcome, Task
+    from labelwalk.io import Outcome, Task
 
 LONG_RUNS = "Long runs"
 
@@ -80,8 +80,8 @@ def label(
       labelwalk label stream.csv --label-column y -o labelled.csv --model learner.lw
       labelwalk label - < stream.ndjson > labelled.ndjson
     """  # noqa: D301
-    from labelwalk.streams import run
-    from labelwalk.streams.paths import check_distinct
+    from labelwalk.io import run
+    from labelwalk.io.paths import check_distinct
 
     console = Console(stderr=True, highlight=False, quiet=quiet)
     task = read.task_of(

@@ -21,7 +21,7 @@ def merge(
       labelwalk merge shard-*.lw -o whole.lw
     """  # noqa: D301
     with told():
-        from labelwalk.streams.feature_names import loaded
+        from labelwalk.io.feature_names import loaded
 
         if len(models) < 2:
             raise ValueError(f"there is one file, {models[0]}. Give two or more to merge.")

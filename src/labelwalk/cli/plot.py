@@ -55,9 +55,9 @@ def plot(
     """  # noqa: D301
     with told():
         from labelwalk import charts
+        from labelwalk.io import Reading
+        from labelwalk.io.labelled import judged, precision_and_recall
         from labelwalk.learner import load
-        from labelwalk.streams import Reading
-        from labelwalk.streams.labelled import judged, precision_and_recall
 
         if kind is Kind.centroids:
             figure = charts.centroids(load(input))

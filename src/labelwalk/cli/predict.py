@@ -34,9 +34,9 @@ def predict(
       labelwalk predict learner.lw new.csv -o named.csv
       labelwalk predict learner.lw new.parquet --truth-column y -o named.parquet
     """  # noqa: D301
+    from labelwalk.io import run
+    from labelwalk.io.paths import check_distinct
     from labelwalk.learner import load
-    from labelwalk.streams import run
-    from labelwalk.streams.paths import check_distinct
 
     console = Console(stderr=True, highlight=False, quiet=quiet)
     task = read.task_of(

@@ -17,7 +17,7 @@ from labelwalk.cli.files import say
 
 if TYPE_CHECKING:
     from labelwalk.configuration import Configuration
-    from labelwalk.streams import Fault, SoFar, Tally, Task
+    from labelwalk.io import Fault, SoFar, Tally, Task
 
 SECONDS = 10.0  # between lines, where no terminal keeps one alive
 PATIENCE = 5.0  # seconds without a row

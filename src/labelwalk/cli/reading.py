@@ -10,7 +10,7 @@ import typer
 from labelwalk.configuration import Configuration
 
 if TYPE_CHECKING:
-    from labelwalk.streams import Task
+    from labelwalk.io import Task
 
 PANEL = "Input and output"
 
@@ -97,8 +97,8 @@ def task_of(
     **more: Any,
 ) -> Task:
     """Return what the options say is to be done with a stream; `more` as `Task` has it."""
-    from labelwalk.streams import Reading, Task
-    from labelwalk.streams.feature_names import remembered
+    from labelwalk.io import Reading, Task
+    from labelwalk.io.feature_names import remembered
 
     return Task(
         input,

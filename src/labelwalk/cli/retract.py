@@ -37,8 +37,8 @@ def retract(
       labelwalk retract learner.lw --label leek --forget
     """  # noqa: D301
     with told():
+        from labelwalk.io.words import as_known
         from labelwalk.learner import load
-        from labelwalk.streams.words import as_known
 
         examples = example or []
         if bool(examples) == (label is not None) or (forget and label is None):

@@ -44,8 +44,8 @@ def teach(
       labelwalk teach learner.lw labels.csv --label-column y
       labelwalk teach learner.lw answers.csv --by-id example --label-column y
     """  # noqa: D301
-    from labelwalk.streams import run, teach_by_id
-    from labelwalk.streams.paths import check_distinct
+    from labelwalk.io import run, teach_by_id
+    from labelwalk.io.paths import check_distinct
 
     console = Console(stderr=True, highlight=False, quiet=quiet)
     task = read.task_of(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr
 
 if TYPE_CHECKING:
+    from labelwalk.io import Columns
     from labelwalk.learner import OnlineLearner
     from labelwalk.similarity import Gaussian, Pairwise, SelfTuning
-    from labelwalk.streams import Columns
 
 SIMILARITY = ("similarity", "bandwidth", "threshold")
 NO_SETTINGS = ("profile", *SIMILARITY)  # of a learner, as they are called here
@@ -148,7 +148,7 @@ class Configuration(BaseModel):
     @property
     def columns(self) -> Columns:
         """What is said of the columns."""
-        from labelwalk.streams import Columns
+        from labelwalk.io import Columns
 
         return Columns(
             tuple(self.features),

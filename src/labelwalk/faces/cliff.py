@@ -14,10 +14,10 @@ import numpy as np
 from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.faces.profiles import MAJORITY, Profile
 from labelwalk.faces.staircase import Staircase, choice
-from labelwalk.factorisation import factorise_graph
-from labelwalk.graphs import Graph
 from labelwalk.learner import OnlineLearner
 from labelwalk.one_thread import one_blas_thread
+from labelwalk.solver.factorisation import factorise_graph
+from labelwalk.solver.graphs import Graph
 
 DECADES = 0.5  # on either side of the usual sink: how far it may be moved by what is seen
 STEPS = 8  # sinks that are tried in each decade

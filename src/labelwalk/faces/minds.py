@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from labelwalk.arrays import Floats, Ints
-from labelwalk.decision import Verdicts
 from labelwalk.learner import OnlineLearner
+from labelwalk.verdicts import Verdicts
 
 T = TypeVar("T")
 

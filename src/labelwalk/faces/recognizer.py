@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk.arrays import Floats
-from labelwalk.decision import Verdicts
 from labelwalk.faces.cliff import Survey, near_side, surveyed
 from labelwalk.faces.known import Person, known
 from labelwalk.faces.minds import AtHand, Mind, Seen
@@ -26,6 +25,7 @@ from labelwalk.faces.strangers import (
 )
 from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.rows import as_rows
+from labelwalk.verdicts import Verdicts
 
 AUTOMATIC, STRANGERS = "automatic", "strangers"  # what is noted with the learner
 FIRST = 64  # vectors before it looks over its vertices, and the fewest in between

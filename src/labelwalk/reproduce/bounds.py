@@ -13,11 +13,11 @@ from labelwalk.bounds import distortion, generalisation, laplacians, online, per
 from labelwalk.bounds.schedules import PROPOSITION_4, PROPOSITION_5, fitted_exponent
 from labelwalk.bounds.statement import Bound
 from labelwalk.datasets.synthetic import moons, uniform_cube
-from labelwalk.harmonic import solve_soft
 from labelwalk.learner import OnlineLearner
 from labelwalk.reproduce.findings import Claim, Findings, Line, Panel, Picture, Plan, Study
 from labelwalk.reproduce.jobs import Found, Job
 from labelwalk.reproduce.verdicts import judged
+from labelwalk.solver.harmonic import solve_soft
 
 GROWTH, C_U, N_LABELS = 1.5, 0.1, 8
 DIMENSIONS = (1, 2, 3)

@@ -15,7 +15,6 @@ from labelwalk.baselines.k_means import KMeansHarmonic
 from labelwalk.baselines.nystrom import NystromHarmonic
 from labelwalk.baselines.offline import OfflineHarmonic
 from labelwalk.baselines.random_sample import SampleHarmonic
-from labelwalk.decision import Verdicts
 from labelwalk.evaluation import Stream, accuracy, evaluate, labels_first
 from labelwalk.learner import OnlineLearner
 from labelwalk.reproduce.contestants import typical_distance
@@ -24,6 +23,7 @@ from labelwalk.reproduce.findings import Claim, Findings, Line, Panel, Picture, 
 from labelwalk.reproduce.jobs import Found, Job
 from labelwalk.reproduce.verdicts import judged
 from labelwalk.similarity import Gaussian
+from labelwalk.verdicts import Verdicts
 
 WANTED, INSTEAD = ("optdigits",), ("digits",)
 SIZES = (50, 100, 200, 400, 800)

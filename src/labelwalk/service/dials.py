@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from labelwalk.arrays import Floats, Label
-from labelwalk.decision import Verdicts
 from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.service.events import Adjust
 from labelwalk.service.pupil import Pupil
+from labelwalk.verdicts import Verdicts
 
 
 def copied(pupil: Pupil) -> tuple[bytes, Floats]:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwalk.arrays import Bools, Floats, Ints, Label
-from labelwalk.decision import Verdicts
 from labelwalk.service.events import Forget, Happening, Retract, Rows, Teach, TeachLater
+from labelwalk.verdicts import Verdicts
 
 ROOM = 500  # examples, and labels
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from labelwalk.arrays import Ints
 from labelwalk.learner import OnlineLearner, from_bytes
-from labelwalk.modelfile import unpack
 from labelwalk.service.events import Happening, Note, Observe, Retract, Rows, Teach, TeachLater
 from labelwalk.service.past import Past, past_described
 from labelwalk.service.projection import Axes, axes_described, drawn
+from labelwalk.storage.model_file import unpack
 
 ENCODER = json.JSONEncoder(ensure_ascii=False)  # made once: this is done for every answer
 LOGGER = logging.getLogger(__name__)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 from labelwalk.faces.image import SourceError
-from labelwalk.modelfile import ModelFileError
 from labelwalk.service.absent import (
     FacesOffError,
     NobodyError,
@@ -24,6 +23,7 @@ from labelwalk.service.learning import NoLearnerError
 from labelwalk.service.live import TooManyPagesError
 from labelwalk.service.views import NoVertexError
 from labelwalk.service.wire import TooManyRowsError
+from labelwalk.storage.model_file import ModelFileError
 
 STATUSES: dict[type[Exception], int] = {
     NoLearnerError: 404,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from labelwalk.arrays import Floats, Label
+from labelwalk.engine.table import VertexTable
 from labelwalk.service.pupil import Pupil
-from labelwalk.table import VertexTable
 
 NEAREST = 8  # examples shown with a vertex
 LABELS = 50  # that can be seen, and taken back

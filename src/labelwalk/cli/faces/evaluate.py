@@ -74,7 +74,7 @@ def evaluate(
         raise typer.BadParameter("TRUTH is missing. Say where faces really are.")
     with told():
         from labelwalk.faces.trial import Trial
-        from labelwalk.streams.stopping import Stop
+        from labelwalk.io.stopping import Stop
 
         console = Console(stderr=True, highlight=False, quiet=quiet)
         with Stop() as stop, source_of(source) as seen:
@@ -105,7 +105,7 @@ def evaluate(
 
 def _truth(path: str, name: str | None, first: int | None) -> Truth:
     from labelwalk.faces.ground_truth import read_truth
-    from labelwalk.streams import InputError
+    from labelwalk.io import InputError
 
     try:
         return read_truth(path, name, first)

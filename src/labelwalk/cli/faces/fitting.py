@@ -47,7 +47,7 @@ class Fitting:
         ------
         InputError
         """
-        from labelwalk.streams import InputError
+        from labelwalk.io import InputError
 
         if self._last and not trial.n_judged:
             raise InputError(

@@ -17,7 +17,7 @@ from labelwalk.cli.progress import State
 if TYPE_CHECKING:
     from labelwalk.faces.frames import Frame, Source
     from labelwalk.faces.image import SourceError
-    from labelwalk.streams.stopping import Stop
+    from labelwalk.io.stopping import Stop
 
 DEMO = "demo"
 
@@ -93,7 +93,7 @@ class Passing:
 
     def _next(self, frames: Iterator[Frame]) -> Frame | None:
         from labelwalk.faces.image import SourceError
-        from labelwalk.streams.stopping import Stopped
+        from labelwalk.io.stopping import Stopped
 
         try:
             with self._stop.waiting():

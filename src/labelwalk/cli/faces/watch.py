@@ -75,8 +75,8 @@ def watch(
     if keep_crops and people is None:
         raise typer.BadParameter("--keep-crops keeps pictures with people. Give --people too.")
     with told():
-        from labelwalk.streams.paths import check_distinct
-        from labelwalk.streams.stopping import Stop
+        from labelwalk.io.paths import check_distinct
+        from labelwalk.io.stopping import Stop
 
         check_distinct(source=source, output=output, events=events)
         console = Console(stderr=True, highlight=False, quiet=quiet)

@@ -20,9 +20,9 @@ from labelwalk.cli.reading import Prefix, Quiet
 from labelwalk.configuration import Configuration
 
 if TYPE_CHECKING:
-    from labelwalk.scale.job import Outcome, Step
-    from labelwalk.scale.naming import Outliers
-    from labelwalk.scale.pools import Pool
+    from labelwalk.distributed.job import Outcome, Step
+    from labelwalk.distributed.naming import Outliers
+    from labelwalk.distributed.pools import Pool
 
 WORKERS = "Workers"
 STEPS = {  # what is said of each, and which share of the whole it is
@@ -76,7 +76,7 @@ def label(
       labelwalk scale label rows/ -o labelled/ --label-column y
       labelwalk scale label 's3://bucket/rows/*.parquet' -o s3://bucket/labelled --address auto
     """  # noqa: D301
-    from labelwalk.scale.job import Job, run
+    from labelwalk.distributed.job import Job, run
 
     console = Console(stderr=True, highlight=False, quiet=quiet)
     job = Job(
@@ -103,14 +103,14 @@ def label(
 @contextmanager
 def _working(address: str, workers: int | None) -> Iterator[Pool]:
     """Yield who does the tasks, and let go of them."""
-    from labelwalk.scale.pools import Here
+    from labelwalk.distributed.pools import Here
 
     if address == "here":
         if workers is not None:
             raise ValueError(f"--workers {workers}: here is one process. Use --address local.")
         yield Here()
         return
-    from labelwalk.scale.on_ray import OnRay
+    from labelwalk.distributed.on_ray import OnRay
 
     pool = OnRay(address, workers)
     before = signal.signal(signal.SIGTERM, _leave)

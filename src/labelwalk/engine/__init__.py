@@ -1,0 +1,1 @@
+"""What a learner has learned, and every way it changes."""

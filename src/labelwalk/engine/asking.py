@@ -1,0 +1,230 @@
+"""Which unlabelled vertices to ask about: those whose labels would tell most about all the others.
+
+Let N = M⁻¹ over the unlabelled vertices, so that G = N V⁻¹ is symmetric. A walk from j comes to i
+with probability h_ji = N_ji / N_ii, and an answer y at i therefore moves f_j by (y − f_i) h_ji.
+In the Gaussian field of Zhu, Lafferty and Ghahramani (2003) G is the covariance: an answer at i
+takes G_ji² / G_ii from the variance of j.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from labelwalk.arrays import Bools, Floats, Ints
+from labelwalk.one_thread import one_blas_thread
+from labelwalk.solver.factorisation import factorise_graph
+from labelwalk.solver.graphs import Graph
+
+RULES = ("uncertainty", "error", "variance")
+TIE = 1e-9  # scores that differ by a smaller part differ by rounding only
+CANCELLED = 1e-4  # where a variance has fallen to this part, a subtraction has cost four digits
+
+
+def uncertainty(f: Floats, counts: Floats) -> Floats:
+    """Examples likely to be mistaken at each vertex itself: counts_i (1 − max_c f_ic).
+
+    Parameters
+    ----------
+    f : (n, C) array
+        The harmonic solution, one-hot rows at labelled vertices.
+    counts : (n,) array
+        How many examples each vertex stands for.
+
+    Returns
+    -------
+    score : (n,) array
+        0 at labelled vertices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> print(uncertainty(np.array([[1.0, 0.0], [0.25, 0.5]]), np.array([9.0, 4.0])))
+    [0. 2.]
+    """
+    best: Floats = f.max(axis=1, initial=0.0)
+    return counts * np.maximum(1.0 - best, 0.0)
+
+
+def expected_error_reduction(graph: Graph, f: Floats, counts: Floats) -> Floats:
+    """By how much an answer is expected to lower the number of mistakes at all vertices.
+
+    The risk is Σ_j counts_j (1 − max_c f_jc) (Zhu, Lafferty and Ghahramani 2003). The answer at i
+    is c with probability f_ic, and what ends in the sink is spread evenly over the classes.
+
+    Parameters
+    ----------
+    graph : Graph
+    f : (n, C) array
+        The harmonic solution of the graph, one-hot rows at labelled vertices.
+    counts : (n,) array
+        How many examples each vertex stands for.
+
+    Returns
+    -------
+    score : (n,) array
+        0 at labelled vertices. Takes O(n³ + n² C) time and O(n²) memory.
+
+    Examples
+    --------
+    The middle of a chain tells about both its ends.
+
+    >>> import numpy as np
+    >>> from labelwalk.solver.graphs import as_graph
+    >>> w = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> graph = as_graph(w, np.zeros(3, bool), None, sink=1.0)
+    >>> print(expected_error_reduction(graph, np.zeros((3, 2)), np.ones(3)).round(2))
+    [1.6 2.  1.6]
+    """
+    free = np.flatnonzero(~graph.labelled)
+    return _spread(_errors_saved(_visits(graph), f[free], counts[free]), graph)
+
+
+def variance_reduction(graph: Graph, counts: Floats) -> Floats:
+    """By how much an answer lowers the variance of all vertices: Σ_j counts_j G_ji² / G_ii.
+
+    This is V-optimality (Ji and Han 2012). It does not look at the labels, and so it can be asked
+    before there are any.
+
+    Parameters
+    ----------
+    graph : Graph
+    counts : (n,) array
+        How many examples each vertex stands for.
+
+    Returns
+    -------
+    score : (n,) array
+        0 at labelled vertices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelwalk.solver.graphs import as_graph
+    >>> w = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> graph = as_graph(w, np.zeros(3, bool), None, sink=0.5)
+    >>> print(variance_reduction(graph, np.ones(3)).round(2))
+    [1.5  1.62 1.5 ]
+    """
+    free = np.flatnonzero(~graph.labelled)
+    return _spread(_variance_saved(_visits(graph), graph.v[free], counts[free]), graph)
+
+
+def choose(
+    graph: Graph, f: Floats, counts: Floats, n: int, by: str, first: Bools | None = None
+) -> Ints:
+    """Choose vertices to ask about together, so that no two ask the same thing.
+
+    The best vertex is taken, then the best of the others once that one counts as labelled, and so
+    on. Its answer is not known yet, so f stays; what its answer will tell of the others is known.
+
+    Parameters
+    ----------
+    graph : Graph
+    f : (n_vertices, C) array
+        The harmonic solution of the graph, one-hot rows at labelled vertices.
+    counts : (n_vertices,) array
+        How many examples each vertex stands for.
+    n : int
+        How many to choose.
+    by : {"uncertainty", "error", "variance"}
+        `uncertainty`, each times the part of its variance the vertices taken before leave open;
+        `expected_error_reduction`; or `variance_reduction`.
+    first : (n_vertices,) array of bool, optional
+        Which vertices are asked about before all others.
+
+    Returns
+    -------
+    vertices : (m,) array of int
+        Unlabelled vertices, best first; all there are where these are fewer than n. Of equally good
+        ones the heavier comes first, then the older.
+
+    Raises
+    ------
+    ValueError
+        `by` is none of these.
+
+    Examples
+    --------
+    Two pairs of twins: one of each is asked.
+
+    >>> import numpy as np
+    >>> from labelwalk.solver.graphs import as_graph
+    >>> w = np.kron(np.eye(2), np.ones((2, 2)))
+    >>> graph = as_graph(w, np.zeros(4, bool), None, sink=0.1)
+    >>> print(choose(graph, np.zeros((4, 2)), np.ones(4), 2, by="variance"))
+    [0 2]
+    """
+    if by not in RULES:
+        raise ValueError(f"by is {by!r}: pass one of {', '.join(map(repr, RULES))}")
+    labelled, chosen = graph.labelled.copy(), []
+    free, N = np.flatnonzero(~labelled), _visits(graph)
+    whole = solved = np.diagonal(N)  # before any answer, and when N was last solved for
+    for _ in range(min(n, len(free))):
+        scores = _scores(by, N, whole, graph.v[free], f[free], counts[free])
+        if first is not None and first[free].any():
+            scores = np.where(first[free], scores, -1.0)
+        i = _best(scores, graph.v[free])
+        chosen.append(free[i])
+        labelled[free[i]] = True
+        N = _answered(N, i)
+        free, whole, solved = np.delete(free, i), np.delete(whole, i), np.delete(solved, i)
+        if (np.diagonal(N) < CANCELLED * solved).any():
+            N = _visits(graph._replace(labelled=labelled))
+            solved = np.diagonal(N)
+    return np.array(chosen, dtype=np.int64)
+
+
+def _scores(by: str, N: Floats, whole: Floats, v: Floats, f: Floats, counts: Floats) -> Floats:
+    if by == "error":
+        return _errors_saved(N, f, counts)
+    if by == "variance":
+        return _variance_saved(N, v, counts)
+    return uncertainty(f, counts) * (np.diagonal(N) / whole)
+
+
+def _errors_saved(N: Floats, f: Floats, counts: Floats) -> Floats:
+    """Score each i; entry ji of every square array is about vertex j once i has answered."""
+    h = N / np.diagonal(N)
+    missing = np.maximum(1.0 - f.sum(axis=1), 0.0)
+    answers = f + missing[:, None] / max(f.shape[1], 1)
+    now = f.max(axis=1, initial=0.0)
+    # an answer takes f_i h from every class, and adds h to its own, which only then may win
+    others = np.zeros_like(N)
+    for f_c in f.T:
+        np.maximum(others, f_c[:, None] - h * f_c, out=others)
+    saved = np.zeros(len(N))
+    for f_c, chance in zip(f.T, answers.T, strict=True):
+        best = np.maximum(others, f_c[:, None] + h * (1.0 - f_c))
+        with one_blas_thread():
+            saved += chance * (counts @ (best - now[:, None]))
+    return np.maximum(saved, 0.0)
+
+
+def _variance_saved(N: Floats, v: Floats, counts: Floats) -> Floats:
+    with one_blas_thread():
+        return np.asarray(counts @ (N * (N / np.diagonal(N))) / v, dtype=np.float64)
+
+
+def _visits(graph: Graph) -> Floats:
+    free = np.flatnonzero(~graph.labelled)
+    return factorise_graph(graph).solve(np.eye(len(graph.w))[:, free])[free]
+
+
+def _answered(N: Floats, i: int) -> Floats:
+    """Return N once i is labelled: without the walks that come to i."""
+    rest = np.delete(np.arange(len(N)), i)
+    fewer = N[np.ix_(rest, rest)] - np.outer(N[rest, i], N[i, rest] / N[i, i])
+    return np.maximum(fewer, 0.0)
+
+
+def _best(scores: Floats, v: Floats) -> int:
+    scores = np.nan_to_num(scores)  # walks that never end have infinite ones
+    tied = np.flatnonzero(scores >= scores.max() - TIE * abs(scores.max()))
+    return int(tied[np.argmax(v[tied])])
+
+
+def _spread(scores: Floats, graph: Graph) -> Floats:
+    """Return scores of unlabelled vertices among 0 at labelled ones."""
+    everywhere = np.zeros(len(graph.w))
+    everywhere[~graph.labelled] = scores
+    return everywhere

@@ -1,0 +1,147 @@
+"""What the graph would say of each labelled vertex if that one label were not known.
+
+Releasing labelled vertex i makes it one more vertex to walk through. A walk from i either comes
+back to i, and starts again, or ends at another label or in the sink: the answer is the ratio of
+these ends, and one factorisation, of the graph with all its labels, gives them for every i.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from labelwalk.arrays import Bools, Floats, Ints
+from labelwalk.one_thread import one_blas_thread
+from labelwalk.solver.factorisation import factorise_graph
+from labelwalk.solver.graphs import Graph
+
+# The score of a label that got no probability at all: a class that was recorded wrongly, or the
+# only label of its class, is hopeless in every graph and must not decide between them.
+FLOOR = 0.01
+
+
+def absorption(graph: Graph) -> Floats:
+    """Probability that a walk from each vertex ends at each labelled vertex.
+
+    Parameters
+    ----------
+    graph : Graph
+
+    Returns
+    -------
+    P : (n, n_labelled) array
+        Rows sum to 1 minus the probability of the sink; a labelled vertex ends at itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelwalk.solver.graphs import as_graph
+    >>> w = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]])
+    >>> print(absorption(as_graph(w, np.array([True, False, True]), None, sink=1.0)))
+    [[1.   0.  ]
+     [0.25 0.5 ]
+     [0.   1.  ]]
+    """
+    return _ends(graph)[:, :-1]
+
+
+def held_out(graph: Graph, codes: Ints, n_classes: int) -> Floats:
+    """Class probabilities each labelled vertex would get if it alone were released.
+
+    Out of labelled i flows w_ij v_j. With P the absorption, as much of it ends at another label l
+    as n_il = w_il v_l + Σ_{unlabelled j} w_ij v_j P_jl, and as much in the sink as n_i0, found
+    alike; the rest comes back. The answer is n_il / (n_i0 + Σ_{l≠i} n_il), summed over the labels
+    of a class. That is a_il / (1 − a_ii), a the absorption of released i, without a subtraction
+    that would lose all digits where nearly every walk comes back.
+
+    Parameters
+    ----------
+    graph : Graph
+        The sinks of labelled vertices are used: each is that of the vertex once released.
+    codes : (n,) array of int
+        Class of each labelled vertex, in 0 .. n_classes − 1; others are not used.
+    n_classes : int
+
+    Returns
+    -------
+    held : (n_labelled, n_classes) array
+        In the order of the labelled vertices; 0 where no other label can be reached.
+
+    Examples
+    --------
+    The middle of a chain joins two labels of class 0: each is found again through it.
+
+    >>> import numpy as np
+    >>> from labelwalk.solver.graphs import as_graph
+    >>> w = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> graph = as_graph(w, np.array([True, False, True]), None, sink=1.0)
+    >>> print(held_out(graph, np.array([0, -1, 0]), n_classes=2))
+    [[0.2 0. ]
+     [0.2 0. ]]
+    """
+    l, u = np.flatnonzero(graph.labelled), np.flatnonzero(~graph.labelled)
+    y = _one_hot(codes[l], n_classes)
+    flow = graph.w[l] * graph.v
+    with one_blas_thread():
+        ends = flow[:, u] @ _ends(graph)[u]
+    ends[:, :-1] += flow[:, l]
+    ends[:, -1] += graph.gamma[l]
+    returns = np.arange(len(l))
+    ends[returns, returns] = 0.0
+    with one_blas_thread():
+        return np.asarray(ends[:, :-1] @ y / ends.sum(axis=1, keepdims=True), dtype=np.float64)
+
+
+def told(labels: Ints) -> Bools:
+    """Which labels are of a class that has another one to foretell them by.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> print(told(np.array([0, 1, 0])))
+    [ True False  True]
+    """
+    return np.asarray(np.bincount(labels, minlength=1)[labels] > 1)
+
+
+def score(held: Floats, codes: Ints) -> Floats:
+    """Logarithm of the probability each label got while it was held out, with a floor.
+
+    Parameters
+    ----------
+    held : (n_labelled, n_classes) array
+        As `held_out` returns it.
+    codes : (n_labelled,) array of int
+        The class of each labelled vertex.
+
+    Returns
+    -------
+    score : (n_labelled,) array
+        log(p + FLOOR), between log FLOOR and about 0; their mean tells how well a graph explains
+        its own labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> print(score(np.array([[0.99, 0.0], [0.5, 0.0]]), np.array([0, 1])).round(2))
+    [ 0.   -4.61]
+    """
+    return np.log(held[np.arange(len(codes)), codes] + FLOOR)
+
+
+def _ends(graph: Graph) -> Floats:
+    """Return where walks end: a column per labelled vertex, and the sink as the last one."""
+    l = np.flatnonzero(graph.labelled)
+    ways_out = np.column_stack([graph.w[:, l] * graph.v[l], graph.gamma])
+    ends = factorise_graph(graph).solve(ways_out)
+    ends[l, np.arange(len(l))] = 1.0
+    return ends
+
+
+def _one_hot(codes: Ints, n_classes: int) -> Floats:
+    wrong = (codes < 0) | (codes >= n_classes)
+    if wrong.any():
+        raise ValueError(
+            f"codes contains {codes[wrong][0]} at a labelled vertex: pass a class in "
+            f"0 .. {n_classes - 1}, or leave the vertex unlabelled"
+        )
+    return np.eye(n_classes)[codes]

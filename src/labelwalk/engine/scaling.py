@@ -1,0 +1,170 @@
+"""Features in units of their own spread: measured on the first examples, then frozen.
+
+A feature is centred by its median. Its spread is the standard deviation of the values that are not
+wild: a value is wild where it is further from the median than 20 typical deviations, and the
+typical deviation is the median of those that are not zero. So a few values, however large, do not
+set the scale, and neither does a feature that is nearly always the same make the rest of it huge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwalk.arrays import Floats, Ints
+
+WARM_UP = 128  # examples, a power of two, after which the scale is frozen
+WILD = 20.0  # typical deviations from the median past which a value is left out
+FARTHEST = 1e100  # spreads from the centre: further is as far, and squares stay finite
+
+
+def measured(rows: Floats) -> tuple[Floats, Floats]:
+    """Return centre and spread of each column.
+
+    Parameters
+    ----------
+    rows : array of shape (n, d)
+        Finite values.
+
+    Returns
+    -------
+    centre : array of d floats
+        The medians.
+    spread : array of d floats above 0
+        1 where at most one value differs from the median.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelwalk.engine.scaling import measured
+    >>> column = np.array([[1.0], [2.0], [3.0], [4.0], [5.0], [1e9]])
+    >>> centre, spread = measured(column)
+    >>> print(centre, spread.round(3))
+    [3.5] [1.414]
+    """
+    centre = np.median(rows, axis=0)
+    gaps = rows - centre
+    typical = typical_deviation(np.abs(gaps))
+    tame = np.abs(gaps) <= WILD * typical
+    n_tame = tame.sum(axis=0)
+    # in units of the typical deviation no square overflows, and none vanishes
+    units = np.where(tame, gaps, 0.0) / np.where(typical > 0.0, typical, 1.0)
+    around_mean = np.where(tame, units - units.sum(axis=0) / n_tame, 0.0)
+    spread = typical * np.sqrt((around_mean**2).sum(axis=0) / n_tame)
+    return centre, np.where(spread > 0.0, spread, 1.0)
+
+
+def typical_deviation(deviations: Floats) -> Floats:
+    """Return the lower median of each column's positive numbers, 0 where there is at most one."""
+    ascending = np.sort(deviations, axis=0)
+    n_zero = (ascending == 0.0).sum(axis=0)
+    n_positive = len(ascending) - n_zero
+    middle = np.minimum(n_zero + (n_positive - 1) // 2, len(ascending) - 1)
+    median: Floats = np.take_along_axis(ascending, middle[None], axis=0)[0]
+    return np.where(n_positive > 1, median, 0.0)
+
+
+def _floats(*shape: int) -> Floats:
+    return np.zeros(shape)
+
+
+@dataclass
+class Scale:
+    """Centre and spread of each feature, and the first examples while they are being measured.
+
+    Without a centre rows stay as they are. No array is ever written to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelwalk.engine.scaling import Scale
+    >>> scale = Scale()
+    >>> for x in ([0.0, 0.0], [2.0, 4000.0]):
+    ...     scale = scale.with_example(np.array([x]), np.array([-1]))
+    >>> print(scale.scaled(np.array([[2.0, 0.0]])))
+    [[ 1. -1.]]
+    """
+
+    centre: Floats = field(default_factory=lambda: _floats(0))
+    spread: Floats = field(default_factory=lambda: _floats(0))
+    rows: Floats = field(default_factory=lambda: _floats(0, 0))
+    labels: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    frozen: bool = False
+
+    def scaled(self, rows: Floats) -> Floats:
+        """Return rows in units of the spread, around the centre."""
+        if not len(self.centre):
+            return rows
+        furthest = FARTHEST * self.spread
+        return np.clip(rows - self.centre, -furthest, furthest) / self.spread
+
+    def original(self, points: Floats) -> Floats:
+        """Return scaled rows in the units they came in, up to rounding."""
+        return points * self.spread + self.centre if len(self.centre) else points
+
+    def with_example(self, row: Floats, label: Ints) -> Scale:
+        """Return the scale after one more example: another one at every power of two."""
+        rows = np.concatenate([self.rows, row]) if len(self.rows) else row.copy()
+        labels = np.concatenate([self.labels, label])
+        grown = Scale(self.centre, self.spread, rows, labels)
+        if grown.just_measured:
+            grown.centre, grown.spread = measured(rows)
+        return grown
+
+    @property
+    def just_measured(self) -> bool:
+        """Whether the last example has changed the scale."""
+        n = len(self.rows)
+        return n > 0 and n & (n - 1) == 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether there are enough examples."""
+        return len(self.rows) >= WARM_UP
+
+    def freeze(self) -> None:
+        """Keep the scale as it stands for ever, and let go of the first examples."""
+        self.frozen = True
+        self.rows, self.labels = self.rows[:0].copy(), self.labels[:0].copy()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory taken by all arrays."""
+        return sum(array.nbytes for array in self.to_arrays().values())
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all there is, under the names it has in a model file."""
+        return {f"scale.{name}": np.asarray(value) for name, value in vars(self).items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Scale:
+        """Return the scale whose arrays these are.
+
+        Raises
+        ------
+        ValueError
+            An array is missing, or has another type or number of dimensions.
+        """
+        scale = cls()
+        for name, wanted in scale.to_arrays().items():
+            given = arrays.get(name)
+            if given is None or (given.dtype, given.ndim) != (wanted.dtype, wanted.ndim):
+                raise ValueError(f"its array {name!r} is missing or does not fit")
+            setattr(scale, name.removeprefix("scale."), given.copy())
+        scale.frozen = bool(scale.frozen)
+        return scale
+
+
+def check_same_scale(ours: Scale, theirs: Scale, order: list[int]) -> None:
+    """Refuse to compare vertices that were measured on two scales, theirs in another order."""
+    order = order[: len(theirs.centre)]  # there may be none
+    centre, spread = theirs.centre[order], theirs.spread[order]
+    if not (np.array_equal(ours.centre, centre) and np.array_equal(ours.spread, spread)):
+        raise ValueError(
+            "other has measured another scale than this learner, and distances on two scales "
+            f"cannot be compared. Save one learner once it has seen {WARM_UP} examples and start "
+            "the others from that file; or scale the features yourself, with scale='none'."
+        )

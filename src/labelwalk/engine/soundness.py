@@ -1,0 +1,195 @@
+"""What must hold of a state read from a file before it is believed.
+
+The checksum of a model file guards against damage. This guards against a file that no learner has
+written: the compiled loops trust numbers such as the label of a vertex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from labelwalk.engine.scaling import WARM_UP, Scale
+from labelwalk.engine.signs import SIGNS
+from labelwalk.engine.state import State
+from labelwalk.kernels.cover import UNLABELLED
+from labelwalk.kernels.drift import BLOCK
+from labelwalk.kernels.memory import GONE, age
+from labelwalk.kernels.progress import NEVER, NO_RECORD, NO_ROW, SPOILED, WAITING
+from labelwalk.kernels.stream import BARRED
+from labelwalk.kernels.system import STEPS, System, rebuild, rounding
+from labelwalk.rows import LARGEST
+from labelwalk.settings import Settings
+from labelwalk.similarity import SelfTuning
+
+
+def check_sound(state: State, settings: Settings) -> None:
+    """Raise a ValueError that names the first law the state breaks."""
+    _check(_laws(state, settings))
+
+
+def check_scale(scale: Scale, state: State, settings: Settings) -> None:
+    """Raise a ValueError that names the first law the scale breaks beside its state."""
+    _check(_laws_of_scale(scale, state, settings))
+
+
+def _check(laws: Iterator[tuple[str, bool]]) -> None:
+    for law, holds in laws:
+        if not holds:
+            raise ValueError(f"its numbers do not fit together: {law}")
+
+
+def _laws_of_scale(scale: Scale, state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
+    d, n = len(scale.centre), len(scale.rows)
+    yield "only features that are to be scaled are", settings.scale == "robust" or d == n == 0
+    yield (
+        "every feature has a centre and a spread",
+        d in (0, state.n_features) and (scale.spread.shape == (d,)),
+    )
+    bounded = np.all(np.abs(scale.centre) <= LARGEST) and np.all(scale.spread <= 2 * LARGEST)
+    yield "spreads are positive", bool(bounded and np.all(scale.spread > 0))
+    learned = 0 if scale.frozen else state.here.n_seen
+    waiting = settings.scale == "robust" and n < WARM_UP and (d > 0) == (state.here.n_seen > 0)
+    yield (
+        "the scale is frozen, or all examples are kept",
+        n == learned and (scale.frozen or waiting),
+    )
+    fitting = scale.labels.shape == (n,) and (n == 0 or scale.rows.shape == (n, d))
+    yield "kept examples have features and labels", fitting
+    yield "kept examples can be compared", bool(np.all(np.abs(scale.rows) <= LARGEST))
+    classes = (scale.labels >= BARRED) & (scale.labels < state.n_classes)
+    yield "kept labels are known classes", bool(np.all(classes))
+
+
+def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
+    here, vertices, system = state.here, state.vertices, state.system
+    kept = (*state.quarantine, *state.memory, *state.before)
+    watching = (*state.watch, *state.diary)
+    arrays = (*vertices, *system, state.beside.moments, *kept, *watching)
+    scales = [here.radius, here.mu, here.sigma, here.typical, here.load]
+    numbers = [*scales, here.width, here.evenness, here.sharpness, *system.drift]
+    numbers += [here.usual, here.unsteady, here.suspicion, here.alarm]
+    finite = all(np.all(np.isfinite(array)) for array in arrays) and np.all(np.isfinite(numbers))
+    yield "all numbers are finite", bool(finite)
+    begun = here.stage != WAITING or here.id != NO_ROW
+    yield "no row is half learned", not begun and GONE <= here.vertex < max(state.n, 1)
+    yield "vertices have features", state.n_features > 0 or state.n == 0
+    rule = getattr(settings.similarity, "bandwidth", None)
+    rule = "cover" if isinstance(settings.similarity, SelfTuning) else rule
+    by_scale, by_cover = here.measure_at_seen != NEVER, here.measure_at_founded != NEVER
+    alive = state.n_features > 0
+    scheduled = (by_scale, by_cover) == (alive and rule == "scale", alive and rule == "cover")
+    yield "a bandwidth is measured where it is not given", scheduled
+
+    free = vertices.label == UNLABELLED
+    yield "labels are classes", bool(np.all(free | (vertices.label >= 0)))
+    yield "labels are known classes", bool(np.all(vertices.label < state.n_classes))
+    yield "labelled vertices are clamped", bool(np.all(free != system.clamped))
+    yield "every vertex stands for an example", bool(np.all(vertices.examples >= 1))
+    told = np.where(free, vertices.taught == 0, vertices.taught >= 1)
+    yield "labels were taught", bool(np.all(told & (vertices.taught <= vertices.examples)))
+    yield "unlabelled vertices are counted", here.n_unlabelled == free.sum()
+    yield "their examples are counted", here.mass == vertices.examples[free].sum()
+    counted = (here.n_outliers, here.n_gone, here.n_barred, here.n_conflicts, here.n_held)
+    yield "examples are counted", all(0 <= count <= here.n_seen for count in counted)
+    yield from _laws_of_memory(state, settings)
+    yield "vertices were founded", here.n_founded >= state.n
+    k = settings.n_centroids
+    yield "there are at most n_centroids", k is None or here.n_unlabelled <= k
+
+    yield from _laws_of_forgetting(state, settings)
+    yield from _watching_laws(state)
+
+    points = (vertices.points, vertices.means)
+    yield "points can be compared", all(bool(np.all(np.abs(p) <= LARGEST)) for p in points)
+    yield "means are kept where they move", bool(len(vertices.means)) == (alive and settings.moving)
+    drawn = (vertices.drawn >= 1) & (vertices.drawn <= vertices.examples)
+    yield "vertices were drawn", bool(np.all(drawn))
+    biased = np.all(system.bias > 0) and (settings.prior is not None or np.all(system.bias == 1))
+    yield "only a prior prefers classes", bool(biased)
+    chosen = here.width > 0 <= here.evenness <= 1 <= here.sharpness
+    yield "graph and sharpness can be chosen", bool(chosen)
+    lengths = (vertices.distance, vertices.apart, vertices.reach, vertices.bandwidth)
+    positive = (*lengths, system.w, system.d, system.f, system.drift, system.peak)
+    signs = all(np.all(array >= 0) for array in positive)
+    yield "lengths and probabilities are not negative", bool(signs)
+    yield "probabilities are at most 1", bool(np.all(system.f[1:] <= 1))
+    spans = (here.radius, here.sigma, here.typical, here.load)
+    yield "radius and bandwidth are not negative", all(span >= 0 for span in spans)
+    matrices = (system.w, vertices.distance, vertices.apart)
+    diagonals = [np.diagonal(matrix) for matrix in matrices]
+    yield "no vertex is its own neighbour", not any(np.any(diagonal) for diagonal in diagonals)
+    weighty = np.all(system.v > 0) and np.all(system.g > 0)
+    yield "weights and sinks are positive", bool(weighty and here.mu > 0)
+    yield "residuals are those of the values", _residuals_hold(system, state.n)
+
+
+def _laws_of_forgetting(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
+    here, vertices, system = state.here, state.vertices, state.system
+    forgetful = settings.window is not None or settings.half_life is not None
+    scheduled = (here.forget_at != NEVER) == (forgetful and state.n_features > 0)
+    passed = 0 <= here.n_forgotten <= age(here) and here.leap >= 0 and np.isfinite(here.leap)
+    recent = settings.window is None or age(here) - here.n_forgotten <= settings.room + 1
+    yield "what is old is forgotten where that was asked for", bool(scheduled and passed and recent)
+    fading = settings.half_life is not None and state.n_features > 0
+    yield "vertices fade where that was asked for", len(system.leak) == fading
+    left = np.all(vertices.fresh > 0) and np.all(vertices.fresh <= 1.001 * vertices.examples)
+    whole = fading or np.all(vertices.fresh == vertices.examples)
+    yield "no example weighs more than one", bool(left and whole)
+    left_behind = np.all(system.mesh >= 0) and np.all(system.leak >= 0)
+    yield "what has faded is not negative", bool(left_behind)
+
+
+def _laws_of_memory(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
+    here, memory, before = state.here, state.memory, state.before_progress[0]
+    room = settings.room if state.n_features else 0
+    yield "as many examples are remembered as were asked for", len(memory.seen_rows) == room
+    known = (memory.seen_vertex >= GONE) & (memory.seen_vertex < max(state.n, 1))
+    classes = (memory.seen_label >= UNLABELLED) & (memory.seen_label < state.n_classes)
+    yield "what is remembered is known", bool(np.all(known & classes))
+    yield "examples came before they were taught", bool(np.all(memory.seen_first <= here.n_seen))
+    future = (memory.seen_number < NO_ROW) | (memory.seen_number >= max(here.n_seen, 1))
+    yield "nothing is remembered from the future", not np.any(future)
+    yield "founders were seen", bool(np.all(state.vertices.founder < max(here.n_seen, 1)))
+    floats = [before[name] for name in before.dtype.names if before.dtype[name].kind == "f"]
+    yield "what stood before is finite", bool(np.all(np.isfinite(floats)))
+    chosen = before.width > 0 <= before.evenness <= 1 <= before.sharpness
+    lengths = (before.sigma, before.typical, before.load, *state.before.before_bandwidth)
+    fine = chosen and bool(np.all(np.array(lengths) >= 0))
+    recorded = here.n_pending in (NO_RECORD, SPOILED) or (
+        0 < here.n_pending <= here.n_seen and fine
+    )
+    yield "labels can be taken back", bool(recorded)
+
+
+def _watching_laws(state: State) -> Iterator[tuple[str, bool]]:
+    here, watch, diary = state.here, state.watch, state.diary
+    counts = (here.watched, here.blocks, here.n_events, here.alarm_at, here.first_taught)
+    yield "what is watched is counted", all(count >= 0 for count in counts)
+    seen = (here.watched, here.alarm_at, here.last_taught)
+    yield "what is watched was seen", all(count <= here.n_seen for count in seen)
+    ordered = here.first_taught <= here.last_taught
+    yield "the first label came before the last", bool(ordered)
+    yield "signs are judged in time", 0 < here.judge_at_seen - here.n_seen <= BLOCK
+    now = np.array([here.n_seen, here.n_founded, here.n_outliers])
+    began = (watch.marks[0] >= 0) & (watch.marks[0] <= watch.marks[1]) & (watch.marks[1] <= now)
+    yield "blocks began in the past", bool(np.all(began))
+    spreads = (watch.frame[1], watch.noise, watch.chance)
+    scales = all(np.all(array >= 0) for array in spreads)
+    scales &= here.blocks < 2 or bool(np.all(watch.chance > 0))
+    yield "deviations are not negative", scales and here.unsteady >= 0
+    yield "suspicion is not negative", here.suspicion >= 0 and here.alarm >= 0
+    known = (diary.event_sign >= 0) & (diary.event_sign < len(SIGNS))
+    yield "events are of known signs", bool(np.all(known))
+
+
+def _residuals_hold(system: System, n: int) -> bool:
+    fresh = system._replace(
+        d=system.d.copy(), r=system.r.copy(), drift=system.drift.copy(), peak=system.peak.copy()
+    )
+    rebuild(fresh, n)
+    free, total = ~system.clamped, fresh.d + fresh.g
+    drift = rounding(system) + rounding(fresh)
+    allowed = drift * total * (1.0 + system.f[STEPS].max(initial=0.0))
+    return bool(np.all(np.abs(fresh.r - system.r)[:, free] <= allowed[free]))

@@ -1,0 +1,293 @@
+"""All that a learner remembers: the arrays of the cover and of the system, and where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwalk.arrays import Floats, Record
+from labelwalk.engine import cover, diary, memory
+from labelwalk.engine.diary import Diary
+from labelwalk.kernels.comparison import Comparison
+from labelwalk.kernels.cover import Vertices
+from labelwalk.kernels.drift import BLOCK, UNSTEADY, USUAL, Watch
+from labelwalk.kernels.links import relink
+from labelwalk.kernels.memory import Memory
+from labelwalk.kernels.progress import NEVER, NO_RECORD, NO_ROW, PROGRESS
+from labelwalk.kernels.quarantine import ROOM, Quarantine
+from labelwalk.kernels.settle import Reading
+from labelwalk.kernels.system import System
+from labelwalk.solver import relaxation
+from labelwalk.solver.graphs import Graph
+
+
+class Before(NamedTuple):
+    """What stood before the last labels were taught: they can be taken back without a trace."""
+
+    before_bandwidth: Floats
+    before_moments: Floats
+
+
+Arrays = TypeVar("Arrays", Vertices, System, Comparison, Quarantine, Before, Watch, Diary)
+
+# Recomputed from the rest when a state is read back, or of no meaning between calls.
+DERIVED = {
+    *("component", "lit", "neighbours", "similar", "n_neighbours", "largest", "stirred"),
+    *("scratch", "limit", "queue", "queued", "touched"),
+    *("distances", "apart_row", "similarities", "mean", "held_room"),
+}
+
+
+@dataclass
+class State:
+    """Arrays with room for `capacity` vertices, of which `n` are in use."""
+
+    vertices: Vertices
+    system: System
+    beside: Comparison
+    reading: Reading
+    quarantine: Quarantine
+    memory: Memory
+    before: Before
+    before_progress: Record
+    watch: Watch
+    diary: Diary
+    progress: Record
+
+    @property
+    def here(self) -> Record:
+        """The record of where the stream stands."""
+        return self.progress[0]
+
+    @property
+    def n(self) -> int:
+        """How many vertices there are."""
+        return int(self.progress["n"][0])
+
+    @property
+    def capacity(self) -> int:
+        """How many vertices there is room for."""
+        return len(self.vertices.examples)
+
+    @property
+    def n_features(self) -> int:
+        """How many numbers make an example."""
+        return len(self.vertices.points)
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there is room for."""
+        return len(self.system.f) - 1
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the vertices as it stands; its arrays are not copied."""
+        return relaxation.graph_of(self.system, self.n)
+
+    @property
+    def representatives(self) -> Floats:
+        """What similarities are measured from, (features, n): the means, or the founders."""
+        vertices = self.vertices
+        return (vertices.means if len(vertices.means) else vertices.points)[:, : self.n]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory taken by all arrays."""
+        learned = (*self.vertices, *self.system, *self.quarantine, *self.memory, *self.before)
+        watching = (*self.watch, *self.diary, self.progress, self.before_progress)
+        room = (*self.beside, *self.reading)
+        return sum(int(array.nbytes) for array in (*learned, *watching, *room))
+
+
+def empty(
+    capacity: int,
+    n_features: int,
+    n_classes: int,
+    *,
+    moving: bool = False,
+    fading: bool = False,
+    remember: int = 0,
+) -> State:
+    """Return a state that has seen nothing.
+
+    Representatives are moving or stay the founders; vertices may fade away or not; it has room to
+    remember so many examples.
+    """
+    progress = np.zeros(1, dtype=PROGRESS)
+    here = progress[0]
+    here.mu = here.width = here.sharpness = 1.0
+    here.measure_at_seen = here.measure_at_founded = here.choose_at_seen = NEVER
+    here.forget_at = NEVER
+    here.vertex, here.id = -1, NO_ROW
+    here.n_pending = NO_RECORD
+    here.judge_at_seen = BLOCK
+    here.usual, here.unsteady = USUAL, UNSTEADY
+    beside = Comparison(
+        distances=np.zeros(capacity),
+        apart_row=np.zeros(capacity),
+        similarities=np.zeros(capacity),
+        mean=np.zeros(n_features),
+        moments=np.zeros((2, n_features)),
+    )
+    vertices = cover.empty(capacity, n_features, moving=moving)
+    system = relaxation.empty(capacity, n_classes, fading=fading)
+    quarantine = Quarantine(
+        held_points=np.zeros((n_features, ROOM)),
+        held_count=np.zeros(ROOM, dtype=np.int64),
+        held_since=np.zeros(ROOM, dtype=np.int64),
+        held_room=np.zeros(ROOM),
+    )
+    before = Before(
+        before_bandwidth=np.zeros(capacity),
+        before_moments=np.zeros((2, n_features)),
+    )
+    return State(
+        vertices,
+        system,
+        beside,
+        reading_room(capacity, n_classes),
+        quarantine,
+        memory.empty(remember, n_features),
+        before,
+        np.zeros(1, dtype=PROGRESS),
+        watching(n_features),
+        diary.blank(),
+        progress,
+    )
+
+
+def watching(n_features: int) -> Watch:
+    """Return a watch for drift that has seen nothing."""
+    return Watch(
+        frame=np.zeros((2, n_features)),
+        sums=np.zeros((3, n_features)),
+        level=np.zeros((2, n_features)),
+        noise=np.zeros((2, n_features)),
+        chance=np.zeros((2, n_features)),
+        latest=np.zeros((2, n_features)),
+        marks=np.zeros((2, 3), dtype=np.int64),
+    )
+
+
+def reading_room(capacity: int, n_classes: int) -> Reading:
+    """Return room for an answer that is an average over at most so many vertices."""
+    return Reading(
+        vertex=np.zeros(capacity, dtype=np.int32),
+        share=np.zeros(capacity),
+        values=np.zeros(n_classes),
+    )
+
+
+def resized(state: State, capacity: int, n_classes: int) -> State:
+    """Return the same state with room for other numbers of vertices and classes."""
+    moving, fading = len(state.vertices.means) > 0, len(state.system.leak) > 0
+    new = empty(capacity, state.n_features, n_classes, moving=moving, fading=fading)
+    return State(
+        _filled(new.vertices, state.vertices),
+        _filled(new.system, state.system),
+        _filled(new.beside, state.beside),
+        new.reading,
+        _filled(new.quarantine, state.quarantine),
+        state.memory,
+        _filled(new.before, state.before),
+        state.before_progress,
+        _filled(new.watch, state.watch),
+        _filled(new.diary, state.diary),
+        state.progress,
+    )
+
+
+def with_classes(state: State, n_classes: int) -> State:
+    """Return the same state with room for another number of classes; most arrays are shared."""
+    least = 1 + min(n_classes, state.n_classes)
+    f, r = np.zeros((2, 1 + n_classes, state.capacity))
+    bias, system = np.ones(1 + n_classes), state.system
+    for target, source in ((f, system.f), (r, system.r), (bias, system.bias)):
+        target[:least] = source[:least]
+    return replace(
+        state,
+        system=system._replace(f=f, r=r, bias=bias),
+        reading=reading_room(state.capacity, n_classes),
+    )
+
+
+def _filled(new: Arrays, old: Arrays) -> Arrays:
+    pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]] = zip(new, old, strict=True)
+    for target, source in pairs:
+        shared = tuple(slice(min(a, b)) for a, b in zip(target.shape, source.shape, strict=True))
+        target[shared] = source[shared]
+    return new
+
+
+def to_arrays(state: State) -> dict[str, NDArray[Any]]:
+    """Return the arrays that make the state, without spare room and without what is derived."""
+    trimmed = resized(state, state.n, state.n_classes)
+    arrays = {
+        name: array
+        for part in _parts(trimmed)
+        for name, array in part._asdict().items()
+        if name not in DERIVED
+    }
+    for name in PROGRESS.names or ():
+        arrays[f"here.{name}"] = state.progress[name]
+        arrays[f"before.{name}"] = state.before_progress[name]
+    return arrays
+
+
+def _parts(state: State) -> tuple[NamedTuple, ...]:
+    learned = (state.vertices, state.system, state.beside, state.quarantine)
+    return (*learned, state.memory, state.before, state.watch, state.diary)
+
+
+def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
+    """Return the state whose arrays these are.
+
+    Raises
+    ------
+    ValueError
+        An array is missing, or its shape or type does not fit the others.
+    """
+    nothing = np.zeros(0)
+    n, points = arrays.get("here.n", nothing), arrays.get("points", nothing)
+    square, moments = arrays.get("w", nothing), arrays.get("moments", nothing)
+    # before anything of that size is allocated
+    counted = n.shape == (1,) and n.dtype == np.int64
+    if not counted or square.shape != (n[0], n[0]) or moments.shape != (2, len(points)):
+        raise ValueError("its arrays do not fit together")
+    moving = len(arrays.get("means", nothing)) > 0
+    fading = len(arrays.get("leak", nothing)) > 0
+    remember = len(arrays.get("seen_rows", nothing))
+    kinds = {"moving": moving, "fading": fading}
+    state = empty(int(n[0]), len(points), n_classes, **kinds, remember=remember)
+    for part in _parts(state):
+        for name, target in part._asdict().items():
+            if name not in DERIVED:
+                _copy(name, arrays, target)
+    for name in PROGRESS.names or ():
+        _copy(f"here.{name}", arrays, state.progress[name])
+        _copy(f"before.{name}", arrays, state.before_progress[name])
+    relink(state.system, state.n)
+    state.system.stirred[:] = True
+    return state
+
+
+def _copy(name: str, arrays: dict[str, NDArray[Any]], target: NDArray[Any]) -> None:
+    source = arrays.get(name)
+    if source is None or source.shape != target.shape or source.dtype != target.dtype:
+        raise ValueError(f"its array {name!r} is missing or does not fit")
+    target[...] = source
+
+
+def without_class(state: State, code: int) -> State:
+    """Return the state with one class, which no vertex has any more, struck out."""
+    new = resized(state, state.capacity, state.n_classes - 1)
+    pairs = ((new.system.f, state.system.f), (new.system.r, state.system.r))
+    for target, source in (*pairs, (new.system.bias, state.system.bias)):
+        target[...] = np.delete(source, 1 + code, axis=0)
+    for labels in (new.vertices.label, new.memory.seen_label):
+        labels[labels > code] -= 1
+    return new

@@ -1,0 +1,103 @@
+"""Two states side by side in one, before their vertices are merged."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from labelwalk.arrays import Floats, SmallInts
+from labelwalk.engine.state import State, resized
+from labelwalk.kernels.cover import UNKNOWN
+from labelwalk.kernels.memory import Memory
+from labelwalk.similarity import Similarity, compare, euclidean
+
+
+def recoded(state: State, codes: SmallInts, n_classes: int) -> State:
+    """Return a copy in which class i is called codes[i], of n_classes."""
+    copy = resized(state, state.capacity, n_classes)
+    copy.progress, copy.before_progress = state.progress.copy(), state.before_progress.copy()
+    copy.memory = Memory._make(array.copy() for array in state.memory)
+    for label in (copy.vertices.label[: state.n], copy.memory.seen_label):
+        label[label >= 0] = codes[label[label >= 0]]
+    for target, source in ((copy.system.f, state.system.f), (copy.system.r, state.system.r)):
+        target[1:] = 0.0
+        target[1 + codes] = source[1:]
+    copy.system.bias[1 + codes] = state.system.bias[1:]
+    return copy
+
+
+def united(ours: State, theirs: State, similarity: Similarity) -> State:
+    """Return the union, our vertices first.
+
+    The radius is the larger one. Degrees and residuals are left to be rebuilt, and so are the
+    similarities of a Gaussian.
+    """
+    n, m = ours.n, theirs.n
+    both = resized(ours, n + m, theirs.n_classes)
+    both.progress = ours.progress.copy()
+    vertices, system = both.vertices, both.system
+    old, new = slice(0, n), slice(n, n + m)
+    vertices.points[:, new] = theirs.vertices.points[:, :m]
+    vertices.means[:, new] = theirs.vertices.means[:, :m]
+    system.f[:, new] = theirs.system.f[:, :m]
+    for target, source in (
+        (vertices.examples, theirs.vertices.examples),
+        (vertices.taught, theirs.vertices.taught),
+        (vertices.fresh, theirs.vertices.fresh),
+        (vertices.reach, theirs.vertices.reach),
+        (vertices.bandwidth, theirs.vertices.bandwidth),
+        (vertices.drawn, theirs.vertices.drawn),
+        (vertices.label, theirs.vertices.label),
+        (system.g, theirs.system.g),
+        (system.clamped, theirs.system.clamped),
+    ):
+        target[new] = source[:m]
+    system.v[new] = theirs.system.v[:m]
+    system.mesh[:, new, new] = theirs.system.mesh[:, :m, :m]
+    system.leak[:, new] = theirs.system.leak[:, :m]
+    vertices.founder[new] = UNKNOWN  # their examples have numbers of their own
+    distances, similarities = _across(ours, theirs, similarity)
+    apart = _between_means(ours, theirs) if len(vertices.means) else distances
+    for target, inner, across in (
+        (vertices.distance, theirs.vertices.distance, distances),
+        (vertices.apart, theirs.vertices.apart, apart),
+        (system.w, theirs.system.w, similarities),
+    ):
+        target[new, new] = inner[:m, :m]
+        target[old, new] = across
+        target[new, old] = across.T
+    both.beside.moments[:] = _pooled(ours, theirs)
+    here, there = both.here, theirs.here
+    counts = ("n", "n_unlabelled", "mass", "n_seen", "n_outliers", "n_gone", "n_barred")
+    for name in (*counts, "n_founded", "n_moments", "load"):
+        here[name] += there[name]
+    here.radius = max(here.radius, there.radius)
+    here.last_taught = max(here.last_taught, there.last_taught)
+    taught = [first for first in (here.first_taught, there.first_taught) if first > 0]
+    here.first_taught = min(taught, default=0)
+    return both
+
+
+def _across(ours: State, theirs: State, similarity: Similarity) -> tuple[Floats, Floats]:
+    n, m = ours.n, theirs.n
+    rows = np.ascontiguousarray(theirs.vertices.points[:, :m].T)
+    distances, similarities = np.zeros((n, m)), np.zeros((n, m))
+    for i in range(n if m else 0):
+        x = np.ascontiguousarray(ours.vertices.points[:, i])
+        distances[i], own = compare(similarity, x, rows)
+        if own is not None:
+            similarities[i] = own
+    return distances, similarities
+
+
+def _between_means(ours: State, theirs: State) -> Floats:
+    rows = np.ascontiguousarray(theirs.vertices.means[:, : theirs.n].T)
+    means = ours.vertices.means[:, : ours.n].T
+    return np.array([euclidean(x, rows) for x in means]).reshape(ours.n, theirs.n)
+
+
+def _pooled(ours: State, theirs: State) -> Floats:
+    n, m = int(ours.here.n_moments), int(theirs.here.n_moments)
+    (mean, squares), (their_mean, their_squares) = ours.beside.moments, theirs.beside.moments
+    gap = their_mean - mean
+    share = m / max(1, n + m)
+    return np.stack([mean + share * gap, squares + their_squares + gap * gap * (n * share)])

@@ -1,0 +1,1 @@
+"""The learner as an estimator of other libraries."""

@@ -1,0 +1,208 @@
+"""The learner as a semi-supervised classifier of CapyMOA. Importing it starts Java."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from labelwalk.arrays import Floats, Label
+from labelwalk.learner import OnlineLearner
+from labelwalk.rows import LARGEST
+from labelwalk.similarity import Similarity
+
+try:
+    from capymoa.base import ClassifierSSL
+except (RuntimeError, ValueError) as error:
+    raise ImportError(
+        f"CapyMOA runs on Java, and Java could not be started: {error} Install a Java runtime, "
+        "such as OpenJDK 17, or set JAVA_HOME to the folder of yours."
+    ) from error
+
+if TYPE_CHECKING:
+    from capymoa.core import Instance, LabeledInstance
+    from capymoa.stream import Schema
+
+ONE_APART = np.sqrt(0.5)  # in a column each, two values of a nominal attribute are at distance 1
+
+
+class OnlineHarmonicSSL(ClassifierSSL):
+    """`OnlineLearner` as a semi-supervised classifier of CapyMOA.
+
+    Parameters
+    ----------
+    schema : Schema
+        That of the stream, with a class to name. Numeric attributes are compared as they come; a
+        nominal one has a column for each of its values, so that two values are at distance 1.
+    n_centroids, similarity, sink, ..., abstain_below
+        As in `OnlineLearner`. No examples are remembered one by one: they have no ids here.
+
+    Attributes
+    ----------
+    learner : OnlineLearner
+        The learner behind it; its classes are the label values of the schema.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from capymoa.stream import NumpyStream
+    >>> from labelwalk.integrations.capymoa import OnlineHarmonicSSL
+    >>> X = np.array([[0.0, 0.0], [9.0, 9.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [4.5, 5.0]])
+    >>> stream = NumpyStream(X, np.array([0, 1, 0, 0, 0, 0]))
+    >>> model = OnlineHarmonicSSL(stream.get_schema(), n_centroids=50)
+    >>> for i, instance in enumerate(stream):
+    ...     answer = model.predict(instance)
+    ...     model.train(instance) if i < 2 else model.train_on_unlabeled(instance)
+    >>> answer, model.learner.classes
+    (0, ('0', '1'))
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        n_centroids: int | None = 200,
+        *,
+        similarity: Similarity | None = None,
+        scale: Literal["none", "robust"] = "none",
+        sink: float = 1e-4,
+        growth: float = 1.5,
+        coarsening: Literal["just-enough", "doubling"] = "just-enough",
+        labelled: Literal["pure", "absorb"] = "pure",
+        label_weight: float | None = 3.0,
+        weight_cap: float | None = 2.0,
+        labels_per_class: int = 64,
+        representative: Literal["mean", "founder"] = "mean",
+        readout: Literal["example", "vertex"] = "example",
+        unreached: Literal["nearest", "abstain"] = "nearest",
+        quarantine: int | None = 5,
+        half_life: float | None = None,
+        window: int | None = None,
+        calibrate: bool = True,
+        prior: Literal["uniform"] | dict[Label, float] | None = None,
+        tolerance: float = 1e-2,
+        abstain_below: float = 0.0,
+    ) -> None:
+        super().__init__(schema)
+        if not schema.is_classification():
+            raise ValueError(
+                f"schema={schema.dataset_name!r} has a numeric target, and there are no classes to "
+                "name. Give that of a stream with a nominal one."
+            )
+        self._columns = _Columns(schema)
+        self.learner = OnlineLearner(
+            n_centroids,
+            similarity=similarity,
+            scale=scale,
+            sink=sink,
+            growth=growth,
+            coarsening=coarsening,
+            labelled=labelled,
+            label_weight=label_weight,
+            weight_cap=weight_cap,
+            labels_per_class=labels_per_class,
+            representative=representative,
+            readout=readout,
+            unreached=unreached,
+            quarantine=quarantine,
+            remember=0,
+            half_life=half_life,
+            window=window,
+            calibrate=calibrate,
+            prior=prior,
+            tolerance=tolerance,
+            abstain_below=abstain_below,
+        )
+
+    def train(self, instance: LabeledInstance) -> None:
+        """Learn an instance with its label, or without where the label is missing.
+
+        Parameters
+        ----------
+        instance : LabeledInstance
+        """
+        label = self.schema.get_value_for_index(instance.y_index)
+        if label is None:
+            self.train_on_unlabeled(instance)
+        else:
+            self.learner.teach(self._columns.row(instance.x), label)
+
+    def train_on_unlabeled(self, instance: Instance) -> None:
+        """Learn an instance; a label it may carry is not looked at.
+
+        Parameters
+        ----------
+        instance : Instance
+        """
+        self.learner.observe(self._columns.row(instance.x))
+
+    def predict(self, instance: Instance) -> int | None:
+        """Return the index of the most probable class, or None where the learner abstains.
+
+        Parameters
+        ----------
+        instance : Instance
+
+        Returns
+        -------
+        index : int or None
+        """
+        label = self.learner.predict(self._columns.row(instance.x)).label
+        return None if label is None else int(self.schema.get_index_for_label(label))
+
+    def predict_proba(self, instance: Instance) -> Floats | None:
+        """Return the probability of each class, provided that a walk meets a label at all.
+
+        Parameters
+        ----------
+        instance : Instance
+
+        Returns
+        -------
+        probabilities : array, one for each class of the schema, or None
+            They sum to 1. None where the learner abstains.
+        """
+        verdict = self.learner.predict(self._columns.row(instance.x))
+        if verdict.label is None:
+            return None
+        shares = np.zeros(self.schema.get_num_classes())
+        taught = [self.schema.get_index_for_label(label) for label in self.learner.classes]
+        shares[taught] = verdict.scores / verdict.scores.sum()
+        return shares
+
+
+class _Columns:
+    """Where each attribute of a schema stands in a row of the learner."""
+
+    def __init__(self, schema: Schema) -> None:
+        header, nominal = schema.get_moa_header(), schema.get_nominal_attributes()
+        places = [i for i in range(header.numAttributes()) if i != header.classIndex()]
+        self.names = [str(header.attribute(i).name()) for i in places]
+        n_values = np.array([len(nominal.get(name, ())) for name in self.names])
+        self.nominal = n_values > 0
+        widths = np.maximum(n_values, 1)
+        self.first = np.cumsum(widths) - widths
+        self.n_columns = int(widths.sum())
+        self.lowest = np.where(self.nominal, 0.0, -LARGEST)
+        self.highest = np.where(self.nominal, n_values - 1.0, LARGEST)
+
+    def row(self, x: Floats) -> Floats:
+        self.check(x)
+        value = np.where(self.nominal, x, 0).astype(np.int64)
+        row = np.zeros(self.n_columns)
+        row[self.first + value] = np.where(self.nominal, ONE_APART, x)
+        return row
+
+    def check(self, x: Floats) -> None:
+        if len(x) != len(self.names):
+            raise ValueError(
+                f"instance has {len(x)} attributes, but the schema has {len(self.names)}. Give "
+                "instances of the stream that the schema was taken from."
+            )
+        outside = np.flatnonzero(~((self.lowest <= x) & (x <= self.highest)))
+        if len(outside):
+            j = outside[0]
+            raise ValueError(
+                f"attribute {self.names[j]!r} is {x[j]}, which is not between {self.lowest[j]:g} "
+                f"and {self.highest[j]:g}. Fill in missing values and repair others beforehand, or "
+                "leave the instance out."
+            )

@@ -1,0 +1,1 @@
+"""Linear systems on graphs: exact, factorized and incremental solutions."""

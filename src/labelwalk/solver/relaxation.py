@@ -1,0 +1,143 @@
+"""The incremental solution: a linear system that is relaxed, never re-solved, and certified.
+
+The compiled loops in `kernels.system` and `kernels.settle` do the work example by example; what is
+here happens rarely: room for more vertices or classes, fewer vertices after a coarsening, and the
+direct solution where relaxing would cost more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from labelwalk.arrays import Floats, Ints
+from labelwalk.kernels.compaction import keep_pairs
+from labelwalk.kernels.links import relink
+from labelwalk.kernels.settle import Reading, certify, settle_all
+from labelwalk.kernels.system import MOST_STEPS, STEPS, WIDTH, System, rebuild
+from labelwalk.one_thread import one_blas_thread
+from labelwalk.solver.factorisation import factorise_graph
+from labelwalk.solver.graphs import Graph
+
+
+def empty(capacity: int, n_classes: int, *, fading: bool) -> System:
+    """Return a system without vertices, which may fade away or not."""
+    return System(
+        w=np.zeros((capacity, capacity)),
+        mesh=np.zeros((int(fading), capacity, capacity)),
+        leak=np.zeros((int(fading), capacity)),
+        v=np.zeros(capacity),
+        g=np.zeros(capacity),
+        d=np.zeros(capacity),
+        f=np.zeros((1 + n_classes, capacity)),
+        r=np.zeros((1 + n_classes, capacity)),
+        clamped=np.zeros(capacity, dtype=np.bool_),
+        component=np.zeros(capacity, dtype=np.int32),
+        lit=np.zeros(capacity, dtype=np.bool_),
+        neighbours=np.zeros((capacity, WIDTH), dtype=np.uint32),
+        similar=np.zeros((capacity, WIDTH)),
+        n_neighbours=np.zeros(capacity, dtype=np.int32),
+        bias=np.ones(1 + n_classes),
+        largest=np.zeros(capacity),
+        stirred=np.zeros(capacity, dtype=np.bool_),
+        drift=np.array([0.0, 1.0]),
+        peak=np.zeros(capacity),
+        scratch=np.zeros(capacity),
+        limit=np.zeros(capacity),
+        queue=np.zeros(capacity + 1, dtype=np.int32),
+        queued=np.zeros(capacity, dtype=np.bool_),
+        touched=np.zeros(capacity, dtype=np.bool_),
+    )
+
+
+def keep(system: System, kept: Ints, heir: Ints) -> None:
+    """Drop all vertices but `kept`; similarities, weights, values and sinks move along.
+
+    What vertices that faded away have left to others goes to their heirs, where they have any.
+    Degrees and residuals are out of date afterwards: `refresh`.
+    """
+    m = len(kept)
+    for mesh, leak in zip(system.mesh, system.leak, strict=True):
+        share = _inherited(system.v[: len(heir)], heir, m)
+        inherited = share @ mesh[: len(heir), : len(heir)] @ share.T
+        mesh[:m, :m] = 0.5 * (inherited + inherited.T)  # symmetric to the bit
+        np.fill_diagonal(mesh[:m, :m], 0.0)
+        leak[:m] = share @ leak[: len(heir)]
+    keep_pairs(system.w, kept)
+    system.f[:, :m] = system.f[:, kept]
+    for column in (system.v, system.g, system.clamped):
+        column[:m] = column[kept]
+
+
+def _inherited(v: Floats, heir: Ints, m: int) -> csr_array:
+    """Return the share each old vertex has in what a new one weighs."""
+    left = np.flatnonzero(heir >= 0)
+    total = np.bincount(heir[left], weights=v[left], minlength=m)
+    return csr_array((v[left] / total[heir[left]], (heir[left], left)), shape=(m, len(v)))
+
+
+def refresh(system: System, n: int) -> None:
+    """Bring all that follows from similarities, weights, sinks and values up to date."""
+    relink(system, n)
+    rebuild(system, n)
+
+
+def graph_of(system: System, n: int) -> Graph:
+    """Return the graph as it stands; its arrays are not copied."""
+    return Graph(system.w[:n, :n], system.v[:n], system.g[:n], system.clamped[:n])
+
+
+def solve_exactly(system: System, n: int) -> None:
+    """Replace all values by the exact solution (Cholesky), steps included.
+
+    Where no label can be reached values are 0 for good, and nobody asks for steps.
+    """
+    graph = graph_of(system, n)
+    labelled, f = graph.labelled, system.f[:, :n]
+    free = ~labelled & system.lit[system.component[:n]]
+    with one_blas_thread():
+        right = graph.w[:, labelled] @ (graph.v[labelled] * f[:, labelled]).T
+    right[:, STEPS] = system.d[:n] + system.g[:n]
+    with np.errstate(over="ignore", invalid="ignore"):  # walks of more steps than a float can hold
+        solution = factorise_graph(graph._replace(labelled=~free)).solve(right)[free].T
+    solution[STEPS][np.isnan(solution[STEPS])] = MOST_STEPS
+    f[:, free] = np.where(np.isnan(solution), 0.0, solution)
+    np.clip(f[STEPS], 0.0, MOST_STEPS, out=f[STEPS])
+    np.clip(f[STEPS + 1 :], 0.0, 1.0, out=f[STEPS + 1 :])
+    rebuild(system, n)
+
+
+def proven_errors(system: System, n: int) -> Floats:
+    """Return the bound on the error of each vertex as it stands."""
+    errors = np.zeros(max(n, 1))
+    certify(system, n, errors)
+    return errors
+
+
+def settle_vertices(system: System, n: int, tolerance: float, reading: Reading) -> None:
+    """Settle every vertex, or solve where that costs less.
+
+    Half the tolerance, since an answer's bound may be twice its error (see `excess_each`).
+    """
+    if not settle_all(system, n, 0.5 * tolerance, reading):
+        solve_exactly(system, n)
+
+
+def settled_copy(
+    system: System, n: int, tolerance: float, reading: Reading
+) -> tuple[System, Floats]:
+    """Return the system with every vertex settled, and the bounds; the original is not touched."""
+    copy = system._replace(
+        d=system.d.copy(),
+        f=system.f.copy(),
+        r=system.r.copy(),
+        drift=system.drift.copy(),
+        peak=system.peak.copy(),
+        largest=system.largest.copy(),
+        stirred=system.stirred.copy(),
+        bias=system.bias.copy(),
+    )
+    errors = np.zeros(max(n, 1))
+    settle_vertices(copy, n, tolerance, reading)
+    certify(copy, n, errors)
+    return copy, errors
