@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -26,6 +27,8 @@ UNDESCRIBED = {"/api/openapi.json"}
 # Whether rows fit a learner, or an example was ever seen, is not for a schema to say.
 NOT_FOR_A_SCHEMA = "positive_data_acceptance"
 ENDLESS = "/api/learners/{name}/live"  # tests/service/test_live.py reads from it
+GOLDEN = Path(__file__).parents[1] / "data" / "golden-0.7" / "openapi.json"
+PROSE = {"title", "summary", "description", "operationId"}
 REAL = """
 [parameters]
 "path.name" = "door"
@@ -45,6 +48,39 @@ def test_every_route_is_described(client: Client) -> None:
     paths = described(client)["paths"]
     found = {(method.upper(), path) for path in paths for method in paths[path]}
     assert found == rules
+
+
+def without_prose(part: Any, schemas: dict[str, Any], *, is_named: bool = False) -> Any:
+    """Return a part of a document without prose and names of schemas, references resolved."""
+    if isinstance(part, list):
+        return [without_prose(item, schemas) for item in part]
+    if not isinstance(part, dict):
+        return part
+    if "$ref" in part:
+        return without_prose(schemas[part["$ref"].rpartition("/")[2]], schemas)
+    return {
+        name: without_prose(item, schemas, is_named=name == "properties")
+        for name, item in part.items()
+        if is_named or name not in PROSE
+    }
+
+
+def interface(document: dict[str, Any]) -> dict[str, Any]:
+    """Return what a client depends on: paths, methods, parameters and the shape of each schema."""
+    schemas = document["components"]["schemas"]
+    resolved = [
+        json.dumps(without_prose(schemas[name], schemas), sort_keys=True) for name in schemas
+    ]
+    return {
+        "paths": without_prose(document["paths"], schemas),
+        "security": document["components"]["securitySchemes"],
+        "schemas": sorted(resolved),
+    }
+
+
+def test_interface_is_that_of_version_0_7(client: Client) -> None:
+    golden = json.loads(GOLDEN.read_text())
+    assert interface(described(client)) == interface(golden)
 
 
 def test_every_body_has_an_example(client: Client) -> None:
