@@ -106,13 +106,20 @@ def run_commands() -> Iterator[tuple[str, Any]]:
         "label", "in.csv", *COLUMNS, features, "--similarity=gaussian", "--bandwidth=2",
         "--threshold=0.01", "--scale=robust", "--prior=a=0.5,b=0.3,c=0.2", "--quarantine=none",
     )  # fmt: skip
-    yield "label as in the paper", read_output(
-        "label", "in.csv", *COLUMNS, features, "--profile=paper", "--n-centroids=5", "--to=ndjson"
+    yield (
+        "label as in the paper",
+        read_output(
+            "label",
+            "in.csv",
+            *COLUMNS,
+            features,
+            "--profile=paper",
+            "--n-centroids=5",
+            "--to=ndjson",
+        ),
     )
     for to in ("csv", "ndjson", "tsv"):
-        yield f"predict {to}", read_output(
-            "predict", "in.csv.lw", "in.csv", *COLUMNS, f"--to={to}"
-        )
+        yield f"predict {to}", read_output("predict", "in.csv.lw", "in.csv", *COLUMNS, f"--to={to}")
     Path("few.csv").write_text("y,x,label\n0,0,a\n6,6,b\n0.5,12,c\n", "utf-8")
     run("teach", "taught.lw", "few.csv")
     run("label", "in.csv", "--example-ids", "-oids.csv", "--model=taught.lw")
