@@ -34,11 +34,108 @@ class Before(NamedTuple):
 
 Arrays = TypeVar("Arrays", Vertices, System, Comparison, Quarantine, Before, Watch, Diary)
 
-# Recomputed from the rest when a state is read back, or of no meaning between calls.
-DERIVED = {
-    *("component", "lit", "neighbours", "similar", "n_neighbours", "largest", "stirred"),
-    *("scratch", "limit", "queue", "queued", "touched"),
-    *("distances", "apart_row", "similarities", "mean", "held_room"),
+# The names of arrays and counters in a model file. A field may be renamed here and in its class;
+# the stored name never changes. Arrays that are not listed are computed when a file is read.
+STORED_ARRAYS = {
+    # Vertices
+    "points": "points",
+    "distance": "distance",
+    "means": "means",
+    "apart": "apart",
+    "bandwidth": "bandwidth",
+    "drawn": "drawn",
+    "examples": "examples",
+    "taught": "taught",
+    "fresh": "fresh",
+    "reach": "reach",
+    "label": "label",
+    "founder": "founder",
+    # System
+    "w": "w",
+    "mesh": "mesh",
+    "leak": "leak",
+    "v": "v",
+    "g": "g",
+    "d": "d",
+    "f": "f",
+    "r": "r",
+    "clamped": "clamped",
+    "bias": "bias",
+    "drift": "drift",
+    "peak": "peak",
+    # Comparison
+    "moments": "moments",
+    # Quarantine
+    "held_points": "held_points",
+    "held_count": "held_count",
+    "held_since": "held_since",
+    # Memory
+    "seen_rows": "seen_rows",
+    "seen_vertex": "seen_vertex",
+    "seen_label": "seen_label",
+    "seen_number": "seen_number",
+    "seen_first": "seen_first",
+    # Before
+    "before_bandwidth": "before_bandwidth",
+    "before_moments": "before_moments",
+    # Watch
+    "frame": "frame",
+    "sums": "sums",
+    "level": "level",
+    "noise": "noise",
+    "chance": "chance",
+    "latest": "latest",
+    "marks": "marks",
+    # Diary
+    "event_at": "event_at",
+    "event_sign": "event_sign",
+    "event_ok": "event_ok",
+    "event_value": "event_value",
+    "event_limit": "event_limit",
+    "sign_ok": "sign_ok",
+}
+STORED_COUNTERS = {
+    "n": "n",
+    "n_unlabelled": "n_unlabelled",
+    "mass": "mass",
+    "n_seen": "n_seen",
+    "n_outliers": "n_outliers",
+    "n_gone": "n_gone",
+    "n_barred": "n_barred",
+    "n_conflicts": "n_conflicts",
+    "n_pending": "n_pending",
+    "n_held": "n_held",
+    "n_moments": "n_moments",
+    "n_founded": "n_founded",
+    "load": "load",
+    "measure_at_seen": "measure_at_seen",
+    "measure_at_founded": "measure_at_founded",
+    "radius": "radius",
+    "mu": "mu",
+    "sigma": "sigma",
+    "width": "width",
+    "evenness": "evenness",
+    "sharpness": "sharpness",
+    "choose_at_seen": "choose_at_seen",
+    "typical": "typical",
+    "balance_at_seen": "balance_at_seen",
+    "forget_at": "forget_at",
+    "n_forgotten": "n_forgotten",
+    "leap": "leap",
+    "first_taught": "first_taught",
+    "last_taught": "last_taught",
+    "judge_at_seen": "judge_at_seen",
+    "n_events": "n_events",
+    "watched": "watched",
+    "blocks": "blocks",
+    "usual": "usual",
+    "unsteady": "unsteady",
+    "suspicion": "suspicion",
+    "alarm": "alarm",
+    "alarm_at": "alarm_at",
+    "stage": "stage",
+    "id": "id",
+    "vertex": "vertex",
 }
 
 
@@ -227,14 +324,14 @@ def to_arrays(state: State) -> dict[str, NDArray[Any]]:
     """Return the arrays that make the state, without spare room and without what is derived."""
     trimmed = resized(state, state.n, state.n_classes)
     arrays = {
-        name: array
+        STORED_ARRAYS[field]: array
         for part in _parts(trimmed)
-        for name, array in part._asdict().items()
-        if name not in DERIVED
+        for field, array in part._asdict().items()
+        if field in STORED_ARRAYS
     }
-    for name in PROGRESS.names or ():
-        arrays[f"here.{name}"] = state.progress[name]
-        arrays[f"before.{name}"] = state.before_progress[name]
+    for field, name in STORED_COUNTERS.items():
+        arrays[f"here.{name}"] = state.progress[field]
+        arrays[f"before.{name}"] = state.before_progress[field]
     return arrays
 
 
@@ -264,12 +361,12 @@ def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
     kinds = {"moving": moving, "fading": fading}
     state = empty(int(n[0]), len(points), n_classes, **kinds, remember=remember)
     for part in _parts(state):
-        for name, target in part._asdict().items():
-            if name not in DERIVED:
-                _copy(name, arrays, target)
-    for name in PROGRESS.names or ():
-        _copy(f"here.{name}", arrays, state.progress[name])
-        _copy(f"before.{name}", arrays, state.before_progress[name])
+        for field, target in part._asdict().items():
+            if field in STORED_ARRAYS:
+                _copy(STORED_ARRAYS[field], arrays, target)
+    for field, name in STORED_COUNTERS.items():
+        _copy(f"here.{name}", arrays, state.progress[field])
+        _copy(f"before.{name}", arrays, state.before_progress[field])
     relink(state.system, state.n)
     state.system.stirred[:] = True
     return state
