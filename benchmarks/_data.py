@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwalk.datasets import load
-from labelwalk.datasets.faces import PIXELS, taking_turns
-from labelwalk.datasets.real import scaled
-from labelwalk.evaluation import Stream, labels_first
+from paper.datasets import load
+from paper.datasets.faces import PIXELS, taking_turns
+from paper.datasets.real import scaled
+from paper.evaluation import Stream, labels_first
 
 
 @dataclass(frozen=True)

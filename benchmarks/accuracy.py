@@ -32,8 +32,8 @@ from _data import (
 )
 
 from labelwalk import OnlineLearner
-from labelwalk.baselines.nearest import NearestLabel
-from labelwalk.evaluation import accuracy, calibration_error, evaluate, precision_recall
+from paper.baselines.nearest import NearestLabel
+from paper.evaluation import accuracy, calibration_error, evaluate, precision_recall
 
 CHOSEN_ON, LOOKED_AT, UNSEEN = "chosen on", "looked at", "unseen"
 

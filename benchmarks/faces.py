@@ -26,13 +26,13 @@ from _report import Line, parse, report
 from scipy.spatial.distance import cdist
 
 from labelwalk.arrays import Bools, Floats, Ints
-from labelwalk.datasets.faces import PLACES, among_strangers, taking_turns
 from labelwalk.demo import warm_up
 from labelwalk.faces.pixels import Pixels
 from labelwalk.faces.profiles import MAJORITY, PIXELS, VECTORS, Profile
 from labelwalk.faces.recognizer import FaceRecognizer
 from labelwalk.faces.tracks import Tracker
 from labelwalk.faces.votes import Votes
+from paper.datasets.faces import PLACES, among_strangers, taking_turns
 
 LABELS, HELD, PEOPLE = 4, 500, 5
 STRANGER = -1

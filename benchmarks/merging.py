@@ -24,10 +24,10 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
 
 from labelwalk import OnlineLearner
-from labelwalk.bounds.distortion import optimum_between
 from labelwalk.distributed.cover import Cover
 from labelwalk.distributed.covers import covered, united
 from labelwalk.distributed.model import solved
+from paper.bounds.distortion import optimum_between
 
 Array = NDArray[Any]
 SEEDS = 5

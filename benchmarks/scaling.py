@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from labelwalk import OnlineLearner
-from labelwalk.datasets import load
-from labelwalk.datasets.real import coded
 from labelwalk.engine.scaling import WARM_UP, measured
+from paper.datasets import load
+from paper.datasets.real import coded
 
 SEEDS = 5
 WILD_VALUE = 1e9

@@ -25,3 +25,11 @@ def test_other_names_are_not_found() -> None:
 @pytest.mark.parametrize(("earlier", "path"), _aliases.MODULE_ALIASES.items())
 def test_every_alias_leads_to_a_module(earlier: str, path: str) -> None:
     assert import_module(f"labelwalk.{earlier}") is import_module(f"labelwalk.{path}")
+
+
+@pytest.mark.parametrize("name", _aliases.MODULES_IN_PAPER)
+def test_a_module_in_the_folder_paper_names_it(name: str) -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"paper from its root, or run `python -m paper`"):
+        import_module(f"labelwalk.{name}")
+    with pytest.raises(AttributeError, match=r"import paper\.evaluation"):
+        import_module("labelwalk.evaluation").evaluate  # noqa: B018

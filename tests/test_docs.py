@@ -38,7 +38,7 @@ INLINE_CODE = re.compile(r"`+[^`\n]+`+")
 LINK = re.compile(r"\]\(\s*<?([^)\s>]+)|<(?:img|a)\b[^>]*?\b(?:src|href)=\"([^\"]+)\"")
 OUTSIDE = re.compile(r"[a-z][a-z0-9+.-]*:|#", re.I)
 NAMED_PATH = re.compile(r"`([\w.*-]+/[\w./*-]*|[\w*-]+\.py)(?:[: ][^`\n]*)?`")
-TOP_FOLDERS = {"src", "tests", "scripts", "docs", "benchmarks", "examples", ".ci"}
+TOP_FOLDERS = {"src", "paper", "tests", "scripts", "docs", "benchmarks", "examples", ".ci"}
 DOCTEST_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 MAP = ROOT / "docs" / "paper-map.md"
 NOT_YET = "not yet"
-FUNCTION = re.compile(r"`(labelwalk(?:\.\w+)+)`")
+FUNCTION = re.compile(r"`((?:labelwalk|paper)(?:\.\w+)+)`")
 TEST = re.compile(r"`(tests/[\w/]+\.py(?:::\w+)+)`")
 COVERED = [
     *(f"eq. {number}" for number in (1, 2, 3, 7)),

@@ -21,6 +21,9 @@ MODULE_ALIASES: dict[str, str] = {
     "streams": "io",
 }
 
+# modules that left the package for the folder `paper` of the repository
+MODULES_IN_PAPER = ("baselines", "bounds", "datasets", "reproduce")
+
 
 class _AliasLoader(Loader):
     def __init__(self, path: str) -> None:
@@ -40,6 +43,12 @@ class _AliasFinder(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         package, _, name = fullname.partition(".")
+        if package == "labelwalk" and name in MODULES_IN_PAPER:
+            raise ModuleNotFoundError(
+                f"labelwalk.{name} is not part of the package. Clone the repository and import "
+                "paper from its root, or run `python -m paper` there.",
+                name=fullname,
+            )
         if package != "labelwalk" or name not in MODULE_ALIASES:
             return None
         return ModuleSpec(fullname, _AliasLoader(f"labelwalk.{MODULE_ALIASES[name]}"))

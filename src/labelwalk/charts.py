@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from labelwalk.arrays import Bools, Floats
-from labelwalk.evaluation.measures import cumulative_accuracy, windowed_accuracy
+from labelwalk.evaluation import cumulative_accuracy, windowed_accuracy
 
 if TYPE_CHECKING:
     from labelwalk.learner import OnlineLearner

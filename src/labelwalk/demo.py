@@ -11,9 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwalk.arrays import Bools, Floats, Ints
-from labelwalk.baselines.nearest import NearestLabel
-from labelwalk.datasets import load
-from labelwalk.evaluation import labels_first
 from labelwalk.learner import OnlineLearner
 from labelwalk.verdicts import Verdicts
 
@@ -189,17 +186,23 @@ def digits(seed: int, labels_per_class: int, limit: int | None = None) -> Stream
         )
     if limit is not None and limit < 1:
         raise ValueError(f"limit={limit} leaves no examples. Try None for all of them.")
-    data = load("digits")
-    all_digits = labels_first(data.X, data.y, per_class=labels_per_class, seed=seed)
-    rows, truth, asked = all_digits.rows, all_digits.truth, all_digits.answered
-    return Stream(rows[~asked], truth[~asked], rows[asked][:limit], truth[asked][:limit])
+    from sklearn.datasets import load_digits
+
+    rows, truth = load_digits(return_X_y=True)
+    order = np.random.default_rng(seed).permutation(len(truth))
+    rows, truth = rows[order].astype(np.float64), truth[order].astype(np.int64)
+    first = np.zeros(len(truth), dtype=np.bool_)
+    for digit in range(10):
+        first[np.flatnonzero(truth == digit)[:labels_per_class]] = True
+    return Stream(rows[first], truth[first], rows[~first][:limit], truth[~first][:limit])
 
 
-def _nearest_label(stream: Stream) -> NDArray[np.object_]:
+def _nearest_label(stream: Stream) -> NDArray[np.int64]:
     """Return for each example of the stream the label of the nearest taught one."""
-    nearest = NearestLabel()
-    nearest.teach(stream.taught, stream.labels)
-    return nearest.observe(stream.rows).label
+    from sklearn.neighbors import KNeighborsClassifier
+
+    nearest = KNeighborsClassifier(1, algorithm="brute").fit(stream.taught, stream.labels)
+    return np.asarray(nearest.predict(stream.rows), dtype=np.int64)
 
 
 def warm_up() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from labelwalk.datasets import files
+from paper.datasets import files
 
 
 def real(name: str) -> Path:

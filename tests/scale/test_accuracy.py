@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 
 from labelwalk import OnlineLearner
 from labelwalk.distributed import Sketch, merge, model_of, sketch
-from labelwalk.evaluation import Stream, labels_first
+from paper.evaluation import Stream, labels_first
 from tests.scale.test_covers import assert_lawful
 
 K, SHARDS, SEEDS = 200, 8, 5

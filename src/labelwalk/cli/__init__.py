@@ -19,7 +19,6 @@ from labelwalk.cli import (
     merge,
     plot,
     predict,
-    reproduce,
     restore,
     retract,
     scale,
@@ -32,6 +31,7 @@ from labelwalk.release import release
 REMOVED_COMMANDS = {
     "bench": "Run scripts/bench of the repository, see docs/guide/speed.md.",
     "config": "Write settings into labelwalk.toml; `labelwalk label --help` lists them.",
+    "reproduce": "Run `python -m paper` in a clone, see docs/guide/reproducing.md.",
 }
 
 
@@ -94,7 +94,6 @@ for command in (
     serve.serve,
     restore.restore,
     demo.demo,
-    reproduce.reproduce,
 ):
     app.command(epilog=EXIT_CODES)(command)
 app.add_typer(faces.app, name="faces")

@@ -1,0 +1,105 @@
+"""Command line of the studies: `python -m paper NAME`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from paper import studies
+from paper.datasets import DataMissingError
+
+PRINT_EVERY_JOBS = 10  # where standard output is not a terminal
+EPILOG = """\
+studies:
+  fig2        errors and accuracy of 200 centroids over time
+  fig3        the same with more and more centroids
+  fig5a       faces: one man in three places, among strangers
+  fig5b       faces: eight people
+  bounds      both sides of every statement of section 4
+  budget      quantization against Nystroem at equal time, and what speed costs
+  everywhere  every method on every data set
+  all         all of them
+
+examples:
+  python -m paper all --quick
+  python -m paper fig3 --data ~/data --out evidence
+
+Finished results are kept: an interrupted run continues when it is started again.
+Data sets that are not available are replaced by data from scikit-learn or from a seed.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    options = _parse(arguments)
+    if find_spec("matplotlib") is None:
+        return _fail("matplotlib is missing. Run: pip install matplotlib", 1)
+    try:
+        result = studies.reproduce(
+            options.name,
+            options.out,
+            data=options.data,
+            quick=options.quick,
+            workers=options.workers,
+            watch=_choose_progress(),
+        )
+    except (DataMissingError, ValueError) as error:
+        return _fail(str(error), 2)
+    except OSError as error:
+        return _fail(f"{options.out} cannot be written ({error}). Choose another folder.", 1)
+    except KeyboardInterrupt:
+        return _fail(f"Interrupted. Results are in {options.out}; run the command again.", 130)
+    for claim in result.claims:
+        print(f"{claim.verdict}: {claim.paper}\n    {claim.ours}")
+    for reason in dict.fromkeys(result.missing.values()):
+        print(f"Missing: {reason}")
+    print(f"Report: {result.report}")
+    return 0
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        "python -m paper",
+        description="Rerun the figures of the paper and report which claims hold.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = [*studies.STUDIES, studies.ALL]
+    parser.add_argument("name", choices=names, metavar="STUDY", help="one of: " + ", ".join(names))
+    parser.add_argument("--data", type=Path, help="folder of the data sets [LABELWALK_DATA]")
+    parser.add_argument("--quick", action="store_true", help="fewer problems: some minutes")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("labelwalk-evidence"),
+        help="folder for results, figures and the report [%(default)s]",
+    )
+    parser.add_argument("--workers", type=int, default=2, help="number of processes [%(default)s]")
+    return parser.parse_args(arguments)
+
+
+def _choose_progress() -> Callable[[int, int, str], None]:
+    """Return a function that overwrites one line of a terminal, or else prints some lines."""
+    print("starting (the first run compiles) ...", flush=True)
+    if sys.stdout.isatty():
+        return lambda done, total, key: print(
+            f"\r\033[K{done}/{total} {key}", end="\n" if done == total else "", flush=True
+        )
+    return _print_some
+
+
+def _print_some(done: int, total: int, key: str) -> None:
+    if done % PRINT_EVERY_JOBS == 0 or done == total:
+        print(f"{done}/{total} {key}", flush=True)
+
+
+def _fail(message: str, code: int) -> int:
+    print(message, file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
