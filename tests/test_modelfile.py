@@ -257,7 +257,7 @@ class TestDamage:
             read(path)
 
     def test_an_older_format(self, path: Path) -> None:
-        forge(path, listing(), version=model_file.OLDEST - 1)
+        forge(path, listing(), version=model_file.OLDEST_VERSION - 1)
         with pytest.raises(ModelFileError, match=r"format version 2.*the labelwalk that wrote it"):
             read(path)
 
@@ -319,7 +319,7 @@ class TestForgery:
     def test_too_little_and_too_much(self, path: Path) -> None:
         with pytest.raises(ModelFileError, match="array 'y' is longer than the file"):
             read(forge(path, listing(entry(), entry(name="y")), bytes(16)))
-        with pytest.raises(ModelFileError, match="arrays are not as long as it is"):
+        with pytest.raises(ModelFileError, match="arrays do not fill the file"):
             read(forge(path, listing(entry()), bytes(65)))
 
     def test_double_names(self, path: Path) -> None:
@@ -364,12 +364,12 @@ ENDLESS_WRITER = """
 import os, sys, types
 import numpy as np
 package = sys.modules["labelwalk"] = types.ModuleType("labelwalk")  # without its slow imports
-package.__path__ = [os.path.dirname(sys.argv[1])]
-from labelwalk import modelfile
+package.__path__ = [os.path.dirname(os.path.dirname(sys.argv[1]))]
+from labelwalk.storage import model_file
 n = int(sys.argv[3])
 while True:
     n += 1
-    modelfile.write(sys.argv[2], {"n": n}, {"x": np.full(200_000, n), "y": np.full(9, n)})
+    model_file.write(sys.argv[2], {"n": n}, {"x": np.full(200_000, n), "y": np.full(9, n)})
     print(n, flush=True)
 """
 
@@ -431,7 +431,7 @@ class TestAtomicity:
     ) -> None:
         write(path, HEADER, ARRAYS)
         monkeypatch.setattr(os, "access", lambda *_: False)
-        with pytest.raises(ModelFileError, match="the file there is read-only"):
+        with pytest.raises(ModelFileError, match="the existing file is read-only"):
             write(path, {"n": 2}, {})
         assert digest(*read(path)) == digest(HEADER, ARRAYS)
 

@@ -39,7 +39,7 @@ def test_every_version_is_there() -> None:
 class TestOld:
     def test_a_learner(self, old: Path) -> None:
         rows = np.random.default_rng(3).normal(size=(40, 2))
-        assert format_of(old / "learner.lw") == model_file.OLDEST
+        assert format_of(old / "learner.lw") == model_file.OLDEST_VERSION
         learner = load(old / "learner.lw")
         assert (learner.n_seen, learner.classes, learner.feature_names) == (42, ("low", "high"), ())
         assert learner.predict([[-2.0, 0.0], [2.0, 0.0]]).label.tolist() == ["low", "high"]
@@ -87,7 +87,7 @@ class TestNew:
         learner = OnlineLearner(4)
         learner.teach([[0.0, 1.0]], ["low"])
         learner.save(tmp_path / "a.lw")
-        assert format_of(tmp_path / "a.lw") == model_file.OLDEST
+        assert format_of(tmp_path / "a.lw") == model_file.OLDEST_VERSION
         learner.feature_names = ("a", "b")
         learner.save(tmp_path / "a.lw", note={"any": "thing"})
         assert format_of(tmp_path / "a.lw") == 4

@@ -16,14 +16,14 @@ try:
 except (RuntimeError, ValueError) as error:
     raise ImportError(
         f"CapyMOA runs on Java, and Java could not be started: {error} Install a Java runtime, "
-        "such as OpenJDK 17, or set JAVA_HOME to the folder of yours."
+        "such as OpenJDK 17, or set JAVA_HOME to its folder."
     ) from error
 
 if TYPE_CHECKING:
     from capymoa.core import Instance, LabeledInstance
     from capymoa.stream import Schema
 
-ONE_APART = np.sqrt(0.5)  # in a column each, two values of a nominal attribute are at distance 1
+NOMINAL_VALUE = np.sqrt(0.5)  # one-hot encoded with this, two values are at distance 1
 
 
 class OnlineHarmonicSSL(ClassifierSSL):
@@ -32,15 +32,15 @@ class OnlineHarmonicSSL(ClassifierSSL):
     Parameters
     ----------
     schema : Schema
-        That of the stream, with a class to name. Numeric attributes are compared as they come; a
-        nominal one has a column for each of its values, so that two values are at distance 1.
+        The schema of the stream, with a nominal target. Numeric attributes are used unchanged; a
+        nominal one is one-hot encoded, so that two of its values are at distance 1.
     n_centroids, similarity, sink, ..., abstain_below
-        As in `OnlineLearner`. No examples are remembered one by one: they have no ids here.
+        As in `OnlineLearner`; `remember` is 0, because instances have no ids here.
 
     Attributes
     ----------
     learner : OnlineLearner
-        The learner behind it; its classes are the label values of the schema.
+        The underlying learner; its classes are the label values of the schema.
 
     Examples
     --------
@@ -85,10 +85,10 @@ class OnlineHarmonicSSL(ClassifierSSL):
         super().__init__(schema)
         if not schema.is_classification():
             raise ValueError(
-                f"schema={schema.dataset_name!r} has a numeric target, and there are no classes to "
-                "name. Give that of a stream with a nominal one."
+                f"schema={schema.dataset_name!r} has a numeric target, so it has no classes. Pass "
+                "the schema of a stream with a nominal target."
             )
-        self._columns = _Columns(schema)
+        self._encoder = _RowEncoder(schema)
         self.learner = OnlineLearner(
             n_centroids,
             similarity=similarity,
@@ -114,7 +114,7 @@ class OnlineHarmonicSSL(ClassifierSSL):
         )
 
     def train(self, instance: LabeledInstance) -> None:
-        """Learn an instance with its label, or without where the label is missing.
+        """Learn an instance with its label, or as unlabelled if the label is missing.
 
         Parameters
         ----------
@@ -124,19 +124,19 @@ class OnlineHarmonicSSL(ClassifierSSL):
         if label is None:
             self.train_on_unlabeled(instance)
         else:
-            self.learner.teach(self._columns.row(instance.x), label)
+            self.learner.teach(self._encoder.encode(instance.x), label)
 
     def train_on_unlabeled(self, instance: Instance) -> None:
-        """Learn an instance; a label it may carry is not looked at.
+        """Learn an instance and ignore its label.
 
         Parameters
         ----------
         instance : Instance
         """
-        self.learner.observe(self._columns.row(instance.x))
+        self.learner.observe(self._encoder.encode(instance.x))
 
     def predict(self, instance: Instance) -> int | None:
-        """Return the index of the most probable class, or None where the learner abstains.
+        """Return the index of the most probable class, or None if the learner abstains.
 
         Parameters
         ----------
@@ -146,11 +146,11 @@ class OnlineHarmonicSSL(ClassifierSSL):
         -------
         index : int or None
         """
-        label = self.learner.predict(self._columns.row(instance.x)).label
+        label = self.learner.predict(self._encoder.encode(instance.x)).label
         return None if label is None else int(self.schema.get_index_for_label(label))
 
     def predict_proba(self, instance: Instance) -> Floats | None:
-        """Return the probability of each class, provided that a walk meets a label at all.
+        """Return the probability of each class, given that the random walk reaches a label.
 
         Parameters
         ----------
@@ -159,24 +159,24 @@ class OnlineHarmonicSSL(ClassifierSSL):
         Returns
         -------
         probabilities : array, one for each class of the schema, or None
-            They sum to 1. None where the learner abstains.
+            They sum to 1. None if the learner abstains.
         """
-        verdict = self.learner.predict(self._columns.row(instance.x))
+        verdict = self.learner.predict(self._encoder.encode(instance.x))
         if verdict.label is None:
             return None
         shares = np.zeros(self.schema.get_num_classes())
-        taught = [self.schema.get_index_for_label(label) for label in self.learner.classes]
-        shares[taught] = verdict.scores / verdict.scores.sum()
+        indices = [self.schema.get_index_for_label(label) for label in self.learner.classes]
+        shares[indices] = verdict.scores / verdict.scores.sum()
         return shares
 
 
-class _Columns:
-    """Where each attribute of a schema stands in a row of the learner."""
+class _RowEncoder:
+    """Encodes the attributes of a schema as a row of numbers."""
 
     def __init__(self, schema: Schema) -> None:
         header, nominal = schema.get_moa_header(), schema.get_nominal_attributes()
-        places = [i for i in range(header.numAttributes()) if i != header.classIndex()]
-        self.names = [str(header.attribute(i).name()) for i in places]
+        attributes = [i for i in range(header.numAttributes()) if i != header.classIndex()]
+        self.names = [str(header.attribute(i).name()) for i in attributes]
         n_values = np.array([len(nominal.get(name, ())) for name in self.names])
         self.nominal = n_values > 0
         widths = np.maximum(n_values, 1)
@@ -185,24 +185,24 @@ class _Columns:
         self.lowest = np.where(self.nominal, 0.0, -LARGEST)
         self.highest = np.where(self.nominal, n_values - 1.0, LARGEST)
 
-    def row(self, x: Floats) -> Floats:
-        self.check(x)
+    def encode(self, x: Floats) -> Floats:
+        self._check(x)
         value = np.where(self.nominal, x, 0).astype(np.int64)
         row = np.zeros(self.n_columns)
-        row[self.first + value] = np.where(self.nominal, ONE_APART, x)
+        row[self.first + value] = np.where(self.nominal, NOMINAL_VALUE, x)
         return row
 
-    def check(self, x: Floats) -> None:
+    def _check(self, x: Floats) -> None:
         if len(x) != len(self.names):
             raise ValueError(
-                f"instance has {len(x)} attributes, but the schema has {len(self.names)}. Give "
-                "instances of the stream that the schema was taken from."
+                f"instance has {len(x)} attributes, but the schema has {len(self.names)}. Pass "
+                "instances of the stream that the schema belongs to."
             )
         outside = np.flatnonzero(~((self.lowest <= x) & (x <= self.highest)))
         if len(outside):
             j = outside[0]
             raise ValueError(
                 f"attribute {self.names[j]!r} is {x[j]}, which is not between {self.lowest[j]:g} "
-                f"and {self.highest[j]:g}. Fill in missing values and repair others beforehand, or "
-                "leave the instance out."
+                f"and {self.highest[j]:g}. Impute missing values and correct invalid ones, or skip "
+                "the instance."
             )

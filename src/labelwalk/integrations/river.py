@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Collection, Hashable
+from inspect import signature
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -26,18 +27,18 @@ class OnlineHarmonicClassifier(base.Classifier):
     Parameters
     ----------
     n_centroids, similarity, sink, ..., abstain_below
-        As in `OnlineLearner`. No examples are remembered one by one: they have no ids here.
+        As in `OnlineLearner`; `remember` is 0, because examples have no ids here.
 
     Attributes
     ----------
     learner : OnlineLearner or None
-        The learner behind it; None before the first example. Booleans are 0 and 1 there.
+        The underlying learner; None before the first example. It sees booleans as 0 and 1.
     features : tuple
-        The names of the first example, sorted: the order of the columns of `learner`.
+        The features of the first example, sorted: the order of the columns of `learner`.
 
     Notes
     -----
-    A feature that is missing counts as 0. One that was not in the first example is ignored, with a
+    A missing feature counts as 0. A feature that was not in the first example is ignored with a
     warning.
 
     Examples
@@ -51,6 +52,8 @@ class OnlineHarmonicClassifier(base.Classifier):
     >>> model.predict_one({"height": 4.5, "width": 5.0})
     'low'
     """
+
+    prior: Literal["uniform"] | dict[Target, float] | None
 
     def __init__(
         self,
@@ -76,26 +79,9 @@ class OnlineHarmonicClassifier(base.Classifier):
         tolerance: float = 1e-2,
         abstain_below: float = 0.0,
     ) -> None:
-        self.n_centroids = n_centroids
-        self.similarity = similarity
-        self.scale = scale
-        self.sink = sink
-        self.growth = growth
-        self.coarsening = coarsening
-        self.labelled = labelled
-        self.label_weight = label_weight
-        self.weight_cap = weight_cap
-        self.labels_per_class = labels_per_class
-        self.representative = representative
-        self.readout = readout
-        self.unreached = unreached
-        self.quarantine = quarantine
-        self.half_life = half_life
-        self.window = window
-        self.calibrate = calibrate
-        self.prior = prior
-        self.tolerance = tolerance
-        self.abstain_below = abstain_below
+        arguments = locals()
+        for name in list(signature(OnlineHarmonicClassifier).parameters):
+            setattr(self, name, arguments[name])
         self.learner: OnlineLearner | None = None
         self.features: tuple[Hashable, ...] = ()
         self._booleans: dict[Label | None, bool] = {}
@@ -106,17 +92,17 @@ class OnlineHarmonicClassifier(base.Classifier):
         Parameters
         ----------
         x : dict
-            Names of features and their values, finite numbers.
+            Features and their values, which are finite numbers.
         y : str, int, bool or None
-            Its label; None where there is none.
+            The label; None for an unlabelled example.
         """
-        features = self.features or _named_by(x)
-        row = _row(x, features)
+        features = self.features or _to_names(x)
+        row = _to_row(x, features)
         learner = self._new_learner() if self.learner is None else self.learner
         if y is None:
             learner.observe(row)
         else:
-            learner.teach(row, _as_label(y))
+            learner.teach(row, _to_label(y))
             if isinstance(y, bool | np.bool_):
                 self._booleans[int(y)] = bool(y)
         if self.learner is None and all(isinstance(name, str) for name in features):
@@ -136,13 +122,13 @@ class OnlineHarmonicClassifier(base.Classifier):
         """
         if self.learner is None:
             return None
-        label: Label | None = self.learner.predict(_row(x, self.features)).label
+        label: Label | None = self.learner.predict(_to_row(x, self.features)).label
         return self._booleans.get(label, label)
 
     def predict_proba_one(self, x: Example) -> dict[Target, float]:
-        """Return the probability of each class, provided that a walk meets a label at all.
+        """Return the probability of each class, given that the random walk reaches a label.
 
-        They sum to 1, as River expects; `learner.predict` tells the chance that no label is met.
+        They sum to 1, as River expects; `learner.predict` returns the probability of the sink too.
 
         Parameters
         ----------
@@ -151,12 +137,12 @@ class OnlineHarmonicClassifier(base.Classifier):
         Returns
         -------
         probabilities : dict
-            Of every class taught; empty where the learner abstains, so that it casts no vote in
-            an ensemble.
+            Of every class taught; empty if the learner abstains, so that it does not vote in an
+            ensemble.
         """
         if self.learner is None:
             return {}
-        verdict = self.learner.predict(_row(x, self.features))
+        verdict = self.learner.predict(_to_row(x, self.features))
         if verdict.label is None:
             return {}
         names = [self._booleans.get(label, label) for label in self.learner.classes]
@@ -176,51 +162,52 @@ class OnlineHarmonicClassifier(base.Classifier):
         return OnlineLearner(**parameters, remember=0)
 
 
-def _named_by(x: Example) -> tuple[Hashable, ...]:
+def _to_names(x: Example) -> tuple[Hashable, ...]:
     if not x:
         raise ValueError(
-            "x={} has no features. The first example names all of them: give 0.0 where there is "
-            "nothing."
+            "x={} has no features. The first example defines the features: include all of them, "
+            "with 0.0 for missing values."
         )
-    return _in_order(x)
+    return _sort_names(x)
 
 
-def _in_order(names: Collection[Hashable]) -> tuple[Hashable, ...]:
-    """Sort names of any kinds, so that the order of a dictionary has no influence."""
+def _sort_names(names: Collection[Hashable]) -> tuple[Hashable, ...]:
+    """Sort names of any types, so that the order of a dictionary has no influence."""
     return tuple(sorted(names, key=lambda name: (type(name).__name__, name)))
 
 
-def _row(x: Example, features: Collection[Hashable]) -> list[float]:
-    strangers = x.keys() - features
-    if strangers:
+def _to_row(x: Example, features: Collection[Hashable]) -> list[float]:
+    unknown = x.keys() - features
+    if unknown:
         warnings.warn(
-            f"x has features that the first example had not: {shown(_in_order(strangers))}. "
-            "They are ignored. Give the first example all names, with 0.0 where there is nothing.",
+            f"x has features that the first example had not: {shown(_sort_names(unknown))}. "
+            "They are ignored. Include all features in the first example, with 0.0 for missing "
+            "values.",
             stacklevel=3,
         )
-    return [_as_number(name, x.get(name, 0.0)) for name in features]
+    return [_to_number(name, x.get(name, 0.0)) for name in features]
 
 
-def _as_number(name: Hashable, value: Any) -> float:
+def _to_number(name: Hashable, value: Any) -> float:
     try:
-        comparable = math.fabs(value) <= LARGEST
+        is_comparable = math.fabs(value) <= LARGEST
     except (TypeError, OverflowError):
-        comparable = False
-    if not comparable:
+        is_comparable = False
+    if not is_comparable:
         raise ValueError(
             f"feature {name!r} is {shown(value)}: only finite numbers of at most {LARGEST:g} can "
-            "be compared. Encode text and fill gaps first, as in "
+            "be compared. Encode text and impute missing values first, as in "
             "preprocessing.StatImputer() | model."
         )
     return float(value)
 
 
-def _as_label(y: object) -> Label:
+def _to_label(y: object) -> Label:
     if isinstance(y, str):
         return str(y)
     if isinstance(y, int | np.integer | np.bool_):
         return int(y)
     raise ValueError(
         f"y={shown(y)} is neither a string, an integer nor a boolean. Convert it, as in str(y), or "
-        "give None where there is no label."
+        "pass None for an unlabelled example."
     )

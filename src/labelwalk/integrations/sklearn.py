@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
-from typing import Literal, Self
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import (
+    assert_all_finite,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from labelwalk.arrays import Bools, Floats, Label
-from labelwalk.integrations.targets import (
-    ALL_OR_NONE,
-    Labels,
-    Targets,
-    few,
-    labels_of,
-    names_of,
-    refuse_another_kind,
-    refuse_strangers,
-)
 from labelwalk.learner import OnlineLearner
 from labelwalk.rows import as_rows
 from labelwalk.similarity import Similarity, euclidean
 
-A_HAIR = 1e-6
+Labels: TypeAlias = NDArray[Any]
+Targets: TypeAlias = ArrayLike | Sequence[object]
+
+TIE_MARGIN = 1e-6  # share that the nearest label is ahead where no label can be reached
+FIXED_CLASSES_HINT = (
+    "Pass all classes in the first call of partial_fit, or never: then classes_ may grow."
+)
 
 
 class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
@@ -37,10 +40,10 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     n_centroids, similarity, sink, ..., tolerance
-        As in `OnlineLearner`. No examples are remembered one by one: they have no ids here.
+        As in `OnlineLearner`; `remember` is 0, because rows have no ids here.
     unlabeled : int, str or None
-        What y holds where a row has no label. None means missing: None or NaN. Where -1 is a
-        class of yours, or a label is a string, choose something else, such as None.
+        The value in y that marks a row without a label. None means missing: None or NaN. If -1 is
+        one of your classes, or labels are strings, choose another value, such as None.
 
     Attributes
     ----------
@@ -49,11 +52,11 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
     n_features_in_ : int
         Columns of X.
     feature_names_in_ : array
-        Their names, where X came with names.
+        Their names, if X had names.
     learner_ : OnlineLearner
-        The learner behind it; its verdicts abstain and carry proven bounds, and it can be saved.
+        The underlying learner; its verdicts can abstain and carry proven bounds.
     transduction_ : array
-        Set by `fit`: the label of each of its rows, given or predicted once all were learned.
+        Set by `fit`: the label of each row, given or predicted after all rows were learned.
 
     Examples
     --------
@@ -66,6 +69,7 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
     array([0, 1])
     """
 
+    unlabeled: Label | None
     classes_: Labels
     learner_: OnlineLearner
     transduction_: Labels
@@ -94,52 +98,35 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
         tolerance: float = 1e-2,
         unlabeled: Label | None = -1,
     ) -> None:
-        self.n_centroids = n_centroids
-        self.similarity = similarity
-        self.scale = scale
-        self.sink = sink
-        self.growth = growth
-        self.coarsening = coarsening
-        self.labelled = labelled
-        self.label_weight = label_weight
-        self.weight_cap = weight_cap
-        self.labels_per_class = labels_per_class
-        self.representative = representative
-        self.readout = readout
-        self.unreached = unreached
-        self.quarantine = quarantine
-        self.half_life = half_life
-        self.window = window
-        self.calibrate = calibrate
-        self.prior = prior
-        self.tolerance = tolerance
-        self.unlabeled = unlabeled
+        arguments = locals()
+        for name in QuantizedHarmonicClassifier._get_param_names():
+            setattr(self, name, arguments[name])
 
     def fit(self, X: ArrayLike, y: Targets) -> Self:
-        """Forget everything, learn the labelled rows, then the unlabelled ones in their order.
+        """Start over: learn the labelled rows, then the unlabelled ones in their order.
 
         Parameters
         ----------
         X : array of shape (n, d)
         y : n labels
-            Strings or integers; `unlabeled` where a row has none. At least one row has one.
+            Strings or integers; `unlabeled` marks rows without a label. At least one has one.
 
         Returns
         -------
         self
         """
         learner = self._new_learner()
-        known, labels, rows = self._read(X, y, reset=True, some=True)
-        learner.teach(rows[known], names_of(labels))
-        if not known.all():
-            learner.observe(rows[~known])
+        has_label, labels, rows = self._check(X, y, reset=True, needs_label=True)
+        learner.teach(rows[has_label], _to_names(labels))
+        if not has_label.all():
+            learner.observe(rows[~has_label])
         learner.feature_names = getattr(self, "feature_names_in_", ())
         self.learner_ = learner
         self.classes_ = np.unique(labels)
         self._fixed_classes = False
         self.transduction_ = np.empty(len(rows), dtype=self.classes_.dtype)
-        self.transduction_[known] = labels
-        self.transduction_[~known] = self._most_probable(rows[~known])
+        self.transduction_[has_label] = labels
+        self.transduction_[~has_label] = self._predict(rows[~has_label])
         return self
 
     def partial_fit(self, X: ArrayLike, y: Targets, classes: Targets | None = None) -> Self:
@@ -151,39 +138,36 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
         y : n labels
             As in `fit`, but all rows may be without a label.
         classes : labels, optional
-            All the classes there will be, seen or not; given in the first call. Without it,
-            `classes_` grows with the labels that come. `unlabeled` among them is left out.
+            All possible classes, passed in the first call; `unlabeled` among them is ignored.
+            By default `classes_` grows as new labels arrive.
 
         Returns
         -------
         self
         """
-        first = not hasattr(self, "learner_")
-        known, labels, rows = self._read(X, y, reset=first)
-        roll = np.unique(labels) if first else self._grown(labels)
-        if classes is not None:
-            roll = self._given(classes, first)
-        refuse_strangers(labels, roll)
-        if first:
+        is_first = not hasattr(self, "learner_")
+        has_label, labels, rows = self._check(X, y, reset=is_first)
+        merged = self._merge_classes(labels, classes, is_first)
+        if is_first:
             self.learner_ = self._new_learner()
             self._fixed_classes = classes is not None
-        self.classes_ = roll
-        names = iter(names_of(labels))
-        for run in _runs(known):
-            if known[run.start]:
+        self.classes_ = merged
+        names = iter(_to_names(labels))
+        for run in _split_runs(has_label):
+            if has_label[run.start]:
                 self.learner_.teach(rows[run], list(islice(names, run.stop - run.start)))
             else:
                 self.learner_.observe(rows[run])
-        if first:
+        if is_first:
             self.learner_.feature_names = getattr(self, "feature_names_in_", ())
         return self
 
     def predict(self, X: ArrayLike) -> Labels:
         """Return the most probable class of each row; nothing is learned.
 
-        Always a class: where the learner abstains, since the row is like nothing it knows or no
-        label can be reached from there, the class of the nearest labelled vertex. For an honest
-        "I don't know" ask `learner_.predict`. Of equally probable classes, the first.
+        Where the learner abstains, because the row is an outlier or no label can be reached, this
+        is the class of the nearest labelled vertex; `learner_.predict` abstains instead. Ties go
+        to the first class.
 
         Parameters
         ----------
@@ -193,13 +177,13 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
         -------
         labels : array of n classes
         """
-        return self._most_probable(self._rows_to_answer(X))
+        return self._predict(self._check_query(X))
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return the probability of each class, provided that a walk meets a label at all.
+        """Return the probability of each class, given that the random walk reaches a label.
 
-        Where none can be reached, nothing is known: all classes are alike, but for a hair that
-        the class of the nearest labelled vertex is ahead.
+        Where no label can be reached, all classes are equally probable, except that the class of
+        the nearest labelled vertex is ahead by a millionth.
 
         Parameters
         ----------
@@ -210,10 +194,10 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
         probabilities : array of shape (n, classes)
             In the order of `classes_`. Each row sums to 1.
         """
-        return self._probabilities(self._rows_to_answer(X))
+        return self._predict_proba(self._check_query(X))
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return `predict_proba`, or for two classes the second's probability less the first's.
+        """Return `predict_proba`, or for two classes the difference of the probabilities.
 
         Parameters
         ----------
@@ -229,7 +213,7 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
         return probabilities
 
     def score(self, X: ArrayLike, y: Targets, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy on the rows that have a label; the others are left out.
+        """Return the accuracy on the rows that have a label; other rows are ignored.
 
         Parameters
         ----------
@@ -243,96 +227,109 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
         accuracy : float
         """
         predicted = self.predict(X)
-        known, labels = labels_of(y, self.unlabeled)
-        check_consistent_length(predicted, known, sample_weight)
+        has_label, labels = _split_labels(y, self.unlabeled)
+        check_consistent_length(predicted, has_label, sample_weight)
         if not len(labels):
             raise ValueError(
-                f"y holds no label to compare with: all of its {len(known)} entries are "
+                f"y holds no label to compare with: all of its {len(has_label)} entries are "
                 f"unlabeled={self.unlabeled!r}. Give the true labels of at least some rows."
             )
-        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(accuracy_score(labels, predicted[known], sample_weight=weight))
+        weight = None if sample_weight is None else np.asarray(sample_weight)[has_label]
+        return float(accuracy_score(labels, predicted[has_label], sample_weight=weight))
 
-    def _read(
-        self, X: ArrayLike, y: Targets, *, reset: bool, some: bool = False
+    def _check(
+        self, X: ArrayLike, y: Targets, *, reset: bool, needs_label: bool = False
     ) -> tuple[Bools, Labels, Floats]:
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Give a "
                 f"label for each row, and unlabeled={self.unlabeled!r} where there is none."
             )
-        known, labels = labels_of(y, self.unlabeled)
-        if some and not len(labels):
+        has_label, labels = _split_labels(y, self.unlabeled)
+        if needs_label and not len(labels):
             raise ValueError(
-                f"y holds no label: all {len(known)} of its entries are "
-                f"unlabeled={self.unlabeled!r}. Label at least one row, or say with unlabeled=... "
-                "what marks the others."
+                f"y holds no label: all {len(has_label)} of its entries are "
+                f"unlabeled={self.unlabeled!r}. Label at least one row, or set unlabeled=... to "
+                "the value that marks unlabelled rows."
             )
-        rows = validate_data(self, X, dtype=np.float64, order="C", reset=reset)
-        rows, _ = as_rows(rows, None)
-        check_consistent_length(rows, known)
-        return known, labels, rows
+        rows, _ = as_rows(validate_data(self, X, dtype=np.float64, order="C", reset=reset), None)
+        check_consistent_length(rows, has_label)
+        return has_label, labels, rows
 
     def _new_learner(self) -> OnlineLearner:
         parameters = self.get_params(deep=False)
         del parameters["unlabeled"]
         return OnlineLearner(**parameters, remember=0)
 
-    def _grown(self, labels: Labels) -> Labels:
-        if self._fixed_classes or not len(labels):
-            return self.classes_
-        if not len(self.classes_):
+    def _merge_classes(self, labels: Labels, classes: Targets | None, is_first: bool) -> Labels:
+        """Return the classes after a call of `partial_fit`; raise if labels do not fit them."""
+        merged = np.unique(labels) if is_first else self.classes_
+        if classes is not None:
+            merged = np.unique(_split_labels(classes, self.unlabeled)[1])
+            if not is_first and not np.array_equal(merged, self.classes_):
+                raise ValueError(
+                    f"classes={_shorten(merged)} are not those of the calls before, "
+                    f"{_shorten(self.classes_)}. {FIXED_CLASSES_HINT}"
+                )
+        if not len(labels):
+            return merged
+        is_fixed = classes is not None or (not is_first and self._fixed_classes)
+        if not is_fixed and not len(merged):
             return np.unique(labels)
-        refuse_another_kind(labels, self.classes_)
-        return np.unique(np.concatenate([self.classes_, labels]))
-
-    def _given(self, classes: Targets, first: bool) -> Labels:
-        given = np.unique(labels_of(classes, self.unlabeled)[1])
-        if not first and not np.array_equal(given, self.classes_):
+        kinds = [{isinstance(name, str) for name in _to_names(a)} for a in (labels, merged)]
+        if kinds[0] != kinds[1]:
             raise ValueError(
-                f"classes={few(given)} are not those of the calls before, "
-                f"{few(self.classes_)}. {ALL_OR_NONE}"
+                f"y holds {_shorten(np.unique(labels))}, but the classes are {_shorten(merged)}: "
+                "strings and numbers do not mix. Use one kind of label."
             )
-        return given
+        if not is_fixed:
+            return np.unique(np.concatenate([merged, labels]))
+        unknown = np.unique(labels[~np.isin(labels, merged)])
+        if len(unknown):
+            raise ValueError(
+                f"y holds {_shorten(unknown)}, which is not in classes={_shorten(merged)}. "
+                f"{FIXED_CLASSES_HINT}"
+            )
+        return merged
 
-    def _rows_to_answer(self, X: ArrayLike) -> Floats:
+    def _check_query(self, X: ArrayLike) -> Floats:
         check_is_fitted(self)
         rows: Floats = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         return rows
 
-    def _most_probable(self, rows: Floats) -> Labels:
+    def _predict(self, rows: Floats) -> Labels:
         if not len(rows):
             return self.classes_[:0]
-        labels: Labels = self.classes_[self._probabilities(rows).argmax(axis=1)]
+        labels: Labels = self.classes_[self._predict_proba(rows).argmax(axis=1)]
         return labels
 
-    def _probabilities(self, rows: Floats) -> Floats:
+    def _predict_proba(self, rows: Floats) -> Floats:
         learner = self.learner_
         if not learner.classes:
             raise NotFittedError(
                 f"This {type(self).__name__} has seen no label yet, so it can name no class. Call "
                 "partial_fit with at least one labelled row first."
             )
-        place = {name: column for column, name in enumerate(names_of(self.classes_))}
+        columns = {name: column for column, name in enumerate(_to_names(self.classes_))}
         probabilities = np.zeros((len(rows), len(self.classes_)))
-        taught = [place[name] for name in learner.classes]
-        probabilities[:, taught] = learner.predict(rows).scores
-        lost = np.flatnonzero(~probabilities.any(axis=1))
-        if len(lost):
-            nearest = _nearest_labels(learner, rows[lost])
-            probabilities[lost] = 1.0
-            probabilities[lost, [place[name] for name in nearest]] += A_HAIR
+        learner_columns = [columns[name] for name in learner.classes]
+        probabilities[:, learner_columns] = learner.predict(rows).scores
+        unreached = np.flatnonzero(~probabilities.any(axis=1))
+        if len(unreached):
+            nearest = _find_nearest_labels(learner, rows[unreached])
+            probabilities[unreached] = 1.0
+            probabilities[unreached, [columns[name] for name in nearest]] += TIE_MARGIN
         normalised: Floats = probabilities / probabilities.sum(axis=1, keepdims=True)
         return normalised
 
 
-def _runs(known: Bools) -> Iterator[slice]:
-    """Cut rows where labelled ones give way to unlabelled ones, or the other way round."""
-    cuts = [0, *(np.flatnonzero(known[1:] != known[:-1]) + 1).tolist(), len(known)]
+def _split_runs(has_label: Bools) -> Iterator[slice]:
+    """Cut rows into runs that are all labelled or all unlabelled."""
+    cuts = [0, *(np.flatnonzero(has_label[1:] != has_label[:-1]) + 1).tolist(), len(has_label)]
     return (slice(start, stop) for start, stop in pairwise(cuts))
 
 
-def _nearest_labels(learner: OnlineLearner, rows: Floats) -> list[Label]:
+def _find_nearest_labels(learner: OnlineLearner, rows: Floats) -> list[Label]:
     """Return the label of the labelled vertex nearest to each row, the oldest of equals."""
     distance = learner.settings.similarity.distance or euclidean
     vertices = learner.vertices
@@ -340,3 +337,63 @@ def _nearest_labels(learner: OnlineLearner, rows: Floats) -> list[Label]:
     labels = vertices.label[labelled]
     points = learner.scaled(vertices.points[labelled])
     return [labels[np.argmin(distance(x, points))] for x in learner.scaled(rows)]
+
+
+def _split_labels(y: Targets, unlabeled: object) -> tuple[Bools, Labels]:
+    """Return which entries of y are labels, and those labels."""
+    if isinstance(y, list | tuple) and {isinstance(label, str) for label in y} == {True, False}:
+        y = np.array(y, dtype=object)  # otherwise NumPy turns the -1 in ["a", -1] into a string
+    targets = column_or_1d(y, warn=True)
+    has_label = ~_is_unlabeled(targets, unlabeled)
+    labels = _unify_labels(targets[has_label], unlabeled)
+    # check_classification_targets would warn of many classes on few rows, which is normal here
+    kind = type_of_target(labels) if len(labels) else "binary"
+    if kind not in ("binary", "multiclass"):
+        raise ValueError(
+            f"Unknown label type: y is {kind}. Labels are strings or whole numbers: bin a "
+            "continuous target first, as in np.digitize(y, edges)."
+        )
+    return has_label, labels
+
+
+def _is_unlabeled(targets: Labels, unlabeled: object) -> Bools:
+    if unlabeled is None:
+        return np.array([label is None or label != label for label in targets], dtype=np.bool_)
+    if targets.dtype.kind == "U" and not isinstance(unlabeled, str) and str(unlabeled) in targets:
+        raise ValueError(
+            f"y holds the string {str(unlabeled)!r} where unlabeled={unlabeled!r}: NumPy turns "
+            "numbers among strings into strings. Make y an array of dtype=object, or set "
+            f"unlabeled={str(unlabeled)!r}, or unlabeled=None if it is a class."
+        )
+    return np.asarray(targets == unlabeled, dtype=np.bool_)
+
+
+def _unify_labels(labels: Labels, unlabeled: object) -> Labels:
+    """Return labels of one kind as an array of that kind; raise if any are missing."""
+    if labels.dtype.kind in "fO" and _is_unlabeled(labels, None).any():
+        raise ValueError(
+            f"y holds missing values, but unlabeled={unlabeled!r} marks the rows without a label. "
+            "Set unlabeled=None if missing means unlabelled."
+        )
+    if labels.dtype != object:
+        assert_all_finite(labels, input_name="y")
+        return labels
+    kinds = {isinstance(label, str) for label in labels}
+    if kinds == {True, False}:
+        raise ValueError(
+            f"y mixes strings and numbers: {_shorten(labels)}. Use one kind of label, as in "
+            "[str(label) for label in y], and set unlabeled=... to the value that marks unlabelled "
+            "rows."
+        )
+    return labels if True in kinds else np.array(labels.tolist())
+
+
+def _to_names(labels: Labels) -> list[Label]:
+    """Return labels as the learner takes them: plain strings and integers."""
+    return [label if isinstance(label, str) else int(label) for label in labels.tolist()]
+
+
+def _shorten(labels: Labels) -> str:
+    """Return the first few labels as text, for a message."""
+    text = ", ".join(repr(label) for label in labels[:5].tolist())
+    return f"[{text}]" if len(labels) <= 5 else f"[{text}, ...]"

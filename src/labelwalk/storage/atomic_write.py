@@ -72,9 +72,9 @@ def _mode_to_keep(target: Path) -> int | None:
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "it is a folder or a device, not a file")
+        raise OSError(errno.EINVAL, "the path is a folder or a device, not a file")
     if not os.access(target, os.W_OK):
-        raise PermissionError(errno.EACCES, "the file there is read-only")
+        raise PermissionError(errno.EACCES, "the existing file is read-only")
     return stat.S_IMODE(mode)
 
 

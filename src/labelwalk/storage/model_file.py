@@ -1,4 +1,4 @@
-r"""A file of arrays under a JSON header: checked before it is believed, replaced all at once.
+r"""Files of arrays with a JSON header, verified by a checksum and replaced atomically.
 
 Layout, all numbers little-endian::
 
@@ -10,8 +10,8 @@ Layout, all numbers little-endian::
     arrays, in order of name                raw, C order
     SHA-256 of everything above             32 bytes
 
-Each entry of "arrays" gives name, dtype and shape. Zeros fill up the JSON and every array, so that
-the next one starts at a multiple of 64 bytes. There is nothing in a file that could be executed.
+Each entry of "arrays" has a name, a dtype and a shape. The JSON and every array are padded with
+zeros to a multiple of 64 bytes. A file contains nothing that could be executed.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from labelwalk.storage.atomic_write import write_atomic
 
 __all__ = ["ModelFileError", "digest", "read", "write"]
 
-MAGIC = b"LABELWALK\n"
-OLDEST, VERSION = 3, 4  # the formats that are read; a file has the lowest that it needs
-SINCE = {"feature_names": 4}  # entries of the header that programs of earlier formats ignore
+MODEL_FILE_MAGIC = b"LABELWALK\n"
+OLDEST_VERSION, VERSION = 3, 4  # formats that can be read; a file gets the lowest that it needs
+VERSION_OF_ENTRY = {"feature_names": 4}  # header entries that earlier formats do not have
 ALIGNMENT = 64
 DTYPES = ("<f8", "<i8", "<i4", "|u1", "|b1")
 _SIZES = struct.Struct("<IQQ")
-_PREFIX = len(MAGIC) + _SIZES.size
+_PREFIX = len(MODEL_FILE_MAGIC) + _SIZES.size
 _CHECKSUM = hashlib.sha256().digest_size
 
 Array: TypeAlias = NDArray[Any]
@@ -52,21 +52,21 @@ class ModelFileError(ValueError):
 
 
 def write(path: PathLike, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-    """Write header and arrays to `path`, which holds the old file or all of the new one.
+    """Write header and arrays to `path`, which keeps its old content until the new one is complete.
 
     Parameters
     ----------
     path : path
         The file to create or replace.
     header : mapping
-        What JSON can hold and give back unchanged: string keys, lists, no tuples, no NaN.
+        Must survive a JSON round trip unchanged: string keys, lists, no tuples, no NaN.
     arrays : mapping from names to arrays
         float64, int64, int32, uint8 or bool, any shape, memory order and byte order.
 
     Raises
     ------
     ModelFileError
-        The header or an array has no place in a model file, or the system refused to write.
+        The header or an array cannot be stored, or the file cannot be written.
 
     Examples
     --------
@@ -79,12 +79,12 @@ def write(path: PathLike, header: Mapping[str, Any], arrays: Mapping[str, Array]
     ({'kind': 'demo'}, array([0., 1., 2.]))
     """
     repair = "pass the path of a file in an existing folder with free space where you may write"
-    with _blaming(path, "written", repair):
-        write_atomic(path, _content(header, arrays))
+    with _name_in_errors(path, "written", repair):
+        write_atomic(path, _iter_content(header, arrays))
 
 
 def read(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Read header and arrays back, after checking every byte against the checksum.
+    """Read header and arrays after verifying the checksum over every byte.
 
     Parameters
     ----------
@@ -100,7 +100,8 @@ def read(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
     Raises
     ------
     ModelFileError
-        No such file, not a model file, written by a newer version, cut short, damaged or forged.
+        The file does not exist, is not a model file, has a newer format, or is truncated, damaged
+        or inconsistent.
 
     Examples
     --------
@@ -108,19 +109,19 @@ def read(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
     Traceback (most recent call last):
     labelwalk.storage.model_file.ModelFileError: nowhere.labelwalk: cannot be read (No such file ...
     """
-    with _blaming(path, "read", "check the path"):
-        if stat.S_ISCHR(os.stat(path).st_mode):  # some have no end
+    with _name_in_errors(path, "read", "check the path"):
+        if stat.S_ISCHR(os.stat(path).st_mode):  # reading some devices never ends
             raise ModelFileError("is a device; pass a file written by save")
         return unpack(Path(path).read_bytes())
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
-    """Return the file that `write` would make of the same arguments."""
-    return b"".join(_content(header, arrays))
+    """Return the content of the file that `write` writes for the same arguments."""
+    return b"".join(_iter_content(header, arrays))
 
 
 def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return header and arrays of a file's content, as `read` does.
+    """Return header and arrays from the content of a file, as `read` does.
 
     Examples
     --------
@@ -128,13 +129,13 @@ def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, Array]]:
     >>> unpack(pack({"kind": "demo"}, {"x": np.arange(3.0)}))
     ({'kind': 'demo'}, {'x': array([0., 1., 2.])})
     """
-    text, data = _verified(memoryview(content))
-    header, listed = _parsed(text)
-    return header, _loaded(listed, data)
+    text, data = _verify(memoryview(content))
+    header, entries = _parse_header(text)
+    return header, _load_arrays(entries, data)
 
 
 def digest(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
-    """SHA-256, in hexadecimal, of the file that `write` would make of the same arguments.
+    """Return the SHA-256, in hexadecimal, of the file that `write` writes for the same arguments.
 
     Parameters
     ----------
@@ -144,43 +145,48 @@ def digest(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
     Returns
     -------
     digest : str
-        Equal for two states exactly if their files are equal byte for byte.
+        Equal for two states if and only if their files are equal byte for byte.
 
     Examples
     --------
     >>> import numpy as np
-    >>> one = digest({"b": 1, "a": 2}, {"x": np.zeros((2, 3))})
-    >>> one == digest({"a": 2, "b": 1}, {"x": np.zeros((2, 3), order="F")})
+    >>> first = digest({"b": 1, "a": 2}, {"x": np.zeros((2, 3))})
+    >>> first == digest({"a": 2, "b": 1}, {"x": np.zeros((2, 3), order="F")})
     True
-    >>> one == digest({"a": 2, "b": 1}, {"x": np.zeros((3, 2))})
+    >>> first == digest({"a": 2, "b": 1}, {"x": np.zeros((3, 2))})
     False
     """
-    whole = hashlib.sha256()
-    for chunk in _content(header, arrays):
-        whole.update(chunk)
-    return whole.hexdigest()
+    checksum = hashlib.sha256()
+    for chunk in _iter_content(header, arrays):
+        checksum.update(chunk)
+    return checksum.hexdigest()
 
 
 @contextmanager
-def _blaming(path: PathLike, done: str, repair: str) -> Iterator[None]:
-    """Name the file in every error."""
+def _name_in_errors(path: PathLike, action: str, repair: str) -> Iterator[None]:
+    """Prefix every error with the name of the file."""
     try:
         yield
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from error.__cause__
     except OSError as error:
-        what = error.strerror or error
-        raise ModelFileError(f"{path}: cannot be {done} ({what}); {repair}") from error
+        reason = error.strerror or error
+        raise ModelFileError(f"{path}: cannot be {action} ({reason}); {repair}") from error
 
 
-def _content(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Iterator[memoryview]:
-    """Yield the file, piece by piece."""
-    plain = _plain_arrays(arrays)
-    text = _json(header, plain)
+def _iter_content(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Iterator[memoryview]:
+    """Yield the content of the file in chunks."""
+    for name in arrays:
+        if not isinstance(name, str):
+            raise ModelFileError(f"array name {name!r} is not a string; pass a string")
+    plain = {name: _normalize(name, arrays[name]) for name in sorted(arrays)}
+    text = _encode_header(header, plain)
     sizes = [_PREFIX + len(text), *(array.nbytes for array in plain.values())]
-    whole = sum(map(_filled_up, sizes)) + _CHECKSUM
-    version = max([OLDEST, *(SINCE[entry] for entry in SINCE if entry in header)])
-    start = memoryview(MAGIC + _SIZES.pack(version, whole, len(text)) + text)
+    file_size = sum(map(_pad, sizes)) + _CHECKSUM
+    version = max(
+        [OLDEST_VERSION, *(VERSION_OF_ENTRY[entry] for entry in VERSION_OF_ENTRY.keys() & header)]
+    )
+    start = memoryview(MODEL_FILE_MAGIC + _SIZES.pack(version, file_size, len(text)) + text)
     checksum = hashlib.sha256()
     for piece in (start, *(array.reshape(-1).view(np.uint8).data for array in plain.values())):
         for chunk in (piece, memoryview(bytes(-len(piece) % ALIGNMENT))):
@@ -189,19 +195,13 @@ def _content(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Iterator
     yield memoryview(checksum.digest())
 
 
-def _filled_up(size: int) -> int:
+def _pad(size: int) -> int:
+    """Return the next multiple of the alignment."""
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
-def _plain_arrays(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Arrays in the form they have in the file: sorted by name, little-endian, in C order."""
-    for name in arrays:
-        if not isinstance(name, str):
-            raise ModelFileError(f"array name {name!r} is not a string; pass a string")
-    return {name: _plain(name, arrays[name]) for name in sorted(arrays)}
-
-
-def _plain(name: str, values: Array) -> Array:
+def _normalize(name: str, values: Array) -> Array:
+    """Return an array as the file stores it: little-endian, in C order."""
     array = np.asarray(values)
     dtype = array.dtype.newbyteorder("<")
     if dtype.str not in DTYPES:
@@ -212,112 +212,116 @@ def _plain(name: str, values: Array) -> Array:
     return np.asarray(array, dtype=dtype, order="C")
 
 
-def _json(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
-    listed = [{"name": name, "dtype": a.dtype.str, "shape": a.shape} for name, a in arrays.items()]
-    document = {"arrays": listed, "header": dict(header)}
+def _encode_header(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
+    entries = [{"name": name, "dtype": a.dtype.str, "shape": a.shape} for name, a in arrays.items()]
+    document = {"arrays": entries, "header": dict(header)}
     try:
         text = json.dumps(document, allow_nan=False, sort_keys=True, separators=(",", ":"))
-        survived = json.loads(text)["header"] == document["header"]
+        is_unchanged = json.loads(text)["header"] == document["header"]
     except (TypeError, ValueError, RecursionError) as error:
         raise ModelFileError(
             f"header cannot be written as JSON ({error}); pass plain strings, finite numbers, "
             "lists and dicts"
         ) from error
-    if not survived:
+    if not is_unchanged:
         raise ModelFileError(
-            "header would come back different from JSON; use string keys, and lists in place "
-            "of tuples"
+            "header would come back different from JSON; use string keys, and lists instead of "
+            "tuples"
         )
     return text.encode("ascii")
 
 
-def _verified(content: memoryview) -> tuple[bytes, memoryview]:
-    """JSON text and array data of a file whose size and checksum are right."""
-    if bytes(content[: len(MAGIC)]) != MAGIC:
+def _verify(content: memoryview) -> tuple[bytes, memoryview]:
+    """Check version, size and checksum; return the JSON text and the data of the arrays."""
+    if bytes(content[: len(MODEL_FILE_MAGIC)]) != MODEL_FILE_MAGIC:
         raise ModelFileError("is not a labelwalk model file; pass one written by save")
     if len(content) < _PREFIX + _CHECKSUM:
-        raise _cut_short(len(content), _PREFIX + _CHECKSUM)
-    version, size, text_size = _SIZES.unpack_from(content, len(MAGIC))
-    if not OLDEST <= version <= VERSION:
+        raise _truncated_error(len(content), _PREFIX + _CHECKSUM)
+    version, size, text_size = _SIZES.unpack_from(content, len(MODEL_FILE_MAGIC))
+    if not OLDEST_VERSION <= version <= VERSION:
         repair = "upgrade labelwalk" if version > VERSION else "use the labelwalk that wrote it"
         raise ModelFileError(
-            f"has format version {version}, and this labelwalk reads versions {OLDEST} to "
+            f"has format version {version}, and this labelwalk reads versions {OLDEST_VERSION} to "
             f"{VERSION}; {repair} to read it (or the file is damaged)"
         )
     if size != len(content):
-        raise _cut_short(len(content), size)
+        raise _truncated_error(len(content), size)
     if hashlib.sha256(content[:-_CHECKSUM]).digest() != content[-_CHECKSUM:]:
         raise ModelFileError("is damaged, its checksum does not match; restore it from a copy")
-    start = _filled_up(_PREFIX + text_size)
+    start = _pad(_PREFIX + text_size)
     if start > size - _CHECKSUM:
-        raise _forged(f"its header of {text_size} bytes does not fit in the file")
+        raise _forged_error(f"its header of {text_size} bytes does not fit in the file")
     return bytes(content[_PREFIX : _PREFIX + text_size]), content[start:-_CHECKSUM]
 
 
-def _cut_short(found: int, expected: int) -> ModelFileError:
+def _truncated_error(size: int, expected: int) -> ModelFileError:
     return ModelFileError(
-        f"has {found} bytes where {expected} are expected, so it was cut short or damaged; "
+        f"has {size} bytes where {expected} are expected, so it is truncated or damaged; "
         "copy it again or restore it"
     )
 
 
-def _forged(what: str) -> ModelFileError:
+def _forged_error(problem: str) -> ModelFileError:
     return ModelFileError(
-        f"{what}, though its checksum is right, so another program wrote it; "
+        f"{problem}, although its checksum is correct, so another program wrote it; "
         "save the model again with labelwalk"
     )
 
 
-def _parsed(text: bytes) -> tuple[dict[str, Any], list[Any]]:
+def _parse_header(text: bytes) -> tuple[dict[str, Any], list[Any]]:
     try:
-        document = json.loads(text.decode("utf-8"), parse_constant=_refuse_constant)
+        document = json.loads(text.decode("utf-8"), parse_constant=_reject_constant)
     except (ValueError, RecursionError) as error:
-        raise _forged(f"its header is not JSON ({error})") from error
+        raise _forged_error(f"its header is not JSON ({error})") from error
     if not (isinstance(document, dict) and document.keys() == {"arrays", "header"}):
-        raise _forged('its header is not an object of "arrays" and "header"')
-    header, listed = document["header"], document["arrays"]
-    if not (isinstance(header, dict) and isinstance(listed, list)):
-        raise _forged("its header or its list of arrays has the wrong type")
-    return header, listed
+        raise _forged_error('its header is not an object of "arrays" and "header"')
+    header, entries = document["header"], document["arrays"]
+    if not (isinstance(header, dict) and isinstance(entries, list)):
+        raise _forged_error("its header or its list of arrays has the wrong type")
+    return header, entries
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+def _reject_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
-def _loaded(listed: list[Any], data: memoryview) -> dict[str, Array]:
+def _load_arrays(entries: list[Any], data: memoryview) -> dict[str, Array]:
     arrays: dict[str, Array] = {}
     start = 0
-    for fields in listed:
-        name, dtype, shape = _entry(fields)
+    for entry in entries:
+        name, dtype, shape = _parse_entry(entry)
         if name in arrays:
-            raise _forged(f"it lists two arrays of the same name, {name!r:.80}")
+            raise _forged_error(f"it lists two arrays of the same name, {name!r:.80}")
         end = start + math.prod(shape) * dtype.itemsize
         if end > len(data):
-            raise _forged(f"array {name!r:.80} is longer than the file")
-        arrays[name] = _array(name, dtype, shape, data[start:end])
-        start = _filled_up(end)
+            raise _forged_error(f"array {name!r:.80} is longer than the file")
+        arrays[name] = _to_array(name, dtype, shape, data[start:end])
+        start = _pad(end)
     if start != len(data):
-        raise _forged("its arrays are not as long as it is")
+        raise _forged_error("its arrays do not fill the file")
     return arrays
 
 
-def _entry(fields: object) -> tuple[str, np.dtype[Any], list[int]]:
-    if not (isinstance(fields, dict) and fields.keys() == {"name", "dtype", "shape"}):
-        raise _forged(f"it lists an array as {fields!r:.80}")
-    name, dtype, shape = fields["name"], fields["dtype"], fields["shape"]
+def _parse_entry(entry: object) -> tuple[str, np.dtype[Any], list[int]]:
+    if not (isinstance(entry, dict) and entry.keys() == {"name", "dtype", "shape"}):
+        raise _forged_error(f"it lists an array as {entry!r:.80}")
+    name, dtype, shape = entry["name"], entry["dtype"], entry["shape"]
     if not (isinstance(name, str) and dtype in DTYPES and isinstance(shape, list)):
-        raise _forged(f"array {name!r:.80} has dtype {dtype!r:.80} and shape {shape!r:.80}")
+        raise _forged_error(
+            f"array {name!r:.80} has dtype {dtype!r:.80} and shape {shape!r:.80}"
+        )
     if not all(type(side) is int and 0 <= side < 2**63 for side in shape):
-        raise _forged(f"array {name!r:.80} has the impossible shape {shape!r:.80}")
+        raise _forged_error(f"array {name!r:.80} has the impossible shape {shape!r:.80}")
     return name, np.dtype(dtype), shape
 
 
-def _array(name: str, dtype: np.dtype[Any], shape: list[int], raw: memoryview) -> Array:
+def _to_array(name: str, dtype: np.dtype[Any], shape: list[int], raw: memoryview) -> Array:
     if dtype == np.bool_ and np.frombuffer(raw, np.uint8).max(initial=0) > 1:
-        raise _forged(f"array {name!r:.80} has truth values other than 0 and 1")
+        raise _forged_error(f"array {name!r:.80} has truth values other than 0 and 1")
     try:
         array = np.frombuffer(raw, dtype).reshape(shape)
     except ValueError as error:
-        raise _forged(f"array {name!r:.80} has the impossible shape {shape!r:.80}") from error
+        raise _forged_error(
+            f"array {name!r:.80} has the impossible shape {shape!r:.80}"
+        ) from error
     return array.astype(dtype.newbyteorder("="), copy=True)
