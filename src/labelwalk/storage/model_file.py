@@ -307,9 +307,7 @@ def _parse_entry(entry: object) -> tuple[str, np.dtype[Any], list[int]]:
         raise _forged_error(f"it lists an array as {entry!r:.80}")
     name, dtype, shape = entry["name"], entry["dtype"], entry["shape"]
     if not (isinstance(name, str) and dtype in DTYPES and isinstance(shape, list)):
-        raise _forged_error(
-            f"array {name!r:.80} has dtype {dtype!r:.80} and shape {shape!r:.80}"
-        )
+        raise _forged_error(f"array {name!r:.80} has dtype {dtype!r:.80} and shape {shape!r:.80}")
     if not all(type(side) is int and 0 <= side < 2**63 for side in shape):
         raise _forged_error(f"array {name!r:.80} has the impossible shape {shape!r:.80}")
     return name, np.dtype(dtype), shape
@@ -321,7 +319,5 @@ def _to_array(name: str, dtype: np.dtype[Any], shape: list[int], raw: memoryview
     try:
         array = np.frombuffer(raw, dtype).reshape(shape)
     except ValueError as error:
-        raise _forged_error(
-            f"array {name!r:.80} has the impossible shape {shape!r:.80}"
-        ) from error
+        raise _forged_error(f"array {name!r:.80} has the impossible shape {shape!r:.80}") from error
     return array.astype(dtype.newbyteorder("="), copy=True)
