@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from labelwalk.distributed.agreement import agreed
@@ -24,6 +24,8 @@ from labelwalk.distributed.naming import (
     join_parts,
     label_rows,
     read_counts,
+    tally_from_stored,
+    tally_to_stored,
 )
 from labelwalk.distributed.output import Output
 from labelwalk.distributed.places import Place, blamed, files_at, is_among, place_of
@@ -149,7 +151,7 @@ class _Run:
         told = {
             "labelwalk": release(),
             "settings": self.job.settings.describe(),
-            "columns": asdict(self.job.columns),
+            "columns": _columns_to_stored(self.job.columns),
             "features": self.reading.features,
             "unlabeled": self.job.unlabeled,
             "prefix": self.prefix,
@@ -185,7 +187,7 @@ class _Run:
             held=whole.n_held,
             outliers=outliers,
         )
-        self.output.finish(outcome._asdict() | {"tally": asdict(outcome.tally)})
+        self.output.finish(_outcome_to_stored(outcome))
         return outcome
 
     def sketched(self) -> list[Place]:
@@ -272,10 +274,48 @@ class _Run:
             self.watch(Step(what, done, of, rows))
 
 
-def _outcome(told: dict[str, Any] | None) -> Outcome | None:
-    """Return what came of a job, from how it was written down."""
-    if told is None:
+def _columns_to_stored(columns: Columns) -> dict[str, Any]:
+    """Return the columns as the fingerprint of a job has them; these names are a stored format."""
+    return {
+        "features": columns.features,
+        "label": columns.label,
+        "id": columns.id,
+        "truth": columns.truth,
+        "source": columns.source,
+        "drop": columns.drop,
+        "label_optional": columns.label_optional,
+    }
+
+
+def _outcome_to_stored(outcome: Outcome) -> dict[str, Any]:
+    """Return an outcome as the last file of a job has it; these names are a stored format."""
+    return {
+        "tally": tally_to_stored(outcome.tally),
+        "files": outcome.files,
+        "features": outcome.features,
+        "vertices": outcome.vertices,
+        "distortion": outcome.distortion,
+        "certificate": outcome.certificate,
+        "classes": outcome.classes,
+        "held": outcome.held,
+        "outliers": outcome.outliers,
+    }
+
+
+def _outcome(stored: dict[str, Any] | None) -> Outcome | None:
+    """Return the outcome in the last file of a job."""
+    if stored is None:
         return None
-    known = {name: tuple(told[name]) for name in ("features", "classes")}
-    outliers = tuple(Outliers(file, n, tuple(rows)) for file, n, rows in told["outliers"])
-    return Outcome(**told | known | {"tally": Tally(**told["tally"]), "outliers": outliers})
+    return Outcome(
+        tally=tally_from_stored(stored["tally"]),
+        files=stored["files"],
+        features=tuple(stored["features"]),
+        vertices=stored["vertices"],
+        distortion=stored["distortion"],
+        certificate=stored["certificate"],
+        classes=tuple(stored["classes"]),
+        held=stored.get("held", 0),
+        outliers=tuple(
+            Outliers(file, total, tuple(rows)) for file, total, rows in stored.get("outliers", ())
+        ),
+    )

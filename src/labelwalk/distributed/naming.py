@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +25,15 @@ from labelwalk.distributed.tasks import Reading
 from labelwalk.distributed.whole import write_whole
 from labelwalk.io.tally import Tally
 
+STORED_COUNTS = {  # name in `Tally`: name in the files of a job
+    "rows": "rows",
+    "taught": "taught",
+    "answered": "answered",
+    "outliers": "outliers",
+    "skipped": "skipped",
+    "judged": "judged",
+    "right": "right",
+}
 FEW = 5  # outliers of a file whose rows are told
 
 
@@ -90,7 +98,7 @@ def label_rows(task: LabelRows) -> int:
             _write_verdicts(schema, tables, out)
 
     write_whole(task.out, write, task.naming.aside)
-    told = json.dumps([asdict(tally), outliers]).encode()
+    told = json.dumps([tally_to_stored(tally), outliers]).encode()
     write_whole(task.counts, lambda out: out.write(told))
     return tally.rows
 
@@ -141,7 +149,17 @@ def read_counts(tasks: Iterable[LabelRows]) -> tuple[Tally, tuple[Outliers, ...]
             _, count, before = outliers.get(task.file.name, Outliers(task.file.name, 0, ()))
             rows = (*before, *rows)[:FEW]
             outliers[task.file.name] = Outliers(task.file.name, count + counts["outliers"], rows)
-    return Tally(**whole), tuple(outliers.values())
+    return tally_from_stored(whole), tuple(outliers.values())
+
+
+def tally_to_stored(tally: Tally) -> dict[str, int]:
+    """Return counts as files of a job have them; these names are a stored format."""
+    return {stored: getattr(tally, name) for name, stored in STORED_COUNTS.items()}
+
+
+def tally_from_stored(counts: Mapping[str, int]) -> Tally:
+    """Return counts that `tally_to_stored` wrote, or a sum of them; a missing one is 0."""
+    return Tally(**{name: counts.get(stored, 0) for name, stored in STORED_COUNTS.items()})
 
 
 def _labelled(task: LabelRows, tally: Tally, outliers: list[int]) -> Iterator[pa.Table]:

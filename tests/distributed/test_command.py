@@ -15,8 +15,8 @@ import pytest
 
 from labelwalk.cli.failures import FAILED, NOT_UNDERSTOOD, TERMINATED, WRONG_USAGE
 from labelwalk.distributed.output import END, WORK
-from tests.scale.test_job import contents
-from tests.scale.test_sketch import shard
+from tests.distributed.test_job import contents
+from tests.distributed.test_sketch import shard
 
 
 @pytest.fixture

@@ -23,8 +23,8 @@ from labelwalk.distributed.feeding import Feeder
 from labelwalk.distributed.keyed import GapError, KeyedLearners
 from labelwalk.distributed.sketches import merge
 from labelwalk.distributed.sketching import Sketching
-from tests.scale.test_ray import processes
-from tests.scale.test_sketch import same
+from tests.distributed.test_ray import processes
+from tests.distributed.test_sketch import same
 
 pytest.importorskip("ray")
 from labelwalk.distributed.actors import ByHash, SharedOnRay, keyed_on_ray

@@ -24,7 +24,7 @@ from labelwalk.distributed.job import Job, Step, run
 from labelwalk.distributed.output import END, WORK
 from labelwalk.io.columns import ColumnError, Columns
 from labelwalk.io.fault import InputError
-from tests.scale.test_sketch import shard
+from tests.distributed.test_sketch import shard
 
 SETTINGS = OnlineLearner(60).settings
 
@@ -150,7 +150,7 @@ import os, signal, sys
 from pathlib import Path
 from labelwalk.distributed import naming
 from labelwalk.distributed.job import run
-from tests.scale.test_job import job
+from tests.distributed.test_job import job
 def write_some(file, schema, tables, out):
     out.write(b"half")
     out.flush()
@@ -179,7 +179,7 @@ import resource, sys
 from pathlib import Path
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
 from labelwalk.distributed.job import run
-from tests.scale.test_job import job
+from tests.distributed.test_job import job
 run(job(Path(sys.argv[1]), Path(sys.argv[2])))
 """
 

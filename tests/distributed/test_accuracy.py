@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from labelwalk import OnlineLearner
 from labelwalk.distributed import Sketch, merge, model_of, sketch
 from paper.evaluation import Stream, labels_first
-from tests.scale.test_covers import assert_lawful
+from tests.distributed.test_covers import assert_lawful
 
 K, SHARDS, SEEDS = 200, 8, 5
 

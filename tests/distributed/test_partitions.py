@@ -29,8 +29,8 @@ from labelwalk.distributed.partitions import AtOnce, Partitions
 from labelwalk.distributed.sketch_tables import from_arrow, to_arrow
 from labelwalk.distributed.sketches import Sketch, merge
 from labelwalk.distributed.sketching import Sketching
-from tests.scale.test_keyed import Disk
-from tests.scale.test_sketch import same
+from tests.distributed.test_keyed import Disk
+from tests.distributed.test_sketch import same
 
 SETTINGS = OnlineLearner(8, labels_per_class=3).settings
 BUDGET = Budget(8, 3, float(SETTINGS.growth))
@@ -312,7 +312,7 @@ def test_what_is_handed_over_survives_a_power_cut(
 KILLED = """
 import os, signal, sys
 from labelwalk.distributed.centre import Centre
-from tests.scale.test_partitions import NAMES, SETTINGS, handed
+from tests.distributed.test_partitions import NAMES, SETTINGS, handed
 centre = Centre(sys.argv[1], NAMES, SETTINGS)
 centre.hand_over(handed("a", 5))
 os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)

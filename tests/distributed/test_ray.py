@@ -23,8 +23,8 @@ from labelwalk.distributed import shards
 from labelwalk.distributed.job import Step, run
 from labelwalk.distributed.output import END, WORK
 from labelwalk.io.fault import InputError
-from tests.scale.test_job import contents, job, spoil
-from tests.scale.test_sketch import shard
+from tests.distributed.test_job import contents, job, spoil
+from tests.distributed.test_sketch import shard
 
 pytest.importorskip("ray")
 import ray
@@ -47,7 +47,7 @@ from pathlib import Path
 from labelwalk.distributed import shards
 from labelwalk.distributed.job import run
 from labelwalk.distributed.on_ray import OnRay
-from tests.scale.test_job import job
+from tests.distributed.test_job import job
 shards.PART = int(sys.argv[3])
 run(job(Path(sys.argv[1]), Path(sys.argv[2])), OnRay(n_workers=2))
 """

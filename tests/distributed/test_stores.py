@@ -18,8 +18,8 @@ from pyarrow import fs
 from labelwalk.distributed.job import run
 from labelwalk.distributed.output import END, WORK
 from labelwalk.distributed.whole import STORES
-from tests.scale.test_job import Dying, KilledError, contents, job
-from tests.scale.test_sketch import shard
+from tests.distributed.test_job import Dying, KilledError, contents, job
+from tests.distributed.test_sketch import shard
 from tests.service.test_server import free_port
 
 pytest.importorskip("moto.server")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from labelwalk.distributed.feeding import Feeder, LostError
 from labelwalk.distributed.keyed import KeyedLearners
 from labelwalk.verdicts import Verdicts
-from tests.scale.test_keyed import SETTINGS, digests, stream
+from tests.distributed.test_keyed import SETTINGS, digests, stream
 
 EVERY = 7
 Blocks = list[tuple[str, int, bool]]

@@ -24,7 +24,7 @@ from labelwalk.distributed.job import Job, run
 from labelwalk.distributed.sketch_tables import KEY, from_arrow, to_arrow
 from labelwalk.distributed.sketches import decide_held
 from labelwalk.distributed.sketching import Sketching
-from tests.scale.test_sketch import same
+from tests.distributed.test_sketch import same
 
 K, D, FILES, ROWS, KINDS = 100, 8, 8, 250, 4
 CENTRES = 3.0 * np.random.default_rng(7).normal(size=(KINDS, D))
