@@ -16,7 +16,16 @@ from labelwalk.distributed.feeding import Feeder
 pytest.importorskip("ray")
 from labelwalk.distributed.actors import ByKey, keyed_on_ray
 from labelwalk.distributed.on_ray import join
-from tests.distributed.test_actors import EVERY, KEYS, ROWS, SETTINGS, contents, feed, feed_all, whole
+from tests.distributed.test_actors import (
+    EVERY,
+    KEYS,
+    ROWS,
+    SETTINGS,
+    contents,
+    feed,
+    feed_all,
+    whole,
+)
 
 # isort: split
 import ray

@@ -19,6 +19,7 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,9 @@ from labelwalk.scale import shards, sketch, sketch_to_bytes
 from labelwalk.scale.centre import Centre
 from labelwalk.scale.keyed import KeyedLearners
 from labelwalk.scale.partitions import AtOnce, Partitions
+from labelwalk.streams import Columns
 
 from labelwalk import OnlineLearner
-from labelwalk.streams import Columns
 
 HERE = Path(__file__).resolve().parent
 SETTINGS = OnlineLearner(20).settings
@@ -90,10 +91,8 @@ def write() -> None:
     shards.PART = 150
     columns = Columns(drop=("truth",))
     jobs.run(jobs.Job("in", "finished", SETTINGS, columns))
-    try:
+    with suppress(Stop):
         jobs.run(jobs.Job("in", "begun", SETTINGS, columns), Stopping(3 + 2 + 1))
-    except Stop:
-        pass
     rows, _ = rows_of(1, 40)
     learners = KeyedLearners("keyed", SETTINGS)
     learners.teach("door", [[0.0, 0.0], [6.0, 6.0]], ["low", "high"], position=0)
