@@ -40,7 +40,7 @@ SETTINGS = OnlineLearner(20).settings
 CHANGED = 1_700_000_000  # seconds since 1970, when the input files were written
 
 
-class Stop(Exception):
+class StopError(Exception):
     """The process ends here."""
 
 
@@ -53,7 +53,7 @@ class Stopping:
     def each(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
         for task in tasks:
             if self.n_tasks == 0:
-                raise Stop
+                raise StopError
             self.n_tasks -= 1
             yield function(task)
 
@@ -91,7 +91,7 @@ def write() -> None:
     shards.PART = 150
     columns = Columns(drop=("truth",))
     jobs.run(jobs.Job("in", "finished", SETTINGS, columns))
-    with suppress(Stop):
+    with suppress(StopError):
         jobs.run(jobs.Job("in", "begun", SETTINGS, columns), Stopping(3 + 2 + 1))
     rows, _ = rows_of(1, 40)
     learners = KeyedLearners("keyed", SETTINGS)
