@@ -67,16 +67,16 @@ class TestOld:
     def test_a_folder_of_the_service(self, old: Path) -> None:
         if not (old / "service").exists():
             pytest.skip("0.3 and 0.4 have no service")
-        from labelwalk.service.events import Observe
-        from labelwalk.service.keeper import Keeper
+        from labelwalk.service.commands import Observe
+        from labelwalk.service.learner_store import LearnerStore
 
         for n in (7, 8):
-            keeper = Keeper("service")
-            number = keeper.number("old")
-            assert keeper.look(number, lambda pupil: pupil.learner.n_seen).result() == n
-            told = keeper.change(number, Observe(np.array([[2.0, 0.0]]))).result()
+            store = LearnerStore("service")
+            number = store.find_id("old")
+            assert store.query(number, lambda managed: managed.learner.n_seen).result() == n
+            told = store.submit(number, Observe(np.array([[2.0, 0.0]]))).result()
             assert told.columns["label"] == ["high"]
-            keeper.close()
+            store.close()
 
 
 class TestNew:

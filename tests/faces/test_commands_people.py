@@ -15,9 +15,9 @@ from labelwalk.faces.haar import HaarDetector
 from labelwalk.faces.image import Image
 from labelwalk.faces.pixels import Pixels
 from labelwalk.faces.representations import vector_of
-from labelwalk.service.events import Observe
+from labelwalk.service.commands import Observe
 from labelwalk.service.gallery import NAME
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.learner_store import LearnerStore
 from tests.faces import generated
 from tests.faces.commands import everybody, faces, ok, picture, pictures, refused
 from tests.faces.real_videos import real
@@ -156,7 +156,7 @@ class TestPeople:
         nowhere = tmp_path / "nowhere"
         assert "no people are kept there" in refused(2, name, nowhere, *rest, *options)
         assert not nowhere.exists()
-        Keeper(str(tmp_path / "other")).close()  # a service without faces
+        LearnerStore(str(tmp_path / "other")).close()  # a service without faces
         assert "no people are kept there" in refused(2, name, tmp_path / "other", *rest, *options)
 
 
@@ -173,11 +173,11 @@ def pieces(vector: Image | np.ndarray) -> list[bytes]:
 
 def remembered(folder: Path) -> list[bytes]:
     """Return pieces of all views that the learner of a folder remembers."""
-    keeper = Keeper(str(folder))
+    store = LearnerStore(str(folder))
     try:
-        rows = keeper.pupil(keeper.number(NAME)).learner.remembered.row
+        rows = store.get(store.find_id(NAME)).learner.remembered.row
     finally:
-        keeper.close()
+        store.close()
     return [piece for row in rows for piece in pieces(row)]
 
 
@@ -198,9 +198,9 @@ class TestForget:
         ok("enroll", folder, "Ben", pictures(tmp_path / "ben", BEN))
         ok("watch", "demo", "--people", folder, "--frames=20", "--keep-crops")  # Ada alone
         if backed_up:
-            keeper = Keeper(str(folder))
-            keeper.back_up()
-            keeper.close()
+            store = LearnerStore(str(folder))
+            store.back_up()
+            store.close()
         taught, others = views((5, 20, 35, 50)), views(BEN)
         watched = sorted(set(remembered(folder)) - set(others) - set(taught))
         assert len(files_with(folder, taught)) > 100
@@ -255,10 +255,10 @@ class TestForget:
         folder = tmp_path / "people"
         ok("enroll", folder, "Ada", pictures(tmp_path / "ada"))
         ok("enroll", folder, "Ben", pictures(tmp_path / "ben", BEN))
-        keeper = Keeper(str(folder), every=1, retain=0.0)  # events are let go of at once
+        store = LearnerStore(str(folder), every=1, retain=0.0)  # events are let go of at once
         for _ in range(3):
-            keeper.change(keeper.number(NAME), Observe(np.ones((1, 576)))).result()
-        keeper.close()
+            store.submit(store.find_id(NAME), Observe(np.ones((1, 576)))).result()
+        store.close()
         said = ok("forget", folder, "Ada", "--yes").stderr
         assert "Some came before the events that are kept" in said
         assert names(folder) == {"Ben": 4}

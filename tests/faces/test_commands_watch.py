@@ -21,7 +21,7 @@ from labelwalk.faces.demo import DemoVideo, scene
 from labelwalk.faces.drawing import GREY, colour_of
 from labelwalk.faces.image import Image
 from labelwalk.faces.pictures import encoded
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.learner_store import LearnerStore
 from tests.faces import generated
 from tests.faces.commands import everybody, lines, ok, pictures, refused, shown
 from tests.faces.network_camera import CameraOnTheNet, served
@@ -199,13 +199,13 @@ def test_a_video_is_not_written_over_itself(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_a_service_uses(tmp_path: Path) -> None:
-    keeper = Keeper(str(tmp_path / "people"))
+    store = LearnerStore(str(tmp_path / "people"))
     try:
         for command in (["watch", "demo", "--people"], ["people"]):
             said = refused(1, *command, tmp_path / "people")
             assert f"is in use by process {os.getpid()}. Stop that one" in said
     finally:
-        keeper.close()
+        store.close()
 
 
 def test_a_folder_of_others(tmp_path: Path) -> None:

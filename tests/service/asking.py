@@ -11,7 +11,7 @@ from labelwalk.service.access import Guard, Tokens
 from labelwalk.service.app import application
 from labelwalk.service.demo import Demo
 from labelwalk.service.faces import Faces
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.watcher import Watcher
 
 TOKENS = Tokens(read="r" * 40, write="w" * 40)
@@ -28,9 +28,9 @@ class Asking:
         To be closed by whoever starts it.
     """
 
-    def __init__(self, keeper: Keeper, faces: Faces | None = None) -> None:
-        self.watcher, self.demo = Watcher(keeper), Demo(keeper)
-        app = application(keeper, self.watcher, self.demo, faces)
+    def __init__(self, store: LearnerStore, faces: Faces | None = None) -> None:
+        self.watcher, self.demo = Watcher(store), Demo(store)
+        app = application(store, self.watcher, self.demo, faces)
         self._transport = httpx.ASGITransport(Guard(app, TOKENS, ["here"]))
 
     def __call__(

@@ -1,4 +1,4 @@
-"""What tests of the service share: their sizes, chosen by `--full`, a keeper, and passphrases."""
+"""What tests of the service share: their sizes, chosen by `--full`, a store, and passphrases."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from labelwalk.cli.passphrase import VARIABLE
-from labelwalk.service import passphrase as of_a_folder
-from labelwalk.service.keeper import Keeper
+from labelwalk.service import encryption as of_a_folder
+from labelwalk.service.learner_store import LearnerStore
 from tests.service.sizes import FULL, SMALL, Sizes
 
 
@@ -37,7 +37,7 @@ def passphrase(
 
 
 @pytest.fixture
-def keeper(tmp_path: Path) -> Iterator[Keeper]:
-    keeper = Keeper(str(tmp_path / "kept"))
-    yield keeper
-    keeper.close()
+def store(tmp_path: Path) -> Iterator[LearnerStore]:
+    store = LearnerStore(str(tmp_path / "kept"))
+    yield store
+    store.close()

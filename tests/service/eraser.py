@@ -6,16 +6,16 @@ import os
 import sys
 
 from labelwalk.cli.passphrase import VARIABLE
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.learner_store import LearnerStore
 
 EVERY = 40
 
 
 def main(folder: str, number: str, label: str) -> None:
     """Erase a class."""
-    keeper = Keeper(folder, every=EVERY, passphrase=os.environ.get(VARIABLE))
+    store = LearnerStore(folder, every=EVERY, passphrase=os.environ.get(VARIABLE))
     os.write(1, b"begun\n")
-    keeper.erase(int(number), label=label).result()
+    store.erase(int(number), label=label).result()
     os.write(1, b"erased\n")
 
 

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from labelwalk.service.database import DiskError
-from labelwalk.service.journal import Entry, Journal
-from labelwalk.service.ledger import Stored
-from labelwalk.service.sealed import opened
+from labelwalk.service.journal import Entry, Journal, StoredEvent
+from labelwalk.service.sealed_parts import decode_parts
 from tests.service.seeded_bugs import BUGS_OF_KEEPING, BUGS_OF_THE_DISK
 
 TRIES = 5  # after a failure
@@ -38,7 +37,7 @@ def groups(seed: int) -> Iterator[list[Entry]]:
         yield entries(rng)
 
 
-def whole_groups(found: list[Stored], seed: int) -> bool:
+def whole_groups(found: list[StoredEvent], seed: int) -> bool:
     """Return whether events are those of a writer, in order, once each, and no group is torn."""
     rest = list(found)
     for group in groups(seed):
@@ -50,8 +49,8 @@ def whole_groups(found: list[Stored], seed: int) -> bool:
     raise AssertionError
 
 
-def _entry(event: Stored) -> Entry:
-    parts = [part.content or b"" for part in opened(event.payload)]
+def _entry(event: StoredEvent) -> Entry:
+    parts = [part.content or b"" for part in decode_parts(event.payload)]
     return Entry(event.learner, event.kind, event.about, parts, event.key)
 
 

@@ -11,14 +11,14 @@ import numpy as np
 
 from labelwalk import OnlineLearner
 from labelwalk.cli.passphrase import VARIABLE
-from labelwalk.service import passphrase as of_a_folder
-from labelwalk.service.events import Adjust, Happening, Observe, Teach, TeachLater
-from labelwalk.service.keeper import Keeper
+from labelwalk.service import encryption as of_a_folder
+from labelwalk.service.commands import Adjust, Command, Observe, Teach, TeachLater
+from labelwalk.service.learner_store import LearnerStore
 
 K, D, EVERY = 20, 3, 150
 
 
-def events(seed: int) -> Iterator[Happening]:
+def events(seed: int) -> Iterator[Command]:
     """Yield events of all kinds, always the same for a seed, each of which can be done."""
     rng = np.random.default_rng(seed)
     yield Teach(np.array([[0.0] * D, [6.0] * D]), ("low", "high"))
@@ -46,14 +46,14 @@ def main(folder: str, seed: str, most: str = "") -> None:
     The folder has the passphrase that the environment tells, if any.
     """
     of_a_folder.N = 2  # nobody guesses here
-    keeper = Keeper(folder, every=EVERY, passphrase=os.environ.get(VARIABLE))
-    done = keeper.look_at_all(lambda pupils: dict(pupils)).result()
-    number = next(iter(done), None) or keeper.create("only", OnlineLearner(K)).result()
+    store = LearnerStore(folder, every=EVERY, passphrase=os.environ.get(VARIABLE))
+    done = store.query_all(lambda learners: dict(learners)).result()
+    number = next(iter(done), None) or store.create("only", OnlineLearner(K)).result()
     stream = islice(events(int(seed)), int(most) if most else None)
     for i, event in enumerate(stream):
-        told = keeper.change(number, event, key=f"event {i}").result()
+        told = store.submit(number, event, key=f"event {i}").result()
         os.write(1, f"{i} {told.first}\n".encode())
-    keeper.close()
+    store.close()
 
 
 if __name__ == "__main__":

@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from labelwalk.service import database, journal, keys, ledger
+from labelwalk.service import database, idempotency, journal
 from labelwalk.service.database import Database
-from labelwalk.service.journal import Entry, Journal
-from labelwalk.service.ledger import Stored
+from labelwalk.service.journal import Entry, HighWaterMark, Journal, JournalPosition, StoredEvent
 from labelwalk.service.snapshots import Snapshots
-from labelwalk.service.witness import Seen, Witness
 
 Patch = Callable[[object, str, Any], object]
 
@@ -42,7 +40,7 @@ def witness_first(patch: Patch) -> None:
         last = self.last
         for entry in entries:
             row = journal._row(entry, last, self.cipher)
-            last = Seen(row.sequence, row.chain)
+            last = JournalPosition(row.sequence, row.chain)
         self._witness.write(last, now=True)
         append(self, entries)
 
@@ -54,13 +52,13 @@ def no_witness(patch: Patch) -> None:
 
 
 def witness_forgets(patch: Patch) -> None:
-    write = Witness.write
+    write = HighWaterMark.write
 
-    def at_first(self: Witness, seen: Seen, *, now: bool = False) -> None:
-        if seen == ledger.NOTHING:
+    def at_first(self: HighWaterMark, seen: JournalPosition, *, now: bool = False) -> None:
+        if seen == journal.START:
             write(self, seen, now=now)
 
-    patch(Witness, "write", at_first)
+    patch(HighWaterMark, "write", at_first)
 
 
 def chain_unread(patch: Patch) -> None:
@@ -68,7 +66,7 @@ def chain_unread(patch: Patch) -> None:
 
 
 def payload_unread(patch: Patch) -> None:
-    def prove(self: Journal, row: Stored, before: Seen) -> None:
+    def prove(self: Journal, row: StoredEvent, before: JournalPosition) -> None:
         assert row.sequence == before.sequence + 1
 
     patch(Journal, "_prove", prove)
@@ -95,14 +93,14 @@ def goes_on_after_a_failure(patch: Patch) -> None:
 
 
 def keys_unwritten(patch: Patch) -> None:
-    patch(keys, "MOST", 0)
+    patch(idempotency, "MOST", 0)
 
 
 def snapshot_too_early(patch: Patch) -> None:
     """A round is said to be one event older than it is."""
     keep = Snapshots.keep
 
-    def early(self: Snapshots, at: Seen, changed: Any, alive: Any) -> None:
+    def early(self: Snapshots, at: JournalPosition, changed: Any, alive: Any) -> None:
         keep(self, self._ledger.at(at.sequence - 1), changed, alive)
 
     patch(Snapshots, "keep", early)

@@ -20,7 +20,7 @@ from labelwalk import OnlineLearner
 from labelwalk.learner import from_bytes
 from labelwalk.service import app as service
 from labelwalk.service.access import RULES, Application, Guard, Tokens
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.limits import Limits, limited
 from labelwalk.service.log import Log
 from labelwalk.service.request_log import RequestLog
@@ -39,9 +39,9 @@ ROWS = [[0.0, 0.0], [9.0, 9.0], [0.5, 0.0], [8.0, 9.0]]
 class Client:
     """Requests one after the other."""
 
-    def __init__(self, keeper: Keeper, *, swift: bool = True) -> None:
-        self.app = service.application(keeper)
-        inner: Application = Swift(self.app, keeper) if swift else self.app
+    def __init__(self, store: LearnerStore, *, swift: bool = True) -> None:
+        self.app = service.application(store)
+        inner: Application = Swift(self.app, store) if swift else self.app
         guard = Guard(limited(inner, Limits(rate=1e6)), TOKENS, ["here"])
         self._transport = httpx.ASGITransport(RequestLog(guard, Log(StringIO(), "json", "debug")))
 
@@ -57,9 +57,9 @@ class Client:
 
 @contextmanager
 def serving(folder: Path, way: str) -> Iterator[Client]:
-    keeper = Keeper(str(folder / "kept"))
-    yield Client(keeper, swift=way == "the short way")
-    keeper.close()
+    store = LearnerStore(str(folder / "kept"))
+    yield Client(store, swift=way == "the short way")
+    store.close()
 
 
 @pytest.fixture(params=WAYS)
@@ -269,22 +269,22 @@ def test_reading_alone(taught: Client) -> None:
 def test_what_was_told_is_there_after_a_restart(tmp_path: Path) -> None:
     learner = OnlineLearner()
     for _ in range(2):
-        keeper = Keeper(str(tmp_path))
-        client = Client(keeper)
+        store = LearnerStore(str(tmp_path))
+        client = Client(store)
         if learner.n_seen == 0:
             client("POST", "/api/learners", json={"name": "a"})
         for row in ROWS:
             label = str(row[0] > 5)
             learner.teach(row, label)
             client("POST", "/api/learners/a/teach", json={"rows": [row], "labels": [label]})
-        keeper.close()
+        store.close()
         assert from_bytes(export(tmp_path)).digest() == learner.digest()
 
 
 def export(folder: Path) -> bytes:
-    keeper = Keeper(str(folder))
-    content: bytes = Client(keeper)("GET", "/api/learners/a/export").content
-    keeper.close()
+    store = LearnerStore(str(folder))
+    content: bytes = Client(store)("GET", "/api/learners/a/export").content
+    store.close()
     return content
 
 

@@ -11,46 +11,46 @@ import pytest
 from labelwalk import OnlineLearner
 from labelwalk.service.backup import restore
 from labelwalk.service.database import DamagedError
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.learner_store import LearnerStore
 from tests.service.keeper_writer import EVERY, K, events
 
 pytestmark = pytest.mark.shell
 
 
 def digest_of(folder: Path, passphrase: str | None) -> str:
-    keeper = Keeper(str(folder), passphrase=passphrase)
-    found: str = keeper.look(1, lambda pupil: pupil.learner.digest()).result()
-    keeper.close()
+    store = LearnerStore(str(folder), passphrase=passphrase)
+    found: str = store.query(1, lambda managed: managed.learner.digest()).result()
+    store.close()
     return found
 
 
 def test_a_copy_is_of_one_moment(tmp_path: Path, passphrase: str | None) -> None:
-    keeper = Keeper(str(tmp_path / "kept"), every=EVERY, passphrase=passphrase)
-    number = keeper.create("a", OnlineLearner(K)).result()
-    answers = [keeper.change(number, event) for event in islice(events(0), 60)]
+    store = LearnerStore(str(tmp_path / "kept"), every=EVERY, passphrase=passphrase)
+    number = store.create("a", OnlineLearner(K)).result()
+    answers = [store.submit(number, event) for event in islice(events(0), 60)]
     done = sum(answer.done() for answer in answers)
-    name = keeper.back_up()
+    name = store.back_up()
     for answer in answers:
         answer.result()
-    keeper.close()
+    store.close()
     n = restore(str(tmp_path / "kept" / "backups" / name), str(tmp_path / "again"))
     assert done <= n - 1 <= 60
     alone = OnlineLearner(K)
     for event in islice(events(0), n - 1):
-        event.happen(alone)
+        event.apply(alone)
     assert digest_of(tmp_path / "again", passphrase) == alone.digest()
     with pytest.raises(FileExistsError, match="holds learners already"):
         restore(str(tmp_path / "kept" / "backups" / name), str(tmp_path / "again"))
 
 
 def test_a_spoilt_copy_is_not_brought_back(tmp_path: Path, passphrase: str | None) -> None:
-    keeper = Keeper(str(tmp_path / "kept"), every=EVERY, passphrase=passphrase)
-    number = keeper.create("a", OnlineLearner(K)).result()
+    store = LearnerStore(str(tmp_path / "kept"), every=EVERY, passphrase=passphrase)
+    number = store.create("a", OnlineLearner(K)).result()
     for event in islice(events(0), 60):
-        keeper.change(number, event)
-    keeper.look(number, lambda pupil: None).result()
-    path = tmp_path / "kept" / "backups" / keeper.back_up()
-    keeper.close()
+        store.submit(number, event)
+    store.query(number, lambda managed: None).result()
+    path = tmp_path / "kept" / "backups" / store.back_up()
+    store.close()
     content = bytearray(path.read_bytes())
     refused = 0
     for place in range(100, len(content), len(content) // 25):
@@ -67,16 +67,16 @@ def test_a_spoilt_copy_is_not_brought_back(tmp_path: Path, passphrase: str | Non
 
 
 def test_what_a_start_does_not_need_is_looked_through(tmp_path: Path) -> None:
-    keeper = Keeper(str(tmp_path), every=EVERY)
-    number = keeper.create("a", OnlineLearner(K)).result()
+    store = LearnerStore(str(tmp_path), every=EVERY)
+    number = store.create("a", OnlineLearner(K)).result()
     for event in islice(events(0), 60):
-        keeper.change(number, event)
-    before = keeper.look(number, lambda pupil: pupil.learner.digest()).result()
-    with keeper._journal.database.writing() as connection:
+        store.submit(number, event)
+    before = store.query(number, lambda managed: managed.learner.digest()).result()
+    with store._journal.database.writing() as connection:
         connection.execute("UPDATE events SET at = at + 1 WHERE sequence = 3")
-    keeper.close()
-    again = Keeper(str(tmp_path), every=EVERY)
-    assert again.look(number, lambda pupil: pupil.learner.digest()).result() == before
+    store.close()
+    again = LearnerStore(str(tmp_path), every=EVERY)
+    assert again.query(number, lambda managed: managed.learner.digest()).result() == before
     end = time.monotonic() + 30
     while again.damage is None:
         assert time.monotonic() < end

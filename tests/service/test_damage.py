@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from labelwalk.service.database import DamagedError
+from labelwalk.service.encryption import PassphraseError
 from labelwalk.service.journal import Journal
-from labelwalk.service.passphrase import PassphraseError
 from tests.service.journal_writer import entries
 from tests.service.seeded_bugs import BUGS_OF_READING
 from tests.service.sizes import SMALL, Sizes
@@ -45,7 +45,7 @@ def contents(folder: Path, passphrase: str | None = None) -> list[bytes]:
     try:
         events = list(journal.events())
         for event in events if passphrase is not None else []:
-            journal.unlocked(event)
+            journal.decrypt(event)
         return [event.payload + event.chain for event in events]
     finally:
         journal.close()

@@ -15,10 +15,10 @@ import pytest
 
 from labelwalk import OnlineLearner
 from labelwalk.learner import from_bytes
+from labelwalk.service.commands import Observe, TeachLater
 from labelwalk.service.demo import NAME, Demo, stream
-from labelwalk.service.events import Observe, TeachLater
-from labelwalk.service.keeper import Keeper
-from labelwalk.service.pupil import Pupil
+from labelwalk.service.learner_store import LearnerStore
+from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.service.views import the_map
 from tests.service.asking import TOKENS, Asking
 from tests.service.test_server import ENVIRONMENT, free_port, is_ready, wait_until
@@ -26,21 +26,21 @@ from tests.service.test_server import ENVIRONMENT, free_port, is_ready, wait_unt
 pytestmark = pytest.mark.shell
 
 
-def n_examples(keeper: Keeper) -> int:
-    found: int = keeper.look(keeper.number(NAME), lambda pupil: pupil.n_numbered).result()
+def n_examples(store: LearnerStore) -> int:
+    found: int = store.query(store.find_id(NAME), lambda managed: managed.next_example_id).result()
     return found
 
 
 @pytest.mark.parametrize("n", [100, 300, 3000])
 def test_one_label_names_ten_others_and_not_all(n: int) -> None:
     """Whichever vertex it is that a newcomer teaches."""
-    pupil = Pupil(NAME, OnlineLearner(200, unreached="abstain"))
-    pupil.happen(Observe(stream(0, n)))
-    content, shown = pupil.learner.to_bytes(), the_map(pupil)["vertices"]
+    managed = ManagedLearner(NAME, OnlineLearner(200, unreached="abstain"))
+    managed.apply(Observe(stream(0, n)))
+    content, shown = managed.learner.to_bytes(), the_map(managed)["vertices"]
     assert shown["label"] == [None] * len(shown["id"])
     for example in [one for one in shown["example"] if one is not None][::20]:
-        again = Pupil(NAME, from_bytes(content))
-        again.happen(TeachLater(example, "mine"))
+        again = ManagedLearner(NAME, from_bytes(content))
+        again.apply(TeachLater(example, "mine"))
         after = the_map(again)["vertices"]
         named = [label == "mine" for label in after["label"]]
         assert 11 <= sum(named) <= len(named) / 2
@@ -50,44 +50,46 @@ def test_one_label_names_ten_others_and_not_all(n: int) -> None:
 @pytest.mark.slow
 def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
     for _ in range(2):
-        keeper = Keeper(str(tmp_path / "kept"))
-        demo = Demo(keeper)
+        store = LearnerStore(str(tmp_path / "kept"))
+        demo = Demo(store)
         assert demo.start() == demo.start() == NAME
-        before = n_examples(keeper)
-        wait_until(lambda keeper=keeper, before=before: n_examples(keeper) > before + 5)
+        before = n_examples(store)
+        wait_until(lambda store=store, before=before: n_examples(store) > before + 5)
         demo.close()
-        n = n_examples(keeper)
+        n = n_examples(store)
         alone = OnlineLearner(200, unreached="abstain")
         alone.observe(stream(0, n))
-        digest = keeper.look(keeper.number(NAME), lambda pupil: pupil.learner.digest()).result()
+        digest = store.query(store.find_id(NAME), lambda managed: managed.learner.digest()).result()
         assert digest == alone.digest()
-        keeper.close()
+        store.close()
 
 
 @pytest.mark.parametrize("noticed", [False, True])
-def test_it_ends_with_its_learner_and_can_be_started_again(keeper: Keeper, noticed: bool) -> None:
-    demo = Demo(keeper)
+def test_it_ends_with_its_learner_and_can_be_started_again(
+    store: LearnerStore, noticed: bool
+) -> None:
+    demo = Demo(store)
     demo.start()
-    keeper.delete(keeper.number(NAME)).result()
+    store.delete(store.find_id(NAME)).result()
     assert demo._thread is not None
     if noticed:
         demo._thread.join()
     demo.start()
-    wait_until(lambda: n_examples(keeper) > 0)
+    wait_until(lambda: n_examples(store) > 0)
     demo.close()
 
 
-def test_over_http(keeper: Keeper) -> None:
-    ask = Asking(keeper)
+def test_over_http(store: LearnerStore) -> None:
+    ask = Asking(store)
     assert ask("POST", "/api/demo", TOKENS.read).status_code == 403
-    keeper.create(NAME, OnlineLearner()).result()
-    keeper.change(keeper.number(NAME), Observe(np.zeros((1, 3)))).result()
+    store.create(NAME, OnlineLearner()).result()
+    store.submit(store.find_id(NAME), Observe(np.zeros((1, 3)))).result()
     taken = ask("POST", "/api/demo")
     assert (taken.status_code, "3 features" in taken.json()["error"]) == (409, True)
     ask("DELETE", f"/api/learners/{NAME}")
     assert ask("POST", "/api/demo").json() == {"name": NAME}
     assert ask("POST", "/api/demo").status_code == 201
-    wait_until(lambda: n_examples(keeper) > 0)
+    wait_until(lambda: n_examples(store) > 0)
     ask.demo.close()
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from labelwalk import OnlineLearner
 from labelwalk.learner import from_bytes
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.learner_store import LearnerStore
 from tests.service.asking import TOKENS, Asking
 
 pytestmark = pytest.mark.shell
@@ -39,13 +39,13 @@ def begun() -> OnlineLearner:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Asking]:
-    keeper = Keeper(str(folder / "kept"))
-    asking = Asking(keeper)
+    store = LearnerStore(str(folder / "kept"))
+    asking = Asking(store)
     asking("POST", "/api/learners", json={"name": "a", "settings": {"n_centroids": 40}})
     asking("POST", "/api/learners/a/teach", json={"rows": POINTS, "labels": LABELS})
     asking("POST", "/api/learners/a/observe", json={"rows": rows(1, 300)})
     yield asking
-    keeper.close()
+    store.close()
 
 
 @pytest.fixture
@@ -104,8 +104,8 @@ def test_what_is_turned_is_kept(ask: Asking, tmp_path: Path) -> None:
 def test_a_restart_does_it_again(tmp_path: Path) -> None:
     kept = []
     for turn in range(2):
-        keeper = Keeper(str(tmp_path / "kept"))
-        ask = Asking(keeper)
+        store = LearnerStore(str(tmp_path / "kept"))
+        ask = Asking(store)
         if turn == 0:
             ask("POST", "/api/learners", json={"name": "a"})
             ask("POST", "/api/learners/a/observe", json={"rows": rows(1, 50)})
@@ -113,7 +113,7 @@ def test_a_restart_does_it_again(tmp_path: Path) -> None:
             ask("POST", "/api/learners/a/dials", json={"prior": None})
         kept.append(ask("GET", "/api/learners/a/export").content)
         assert ask("GET", "/api/learners/a").json()["settings"]["sink"] == 0.02
-        keeper.close()
+        store.close()
     assert kept[0] == kept[1]
 
 

@@ -21,15 +21,14 @@ from hypothesis import strategies as st
 from labelwalk import OnlineLearner
 from labelwalk.cli import failures
 from labelwalk.cli.passphrase import VARIABLE, passphrase_from
-from labelwalk.service.backup import CopyError, restore
-from labelwalk.service.cipher import Locking, UnlockError
+from labelwalk.service.backup import restore
+from labelwalk.service.commands import Adjust, Forget, Observe, Retract, Teach, TeachLater
 from labelwalk.service.database import DamagedError, Database
-from labelwalk.service.events import Adjust, Forget, Observe, Retract, Teach, TeachLater
-from labelwalk.service.journal import Entry, Journal
-from labelwalk.service.keeper import Keeper
-from labelwalk.service.ledger import Ledger, Stored
-from labelwalk.service.passphrase import PassphraseError
-from labelwalk.service.sealed import erased, opened, seal
+from labelwalk.service.encryption import AesGcmCipher, DecryptionError, PassphraseError
+from labelwalk.service.erasure import CopyError
+from labelwalk.service.journal import Entry, Journal, JournalReader, StoredEvent
+from labelwalk.service.learner_store import LearnerStore
+from labelwalk.service.sealed_parts import decode_parts, encode_parts, redact_parts
 from labelwalk.service.snapshots import Snapshots, _proof
 from tests.reference import encrypted_folder
 from tests.service.keeper_writer import EVERY, K, events
@@ -70,23 +69,23 @@ class Needles(NamedTuple):
         return self.words | self.rows | self.pieces
 
 
-def told(folder: Path, passphrase: str | None) -> tuple[Keeper, Needles]:
-    """Return a keeper after the story, and bytes that tell something of it."""
+def told(folder: Path, passphrase: str | None) -> tuple[LearnerStore, Needles]:
+    """Return a store after the story, and bytes that tell something of it."""
     known = OnlineLearner(K, source_share=0.9)
     known.teach([[50.0] * 4], [CLASS_BEFORE])
-    keeper = Keeper(str(folder), every=60, passphrase=passphrase)
-    number = keeper.create(NAME, known).result()
+    store = LearnerStore(str(folder), every=60, passphrase=passphrase)
+    number = store.create(NAME, known).result()
     words = {word.encode() for word in (NAME, *LABELS, SOURCE, CLASS_BEFORE)}
     needles = Needles(words | {b"LABELWALK", b"n_centroids"}, set(), set())
     for i, event in enumerate(story(np.random.default_rng(1))):
-        keeper.change(number, event, key=f"{KEY} {i}" if i % 2 else "").result()
+        store.submit(number, event, key=f"{KEY} {i}" if i % 2 else "").result()
         if isinstance(event, Observe | Teach):
             needles.rows.update(row.tobytes() for row in event.rows)
         if i == 50:
-            keeper.back_up()
-            state = keeper.look(number, lambda pupil: pupil.to_bytes()).result()
+            store.back_up()
+            state = store.query(number, lambda managed: managed.to_bytes()).result()
             needles.pieces.update(pieces(state))
-    return keeper, needles
+    return store, needles
 
 
 def pieces(state: bytes) -> list[bytes]:
@@ -111,50 +110,54 @@ def found(needles: set[bytes], folder: Path) -> set[bytes]:
 
 class TestNothingCanBeRead:
     def test_in_any_file_at_any_time(self, tmp_path: Path) -> None:
-        keeper, needles = told(tmp_path, SECRET)
+        store, needles = told(tmp_path, SECRET)
         assert {"journal.db", "journal.db-wal"} < set(files(tmp_path))
         assert any(name.startswith("backups") for name in files(tmp_path))
         assert len(files(tmp_path)["journal.db-wal"]) > 50_000
         assert not found(needles.all(), tmp_path)
-        keeper.erase(1, examples=[5]).result()
+        store.erase(1, examples=[5]).result()
         assert not found(needles.all(), tmp_path)
-        keeper.close()
+        store.close()
         assert not found(needles.all(), tmp_path)
         assert SECRET.encode() not in b"".join(files(tmp_path).values())
 
     def test_the_search_finds_what_is_not_encrypted(self, tmp_path: Path) -> None:
-        keeper, needles = told(tmp_path, None)
+        store, needles = told(tmp_path, None)
         assert found(needles.words, tmp_path) == needles.words
         assert found(needles.rows, tmp_path) == needles.rows
         assert len(needles.pieces) >= 50
         assert len(found(needles.pieces, tmp_path)) >= len(needles.pieces) / 2
-        keeper.close()
+        store.close()
 
     def test_no_hash_tells_what_is_not_encrypted(self, tmp_path: Path) -> None:
         """Else a guess could be tried."""
-        keeper, _ = told(tmp_path, SECRET)
-        keeper.erase(1, examples=[0]).result()  # so that there is a round now
-        states = keeper.look_at_all(lambda all_: [one.to_bytes() for one in all_.values()]).result()
-        held = [keeper._journal.unlocked(event) for event in keeper._journal.events()]
+        store, _ = told(tmp_path, SECRET)
+        store.erase(1, examples=[0]).result()  # so that there is a round now
+        states = store.query_all(lambda all_: [one.to_bytes() for one in all_.values()]).result()
+        held = [store._journal.decrypt(event) for event in store._journal.events()]
         parts = [part for one in held for part in one.parts if part is not None]
         for content in [*states, *parts]:
             digest = blake2b(content, digest_size=32).digest()
             assert not found({digest, digest.hex().encode()}, tmp_path)
-        keeper.close()
+        store.close()
 
     def test_what_stays_readable_is_what_the_guide_says(self, tmp_path: Path) -> None:
-        keeper, _ = told(tmp_path, SECRET)
-        keeper.close()
-        ledger = Ledger(Database(str(tmp_path / "journal.db")))
-        event = list(ledger.events())[3]
+        store, _ = told(tmp_path, SECRET)
+        store.close()
+        reader = JournalReader(Database(str(tmp_path / "journal.db")))
+        event = list(reader.events())[3]
         assert (event.kind, event.about) == ("observe", '{"d":4,"first":4,"type":"<f8"}')
         assert found({KEY.encode()}, tmp_path)
-        ledger.database.close()
+        reader.database.close()
 
     def test_the_same_is_never_kept_as_the_same(self, tmp_path: Path) -> None:
         journal = Journal(str(tmp_path), SECRET)
         journal.append([Entry(1, "observe", "{}", [bytes(40), bytes(40)])] * 3)
-        kept = [part.content or b"" for event in journal.events() for part in opened(event.payload)]
+        kept = [
+            part.content or b""
+            for event in journal.events()
+            for part in decode_parts(event.payload)
+        ]
         assert len({one[:12] for one in kept}) == len({one[12:-16] for one in kept}) == 6
         journal.close()
 
@@ -162,14 +165,14 @@ class TestNothingCanBeRead:
 class TestAllElseIsAsEver:
     def test_the_twin_reads_it(self, tmp_path: Path) -> None:
         """What the decision record says is enough to read a folder without this package."""
-        keeper, _ = told(tmp_path, SECRET)
-        keeper.erase(1, examples=[0, 7]).result()
-        state = keeper.look(1, lambda pupil: pupil.to_bytes()).result()
+        store, _ = told(tmp_path, SECRET)
+        store.erase(1, examples=[0, 7]).result()
+        state = store.query(1, lambda managed: managed.to_bytes()).result()
         expected = []
-        for event in keeper._journal.events():
-            held = keeper._journal.unlocked(event)
+        for event in store._journal.events():
+            held = store._journal.decrypt(event)
             expected.append((event.kind, held.parts + ([held.answer] if event.key else [])))
-        keeper.close()
+        store.close()
         path = str(tmp_path / "journal.db")
         assert encrypted_folder.events_of(path, SECRET) == expected
         assert encrypted_folder.states_of(path, SECRET) == {1: state}
@@ -191,12 +194,12 @@ class TestAllElseIsAsEver:
                 event = data.draw(st.integers(0, len(twin) - 1))
                 which = data.draw(st.sets(st.integers(0, 4)))
                 payload = journal.event(event + 1).payload
-                journal.rewrite({event + 1: erased(payload, which)})
+                journal.rewrite({event + 1: redact_parts(payload, which)})
                 twin[event] = [None if i in which else p for i, p in enumerate(twin[event])]
             else:
                 journal.close()
                 journal = Journal(folder, SECRET)
-            assert [journal.unlocked(one).parts for one in journal.events()] == twin
+            assert [journal.decrypt(one).parts for one in journal.events()] == twin
         journal.close()
 
     def test_states_that_did_not_change_are_kept_once(self, tmp_path: Path) -> None:
@@ -213,22 +216,22 @@ class TestAllElseIsAsEver:
             journal.close()
 
     def test_it_is_proved_without_the_passphrase(self, tmp_path: Path) -> None:
-        keeper, _ = told(tmp_path / "kept", SECRET)
-        name, n = keeper.back_up(), keeper._journal.last.sequence
-        keeper.close()
+        store, _ = told(tmp_path / "kept", SECRET)
+        name, n = store.back_up(), store._journal.last.sequence
+        store.close()
         assert restore(str(tmp_path / "kept" / "backups" / name), str(tmp_path / "again")) == n
         with pytest.raises(PassphraseError, match="again has a passphrase"):
-            Keeper(str(tmp_path / "again"))
-        again = Keeper(str(tmp_path / "again"), passphrase=SECRET)
-        assert again.classes(NAME) == (CLASS_BEFORE, *LABELS[:2])
+            LearnerStore(str(tmp_path / "again"))
+        again = LearnerStore(str(tmp_path / "again"), passphrase=SECRET)
+        assert again.get_classes(NAME) == (CLASS_BEFORE, *LABELS[:2])
         again.close()
 
     @pytest.mark.slow
     def test_without_a_passphrase_nothing_is_imported_for_it(self, tmp_path: Path) -> None:
         code = (
-            "import sys; from labelwalk.service.keeper import Keeper; "
-            "from labelwalk import OnlineLearner; keeper = Keeper(sys.argv[1]); "
-            "keeper.create('a', OnlineLearner(9)).result(); keeper.close(); "
+            "import sys; from labelwalk.service.learner_store import LearnerStore; "
+            "from labelwalk import OnlineLearner; store = LearnerStore(sys.argv[1]); "
+            "store.create('a', OnlineLearner(9)).result(); store.close(); "
             "assert not any(name.startswith('cryptography') for name in sys.modules)"
         )
         subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=ENVIRONMENT, check=True)
@@ -236,35 +239,35 @@ class TestAllElseIsAsEver:
 
 class TestRefused:
     def test_whatever_is_not_the_passphrase(self, tmp_path: Path) -> None:
-        keeper, _ = told(tmp_path, SECRET)
-        keeper.close()
+        store, _ = told(tmp_path, SECRET)
+        store.close()
         before = files(tmp_path)
         for wrong in ("Correct horse", "correct horse\n", "x"):
             with pytest.raises(PassphraseError, match="Nothing has changed: give the right one"):
-                Keeper(str(tmp_path), passphrase=wrong)
+                LearnerStore(str(tmp_path), passphrase=wrong)
         with pytest.raises(PassphraseError, match=r"none was given\. Give it by --passphrase-file"):
-            Keeper(str(tmp_path))
+            LearnerStore(str(tmp_path))
         with pytest.raises(PassphraseError, match="is empty"):
-            Keeper(str(tmp_path), passphrase="")
+            LearnerStore(str(tmp_path), passphrase="")
         with pytest.raises(PassphraseError, match="not text"):
-            Keeper(str(tmp_path), passphrase="\udc80")
+            LearnerStore(str(tmp_path), passphrase="\udc80")
         assert files(tmp_path) | {"owner": b""} == before | {"owner": b""}
-        Keeper(str(tmp_path), passphrase=SECRET).close()
+        LearnerStore(str(tmp_path), passphrase=SECRET).close()
 
     def test_a_folder_that_was_begun_without_one(self, tmp_path: Path) -> None:
-        keeper, _ = told(tmp_path, None)
-        keeper.close()
+        store, _ = told(tmp_path, None)
+        store.close()
         before = files(tmp_path)
         with pytest.raises(PassphraseError, match="export its learners, and import them"):
-            Keeper(str(tmp_path), passphrase=SECRET)
+            LearnerStore(str(tmp_path), passphrase=SECRET)
         assert files(tmp_path) | {"owner": b""} == before | {"owner": b""}
-        Keeper(str(tmp_path)).close()
+        LearnerStore(str(tmp_path)).close()
 
     def test_one_in_which_nothing_was_kept_takes_it(self, tmp_path: Path) -> None:
-        Keeper(str(tmp_path)).close()
-        Keeper(str(tmp_path), passphrase=SECRET).close()
+        LearnerStore(str(tmp_path)).close()
+        LearnerStore(str(tmp_path), passphrase=SECRET).close()
         with pytest.raises(PassphraseError, match="has a passphrase"):
-            Keeper(str(tmp_path))
+            LearnerStore(str(tmp_path))
 
     @pytest.mark.parametrize("n_events", [0, 1])
     def test_an_earlier_format(self, n_events: int, tmp_path: Path) -> None:
@@ -283,12 +286,12 @@ class TestRefused:
         again.close()
 
     def test_letters_may_be_written_in_two_ways(self, tmp_path: Path) -> None:
-        Keeper(str(tmp_path), passphrase="caf\u00e9").close()
-        Keeper(str(tmp_path), passphrase="cafe\u0301").close()
+        LearnerStore(str(tmp_path), passphrase="caf\u00e9").close()
+        LearnerStore(str(tmp_path), passphrase="cafe\u0301").close()
 
     @pytest.mark.slow
     def test_copies_of_another_folder_are_left_alone(self, tmp_path: Path) -> None:
-        keeper, _ = told(tmp_path / "kept", SECRET)
+        store, _ = told(tmp_path / "kept", SECRET)
         for i, passphrase in enumerate([SECRET, None]):
             other, _ = told(tmp_path / f"other {i}", passphrase)
             name = other.back_up()
@@ -297,11 +300,11 @@ class TestRefused:
             copy.write_bytes((tmp_path / f"other {i}" / "backups" / name).read_bytes())
             before = copy.read_bytes()
             with pytest.raises(CopyError, match=rf"other {i}\.db is no copy of this folder"):
-                keeper.erase(1, examples=[3]).result()
+                store.erase(1, examples=[3]).result()
             assert copy.read_bytes() == before
             copy.unlink()
-        assert keeper.erase(1, examples=[3]).result().examples == 1
-        keeper.close()
+        assert store.erase(1, examples=[3]).result().examples == 1
+        store.close()
 
 
 class TestChanged:
@@ -313,34 +316,34 @@ class TestChanged:
         st.data(),
     )
     def test_parts(self, parts: list[bytes], what: bytes, data: st.DataObject) -> None:
-        cipher = Locking(bytes(range(32)))
-        kept = list(cipher.locked(parts, what))
-        assert cipher.unlocked(kept, what) == parts
-        assert cipher.unlocked([None, *kept[1:]], what) == [None, *parts[1:]]
-        with pytest.raises(UnlockError):
-            cipher.unlocked(kept, what + b"x")
-        with pytest.raises(UnlockError):
-            Locking(bytes(32)).unlocked(kept, what)
-        with pytest.raises(UnlockError):
-            cipher.unlocked([kept[-1], *kept], what)  # each in another place
+        cipher = AesGcmCipher(bytes(range(32)))
+        kept = list(cipher.encrypt(parts, what))
+        assert cipher.decrypt(kept, what) == parts
+        assert cipher.decrypt([None, *kept[1:]], what) == [None, *parts[1:]]
+        with pytest.raises(DecryptionError):
+            cipher.decrypt(kept, what + b"x")
+        with pytest.raises(DecryptionError):
+            AesGcmCipher(bytes(32)).decrypt(kept, what)
+        with pytest.raises(DecryptionError):
+            cipher.decrypt([kept[-1], *kept], what)  # each in another place
         i = data.draw(st.integers(0, len(kept) - 1))
         bit = data.draw(st.integers(0, 8 * len(kept[i]) - 1))
         changed = bytearray(kept[i])
         changed[bit // 8] ^= 1 << bit % 8
         cut = kept[i][: bit // 8]
         for other in (bytes(changed), cut):
-            with pytest.raises(UnlockError):
-                cipher.unlocked([*kept[:i], other, *kept[i + 1 :]], what)
+            with pytest.raises(DecryptionError):
+                cipher.decrypt([*kept[:i], other, *kept[i + 1 :]], what)
 
     def test_events(self, tmp_path: Path) -> None:
         journal = Journal(str(tmp_path), SECRET)
         journal.append([Entry(1, "teach", "{}", [b"one", b"two"])] * 2)
         one, two = journal.events()
-        first, second = (part.content or b"" for part in opened(one.payload))
-        moved: list[Stored] = [
+        first, second = (part.content or b"" for part in decode_parts(one.payload))
+        moved: list[StoredEvent] = [
             one._replace(payload=two.payload),
-            one._replace(payload=seal([second, first])[0]),
-            one._replace(payload=seal([second])[0]),
+            one._replace(payload=encode_parts([second, first])[0]),
+            one._replace(payload=encode_parts([second])[0]),
             one._replace(learner=2),
             one._replace(kind="observe"),
             one._replace(about="{ }"),
@@ -349,8 +352,8 @@ class TestChanged:
         ]
         for event in moved:
             with pytest.raises(DamagedError, match="event 1 cannot be unlocked"):
-                journal.unlocked(event)
-        assert journal.unlocked(one).parts == [b"one", b"two"]
+                journal.decrypt(event)
+        assert journal.decrypt(one).parts == [b"one", b"two"]
         journal.close()
 
     def test_states(self, tmp_path: Path) -> None:
@@ -388,15 +391,15 @@ class TestChanged:
     @pytest.mark.parametrize("passphrase", [None, SECRET])
     @pytest.mark.parametrize("every", [60, 10**6])
     def test_a_key_that_is_gone(self, every: int, passphrase: str | None, tmp_path: Path) -> None:
-        keeper = Keeper(str(tmp_path), every=every, passphrase=SECRET)
-        number = keeper.create(NAME, OnlineLearner(K)).result()
+        store = LearnerStore(str(tmp_path), every=every, passphrase=SECRET)
+        number = store.create(NAME, OnlineLearner(K)).result()
         for event in islice(events(0), 20):
-            keeper.change(number, event).result()
-        with keeper._journal.database.writing() as connection:
+            store.submit(number, event).result()
+        with store._journal.database.writing() as connection:
             connection.execute("DELETE FROM lock")
-        keeper.close()
+        store.close()
         with pytest.raises((DamagedError, PassphraseError)):
-            Keeper(str(tmp_path), every=EVERY, passphrase=passphrase)
+            LearnerStore(str(tmp_path), every=EVERY, passphrase=passphrase)
 
 
 class TestCommand:
@@ -436,7 +439,7 @@ class TestCommand:
     ) -> None:
         monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
         with pytest.raises(typer.Exit), failures.told():
-            Keeper(str(tmp_path), passphrase=SECRET)
+            LearnerStore(str(tmp_path), passphrase=SECRET)
         assert "pip install 'labelwalk[encrypted]'" in capsys.readouterr().err
 
     @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Erased means: as if it had never come, and nowhere on the disk."""
+"""ErasureResult means: as if it had never come, and nowhere on the disk."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.service.backup import CopyError, restore
-from labelwalk.service.events import Adjust, Happening, Observe, Retract, Teach, TeachLater
-from labelwalk.service.keeper import Keeper
-from labelwalk.service.keys import KeyReusedError
-from labelwalk.service.replay import first_of
-from labelwalk.service.sealed import opened
+from labelwalk.service.backup import restore
+from labelwalk.service.commands import Adjust, Command, Observe, Retract, Teach, TeachLater
+from labelwalk.service.erasure import CopyError
+from labelwalk.service.idempotency import KeyReusedError
+from labelwalk.service.learner_store import LearnerStore
+from labelwalk.service.sealed_parts import decode_parts
+from labelwalk.service.snapshots import read_first_id
 from tests.service.eraser import EVERY
 
 pytestmark = pytest.mark.shell
@@ -31,7 +32,7 @@ LABELS = ("left", "right", "a name to be found in bytes")
 UNWANTED = LABELS[2]
 
 
-def events(seed: int) -> Iterator[tuple[Happening, list[int]]]:
+def events(seed: int) -> Iterator[tuple[Command, list[int]]]:
     """Yield what happens, and the numbers of the examples that it brings."""
     rng = np.random.default_rng(seed)
     n, fresh = 0, list[int]()
@@ -59,7 +60,7 @@ def events(seed: int) -> Iterator[tuple[Happening, list[int]]]:
 class Told:
     """The reference implementation: remembers all, and tells a learner only what is wanted."""
 
-    def __init__(self, story: list[tuple[Happening, list[int]]]) -> None:
+    def __init__(self, story: list[tuple[Command, list[int]]]) -> None:
         self.story = story
 
     def members(self, label: str) -> set[int]:
@@ -119,24 +120,24 @@ class Told:
 
 def kept(
     folder: Path, seed: int, n: int = 120, passphrase: str | None = None
-) -> tuple[Keeper, int, Told]:
-    keeper = Keeper(str(folder), every=EVERY, passphrase=passphrase)
-    other = keeper.create("other", OnlineLearner(K)).result()
-    number = keeper.create("one", OnlineLearner(K)).result()
+) -> tuple[LearnerStore, int, Told]:
+    store = LearnerStore(str(folder), every=EVERY, passphrase=passphrase)
+    other = store.create("other", OnlineLearner(K)).result()
+    number = store.create("one", OnlineLearner(K)).result()
     story = list(islice(events(seed), n))
     for i, (event, numbers) in enumerate(story):
-        answer = keeper.change(number, event, key=f"{i}" if i % 2 else "")
-        keeper.change(other, Observe(np.full((2, D), float(i))))
+        answer = store.submit(number, event, key=f"{i}" if i % 2 else "")
+        store.submit(other, Observe(np.full((2, D), float(i))))
         if numbers:
             assert answer.result().first == numbers[0]
         if i == n // 2:
             answer.result()
-            keeper.back_up()
-    return keeper, number, Told(story)
+            store.back_up()
+    return store, number, Told(story)
 
 
-def digest(keeper: Keeper, number: int) -> str:
-    found: str = keeper.look(number, lambda pupil: pupil.learner.digest()).result()
+def digest(store: LearnerStore, number: int) -> str:
+    found: str = store.query(number, lambda managed: managed.learner.digest()).result()
     return found
 
 
@@ -146,13 +147,13 @@ def everything(folder: Path) -> dict[str, bytes]:
     return found
 
 
-def traces(keeper: Keeper, number: int, gone: set[int]) -> list[bytes]:
+def traces(store: LearnerStore, number: int, gone: set[int]) -> list[bytes]:
     """Return the bytes in which examples are kept, encrypted or not."""
     found = []
-    for event in keeper._journal.events():
+    for event in store._journal.events():
         if event.learner == number and event.kind in (Observe.kind, Teach.kind):
-            parts = opened(event.payload)[: -1 if event.key else None]
-            for i, part in enumerate(parts, first_of(event)):
+            parts = decode_parts(event.payload)[: -1 if event.key else None]
+            for i, part in enumerate(parts, read_first_id(event)):
                 if i in gone and part.content is not None:
                     found.append(part.content)
     return found
@@ -170,7 +171,7 @@ def wanted(kind: str, told: Told) -> tuple[dict[str, Any], set[int]]:
             if row[0] > 9.0
         }
         more -= {n for n, label in told.taught_later().items() if label != UNWANTED}
-        belongs = {"belongs": lambda pupil, rows: rows[:, 0] > 9.0}
+        belongs = {"belongs": lambda managed, rows: rows[:, 0] > 9.0}
         return {"label": UNWANTED} | belongs, told.members(UNWANTED) | more
     rng = np.random.default_rng(1)
     numbers = [n for _, some in told.story for n in some]
@@ -183,151 +184,155 @@ def wanted(kind: str, told: Told) -> tuple[dict[str, Any], set[int]]:
 @pytest.mark.parametrize("seed", range(4))
 def test_as_if_never_seen(seed: int, kind: str, tmp_path: Path, passphrase: str | None) -> None:
     folder = tmp_path / "kept"
-    keeper, number, told = kept(folder, seed, passphrase=passphrase)
+    store, number, told = kept(folder, seed, passphrase=passphrase)
     unwanted, gone = wanted(kind, told)
-    before = keeper.look_at_all(lambda pupils: [one.n_numbered for one in pupils.values()]).result()
+    before = store.query_all(
+        lambda learners: [one.next_example_id for one in learners.values()]
+    ).result()
     alone = told.without(gone, unwanted.get("label"))
-    keeper.look(number, lambda pupil: None).result()
-    rows, left = list(told.rows(gone)), traces(keeper, number, gone)
+    store.query(number, lambda managed: None).result()
+    rows, left = list(told.rows(gone)), traces(store, number, gone)
     files = everything(folder)
     assert len(left) == len(gone)
     assert any(one in content for one in left for content in files.values())
     found = any(row in content for row in rows for content in files.values())
     assert found == (passphrase is None)
 
-    erased = keeper.erase(number, **unwanted).result()
+    erased = store.erase(number, **unwanted).result()
     assert (erased.examples, erased.older) == (len(gone), False)
-    assert digest(keeper, number) == alone.digest()
+    assert digest(store, number) == alone.digest()
     files = everything(folder)
     for name, content in files.items():
         assert not any(one in content for one in rows + left), name
         if kind != "examples":
             assert UNWANTED.encode() not in content, name
 
-    after = keeper.look_at_all(lambda pupils: [one.n_numbered for one in pupils.values()]).result()
+    after = store.query_all(
+        lambda learners: [one.next_example_id for one in learners.values()]
+    ).result()
     assert after == before  # others keep their numbers, and none is given again
     i = max(i for i, (_, some) in enumerate(told.story) if i % 2 and gone & set(some))
     with pytest.raises(KeyReusedError, match="has been erased"):
-        keeper.change(number, told.story[i][0], key=f"{i}").result()
+        store.submit(number, told.story[i][0], key=f"{i}").result()
     more = [event for event, _ in islice(events(seed + 100), 20) if isinstance(event, Observe)]
     for event in more:
-        label = keeper.change(number, event).result().columns["label"]
+        label = store.submit(number, event).result().columns["label"]
         assert label == alone.observe(event.rows).label.tolist()
-    expected = digest(keeper, number)
+    expected = digest(store, number)
     assert expected == alone.digest()
-    keeper.close()
+    store.close()
 
-    again = Keeper(str(folder), every=EVERY, passphrase=passphrase)
+    again = LearnerStore(str(folder), every=EVERY, passphrase=passphrase)
     assert digest(again, number) == expected
     again.close()
 
 
 @pytest.mark.slow
 def test_copies_are_cleansed_and_come_back(tmp_path: Path, passphrase: str | None) -> None:
-    keeper, number, told = kept(tmp_path / "kept", 9, passphrase=passphrase)
+    store, number, told = kept(tmp_path / "kept", 9, passphrase=passphrase)
     unwanted, gone = wanted("a class", told)
-    keeper.erase(number, **unwanted).result()
-    keeper.close()
+    store.erase(number, **unwanted).result()
+    store.close()
     [copy] = (tmp_path / "kept" / "backups").iterdir()
     restore(str(copy), str(tmp_path / "again"))
-    again = Keeper(str(tmp_path / "again"), passphrase=passphrase)
+    again = LearnerStore(str(tmp_path / "again"), passphrase=passphrase)
     early = Told(told.story[:61])
     assert digest(again, number) == early.without(gone, unwanted["label"]).digest()
     again.close()
 
 
 def test_a_copy_from_before_the_learner_has_nothing_of_it(tmp_path: Path) -> None:
-    keeper = Keeper(str(tmp_path))
-    keeper.create("earlier", OnlineLearner(K)).result()
-    keeper.back_up()
-    number = keeper.create("later", OnlineLearner(K)).result()
-    keeper.change(number, Teach(np.zeros((1, D)), (UNWANTED,))).result()
-    assert keeper.erase(number, label=UNWANTED).result() == (1, False)
-    keeper.close()
+    store = LearnerStore(str(tmp_path))
+    store.create("earlier", OnlineLearner(K)).result()
+    store.back_up()
+    number = store.create("later", OnlineLearner(K)).result()
+    store.submit(number, Teach(np.zeros((1, D)), (UNWANTED,))).result()
+    assert store.erase(number, label=UNWANTED).result() == (1, False)
+    store.close()
 
 
 def test_twice_and_after_a_restart(tmp_path: Path) -> None:
-    keeper, number, told = kept(tmp_path / "kept", 5)
+    store, number, told = kept(tmp_path / "kept", 5)
     first, second = {3, 4, 5}, {5, 6, 50}
-    assert keeper.erase(number, examples=first).result().examples == 3
-    keeper.close()
-    keeper = Keeper(str(tmp_path / "kept"), every=EVERY)
-    assert keeper.erase(number, examples=second).result().examples == 2
-    assert digest(keeper, number) == told.without(first | second).digest()
+    assert store.erase(number, examples=first).result().examples == 3
+    store.close()
+    store = LearnerStore(str(tmp_path / "kept"), every=EVERY)
+    assert store.erase(number, examples=second).result().examples == 2
+    assert digest(store, number) == told.without(first | second).digest()
     with pytest.raises(ValueError, match="was erased"):
-        keeper.change(number, TeachLater(50, "left")).result()
-    keeper.close()
+        store.submit(number, TeachLater(50, "left")).result()
+    store.close()
 
 
 def test_what_is_older_than_the_events_is_said(tmp_path: Path) -> None:
     learner = OnlineLearner(K)
     learner.teach([[0.0] * D, [6.0] * D], ["left", UNWANTED])
-    keeper = Keeper(str(tmp_path))
-    number = keeper.create("taken in", learner).result()
-    keeper.change(number, Teach(np.array([[1.0] * D, [7.0] * D]), ("left", UNWANTED))).result()
-    assert keeper.erase(number, examples=[0]).result() == (0, True)
-    assert keeper.erase(number, label=UNWANTED).result() == (1, True)
-    assert keeper.classes("taken in") == ("left",)
-    keeper.close()
-    again = Keeper(str(tmp_path))
-    assert again.classes("taken in") == ("left",)
+    store = LearnerStore(str(tmp_path))
+    number = store.create("taken in", learner).result()
+    store.submit(number, Teach(np.array([[1.0] * D, [7.0] * D]), ("left", UNWANTED))).result()
+    assert store.erase(number, examples=[0]).result() == (0, True)
+    assert store.erase(number, label=UNWANTED).result() == (1, True)
+    assert store.get_classes("taken in") == ("left",)
+    store.close()
+    again = LearnerStore(str(tmp_path))
+    assert again.get_classes("taken in") == ("left",)
     again.close()
 
 
 def test_a_prior_that_names_the_class_goes_with_it(tmp_path: Path) -> None:
-    keeper = Keeper(str(tmp_path))
-    number = keeper.create("a", OnlineLearner(K)).result()
-    keeper.change(number, Teach(np.array([[0.0] * D, [9.0] * D]), ("left", UNWANTED))).result()
-    keeper.change(number, Adjust({"prior": [["left", 0.5], [UNWANTED, 0.5]]})).result()
-    assert keeper.erase(number, label=UNWANTED).result() == (1, False)
+    store = LearnerStore(str(tmp_path))
+    number = store.create("a", OnlineLearner(K)).result()
+    store.submit(number, Teach(np.array([[0.0] * D, [9.0] * D]), ("left", UNWANTED))).result()
+    store.submit(number, Adjust({"prior": [["left", 0.5], [UNWANTED, 0.5]]})).result()
+    assert store.erase(number, label=UNWANTED).result() == (1, False)
     for path in tmp_path.iterdir():
         assert UNWANTED.encode() not in path.read_bytes(), path
-    keeper.close()
+    store.close()
 
 
 def test_no_copy_is_made_of_what_is_being_erased(tmp_path: Path) -> None:
-    keeper, number, told = kept(tmp_path, 7)
-    erasing = keeper.erase(number, label=UNWANTED)
+    store, number, told = kept(tmp_path, 7)
+    erasing = store.erase(number, label=UNWANTED)
     while not erasing.done():
-        keeper.back_up()
-    keeper.back_up()
+        store.back_up()
+    store.back_up()
     assert erasing.result().older is False
     late = [path for path in (tmp_path / "backups").iterdir() if "-wal" not in path.name]
     early = [path for path in late if UNWANTED.encode() in path.read_bytes()]
     assert early == []
     assert told.members(UNWANTED)
-    keeper.close()
+    store.close()
 
 
 def test_other_files_beside_copies_do_no_harm(tmp_path: Path) -> None:
-    keeper, number, _ = kept(tmp_path, 8)
+    store, number, _ = kept(tmp_path, 8)
     backups = tmp_path / "backups"
     (backups / "README").write_text("mine")
     (backups / "x.db.part").write_bytes(UNWANTED.encode())
-    assert keeper.erase(number, examples=[1]).result() == (1, False)
+    assert store.erase(number, examples=[1]).result() == (1, False)
     assert (backups / "README").exists()
     assert not (backups / "x.db.part").exists()
     (backups / "spoilt.db").write_bytes(b"no database at all" * 100)
     with pytest.raises(CopyError, match=r"spoilt\.db is damaged"):
-        keeper.erase(number, examples=[2]).result()
-    assert keeper.change(number, Observe(np.zeros((1, D)))).result().first > 0
-    keeper.close()
+        store.erase(number, examples=[2]).result()
+    assert store.submit(number, Observe(np.zeros((1, D)))).result().first > 0
+    store.close()
 
 
 def test_the_journal_says_that_something_was_erased(tmp_path: Path) -> None:
-    keeper, number, _ = kept(tmp_path, 2, n=20)
-    keeper.erase(number, examples=[1, 2]).result()
-    found = [json.loads(one.about) for one in keeper._journal.events() if one.kind == "erase"]
+    store, number, _ = kept(tmp_path, 2, n=20)
+    store.erase(number, examples=[1, 2]).result()
+    found = [json.loads(one.about) for one in store._journal.events() if one.kind == "erase"]
     assert found[0]["examples"] == 2
-    keeper.close()
+    store.close()
 
 
 @pytest.mark.slow
 def test_killed_while_it_erases(tmp_path: Path, passphrase: str | None) -> None:
-    keeper, number, told = kept(tmp_path / "kept", 6, passphrase=passphrase)
-    before = digest(keeper, number)
-    left = traces(keeper, number, told.members(UNWANTED))
-    keeper.close()
+    store, number, told = kept(tmp_path / "kept", 6, passphrase=passphrase)
+    before = digest(store, number)
+    left = traces(store, number, told.members(UNWANTED))
+    store.close()
     gone = told.members(UNWANTED)
     after = told.without(gone, UNWANTED).digest()
     rng = np.random.default_rng(0)
@@ -335,7 +340,7 @@ def test_killed_while_it_erases(tmp_path: Path, passphrase: str | None) -> None:
         folder = tmp_path / f"{i}"
         shutil.copytree(tmp_path / "kept", folder)
         said = killed_eraser(folder, number, seconds=0.25 * rng.random())
-        again = Keeper(str(folder), every=EVERY, passphrase=passphrase)
+        again = LearnerStore(str(folder), every=EVERY, passphrase=passphrase)
         found = digest(again, number)
         assert found == after or (found == before and "erased" not in said)
         if found == before:

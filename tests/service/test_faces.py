@@ -31,9 +31,9 @@ from labelwalk.service.cameras import WAITING, Cameras
 from labelwalk.service.crops import Crops
 from labelwalk.service.faces import faces_in
 from labelwalk.service.gallery import Gallery
-from labelwalk.service.inbox import BusyError
-from labelwalk.service.keeper import Keeper
 from labelwalk.service.kept_mind import KeptMind
+from labelwalk.service.learner_store import LearnerStore
+from labelwalk.service.worker import BusyError
 from tests.faces import generated
 from tests.faces.people import look_alike, views
 from tests.service.asking import TOKENS, Asking
@@ -48,10 +48,10 @@ PIECE = 64  # bytes of a vector: SQLite lays long ones over several pages
 class Looking:
     """A service that looks at the frames of a video."""
 
-    def __init__(self, folder: Path, keeper: Keeper, **options: Any) -> None:
+    def __init__(self, folder: Path, store: LearnerStore, **options: Any) -> None:
         self.folder = folder
-        self.faces = faces_in(str(folder), keeper, "pixels", **options)
-        self.ask = Asking(keeper, self.faces)
+        self.faces = faces_in(str(folder), store, "pixels", **options)
+        self.ask = Asking(store, self.faces)
         self._frames = iter(DemoVideo(people=2, n_frames=400))
 
     @property
@@ -81,8 +81,8 @@ class Looking:
 
 
 @pytest.fixture
-def looking(keeper: Keeper, tmp_path: Path) -> Iterator[Looking]:
-    one = Looking(tmp_path / "kept", keeper)
+def looking(store: LearnerStore, tmp_path: Path) -> Iterator[Looking]:
+    one = Looking(tmp_path / "kept", store)
     yield one
     one.faces.close()
 
@@ -139,18 +139,18 @@ def test_a_name_is_corrected_and_taken_back(looking: Looking) -> None:
 
 def test_pictures_of_an_encrypted_folder_are_locked(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
-    keeper = Keeper(str(folder), passphrase="between us")
-    looking = Looking(folder, keeper, keep_crops=True)
+    store = LearnerStore(str(folder), passphrase="between us")
+    looking = Looking(folder, store, keep_crops=True)
     (face,) = looking(10)
     looking.done("name", example=face["example"], name="Adalbert")
     picture = looking.ask("GET", f"/api/faces/pictures/{face['example']}").content
     looking.faces.close()
-    keeper.close()
+    store.close()
     crops = [path.read_bytes() for path in (folder / "crops").iterdir()]
     assert len(crops) >= 4
     for needle in (b"Adalbert", b"JFIF", picture[-PIECE:]):
         assert files_with(folder, needle) == []
-    again = Keeper(str(folder), passphrase="between us")
+    again = LearnerStore(str(folder), passphrase="between us")
     looking = Looking(folder, again, keep_crops=True)
     assert looking.ask("GET", f"/api/faces/pictures/{face['example']}").content == picture
     assert looking.asked()["people"][0]["name"] == "Adalbert"
@@ -160,15 +160,15 @@ def test_pictures_of_an_encrypted_folder_are_locked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("keep_crops", [False, True])
 def test_who_is_forgotten_is_gone_from_every_file(
-    keeper: Keeper, tmp_path: Path, keep_crops: bool
+    store: LearnerStore, tmp_path: Path, keep_crops: bool
 ) -> None:
-    looking = Looking(tmp_path / "kept", keeper, keep_crops=keep_crops)
+    looking = Looking(tmp_path / "kept", store, keep_crops=keep_crops)
     (face,) = looking(20)
     looking.done("name", example=face["example"], name="Adalbert")
     (later,) = looking(20)
     (_, *_) = looking(110)
     taught, adapted = a_vector(looking, face["example"]), a_vector(looking, later["example"])
-    keeper.back_up()
+    store.back_up()
     assert files_with(looking.folder, b"Adalbert")
     crop = looking.folder / "crops" / f"{face['example']}.jpg"
     assert crop.exists() == keep_crops
@@ -213,9 +213,9 @@ def _small(picture: bytes, margin: float) -> Any:
     return vector
 
 
-def test_the_sink_goes_over_the_cliff_with_a_warning(keeper: Keeper) -> None:
-    number = keeper.create("faces", VECTORS.learner()).result()
-    recognizer = FaceRecognizer(VECTORS, mind=KeptMind(keeper, number))
+def test_the_sink_goes_over_the_cliff_with_a_warning(store: LearnerStore) -> None:
+    number = store.create("faces", VECTORS.learner()).result()
+    recognizer = FaceRecognizer(VECTORS, mind=KeptMind(store, number))
     recognizer.teach(views(4, 1), ["ada"] * 4)
     for who in (1, 2, 3):
         recognizer.observe(views(60, who))
@@ -242,9 +242,9 @@ def test_the_sink_is_set_and_found(looking: Looking) -> None:
     assert looking.asked("/sink")["automatic"] is True
 
 
-def test_kept_and_at_hand_are_the_same(keeper: Keeper) -> None:
-    number = keeper.create("faces", VECTORS.learner()).result()
-    kept = FaceRecognizer(VECTORS, mind=KeptMind(keeper, number))
+def test_kept_and_at_hand_are_the_same(store: LearnerStore) -> None:
+    number = store.create("faces", VECTORS.learner()).result()
+    kept = FaceRecognizer(VECTORS, mind=KeptMind(store, number))
     at_hand = FaceRecognizer(VECTORS, mind=AtHand(VECTORS.learner()))
     said = []
     for one in (kept, at_hand):
@@ -277,8 +277,8 @@ def test_numbers_and_names_outlive_kill(tmp_path: Path) -> None:
     assert "are kept as pixels 96" in failed.stderr
 
 
-def test_without_faces(keeper: Keeper) -> None:
-    ask = Asking(keeper)
+def test_without_faces(store: LearnerStore) -> None:
+    ask = Asking(store)
     assert ask("GET", "/api/faces").json()["on"] is False
     for method, path in (
         ("GET", "/view"),
@@ -313,8 +313,8 @@ def test_a_box_is_in_pixels_of_what_was_sent(looking: Looking) -> None:
     assert np.allclose(np.array(large) / 4.0, small, atol=40)
 
 
-def test_fifty_faces_and_none(keeper: Keeper) -> None:
-    cameras = Cameras(Gallery(keeper, Pixels(32)), detector=HaarDetector(smallest=40))
+def test_fifty_faces_and_none(store: LearnerStore) -> None:
+    cameras = Cameras(Gallery(store, Pixels(32)), detector=HaarDetector(smallest=40))
     crowd = encoded(scene(list(range(50)), 1920, 1080))
     for _ in range(3):
         faces = cameras.look("a", crowd).result()["faces"]
@@ -341,14 +341,14 @@ def test_names_can_be_read(looking: Looking, name: str) -> None:
     assert looking.asked()["people"] == []
 
 
-def test_too_many_frames_are_turned_away(keeper: Keeper) -> None:
+def test_too_many_frames_are_turned_away(store: LearnerStore) -> None:
     go_on = threading.Event()
 
     def slow(image: Image) -> list[Box]:
         go_on.wait()
         return []
 
-    cameras = Cameras(Gallery(keeper, Pixels(32)), detector=slow)
+    cameras = Cameras(Gallery(store, Pixels(32)), detector=slow)
     frame = encoded(scene([]))
     waiting = [cameras.look("a", frame) for _ in range(WAITING)]
     with pytest.raises(BusyError, match="Leave this one out"):
@@ -359,21 +359,21 @@ def test_too_many_frames_are_turned_away(keeper: Keeper) -> None:
     cameras.close()
 
 
-def test_a_camera_of_its_own(keeper: Keeper, tmp_path: Path) -> None:
+def test_a_camera_of_its_own(store: LearnerStore, tmp_path: Path) -> None:
     video = generated.video(tmp_path / "people.mp4", n_frames=12)
-    looking = Looking(tmp_path / "kept", keeper, watch=str(video))
+    looking = Looking(tmp_path / "kept", store, watch=str(video))
     wait_until(lambda: looking.asked()["source"]["error"] is None)
     wait_until(lambda: looking.asked()["source"]["error"] == "it has ended.")
     answer = looking.ask("GET", "/api/faces/view")
     assert answer.status_code == 503
     assert "people.mp4: it has ended." in answer.json()["error"]
-    assert looking.gallery.pupil.n_numbered >= 10
+    assert looking.gallery.pupil.next_example_id >= 10
     looking.faces.close()
 
 
-def test_the_view_of_its_own_camera(keeper: Keeper, tmp_path: Path) -> None:
+def test_the_view_of_its_own_camera(store: LearnerStore, tmp_path: Path) -> None:
     video = generated.video(tmp_path / "people.mp4", n_frames=200)
-    looking = Looking(tmp_path / "kept", keeper, watch=str(video))
+    looking = Looking(tmp_path / "kept", store, watch=str(video))
     wait_until(lambda: looking.asked()["source"]["error"] is None)
     answer = looking.ask("GET", "/api/faces/view")
     assert answer.status_code == 200
@@ -410,33 +410,33 @@ def test_a_signal_before_it_serves_ends_it(number: int, tmp_path: Path) -> None:
             process.kill()
     assert process.returncode in (0, 130, -signal.SIGTERM)  # it has come so far, or not
     assert "Traceback" not in said
-    Keeper(str(tmp_path / "kept")).close()
+    LearnerStore(str(tmp_path / "kept")).close()
 
 
-def test_pictures_that_were_left_behind_are_swept_away(keeper: Keeper, tmp_path: Path) -> None:
+def test_pictures_that_were_left_behind_are_swept_away(store: LearnerStore, tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     os.makedirs(folder / "crops")
     for name in ("7.jpg", "3.part"):
         (folder / "crops" / name).write_bytes(b"left")
-    looking = Looking(folder, keeper, keep_crops=True)
+    looking = Looking(folder, store, keep_crops=True)
     assert list((folder / "crops").iterdir()) == []
     looking.faces.close()
 
 
-def test_a_learner_for_other_vectors_is_not_taken_over(keeper: Keeper) -> None:
-    keeper.create("faces", VECTORS.learner()).result()
+def test_a_learner_for_other_vectors_is_not_taken_over(store: LearnerStore) -> None:
+    store.create("faces", VECTORS.learner()).result()
     with pytest.raises(ValueError, match="was not made for such faces"):
-        Gallery(keeper, Pixels(32))
+        Gallery(store, Pixels(32))
 
 
-def test_a_learner_that_was_brought_here_is_taken_over(keeper: Keeper) -> None:
-    keeper.create("faces", PIXELS.learner()).result()
-    assert Gallery(keeper, Pixels(32)).pupil.notes["representation"] == "pixels 32"
+def test_a_learner_that_was_brought_here_is_taken_over(store: LearnerStore) -> None:
+    store.create("faces", PIXELS.learner()).result()
+    assert Gallery(store, Pixels(32)).pupil.notes["representation"] == "pixels 32"
 
 
-def a_gallery(keeper: Keeper) -> Gallery:
+def a_gallery(store: LearnerStore) -> Gallery:
     """Return one whose vectors are made up: those of people who are far from each other."""
-    return Gallery(keeper, MadeUp())
+    return Gallery(store, MadeUp())
 
 
 class MadeUp:
@@ -448,8 +448,8 @@ class MadeUp:
         raise AssertionError
 
 
-def test_views_named_otherwise_stay(keeper: Keeper) -> None:
-    gallery = a_gallery(keeper)
+def test_views_named_otherwise_stay(store: LearnerStore) -> None:
+    gallery = a_gallery(store)
     recognizer = gallery.recognizer
     recognizer.teach(views(4, 1), ["ada"] * 4)
     ids = recognizer.observe(views(30, 1)).ids
@@ -462,13 +462,13 @@ def test_views_named_otherwise_stay(keeper: Keeper) -> None:
 
 def test_what_came_before_the_events_that_are_kept_is_said(tmp_path: Path) -> None:
     folder = str(tmp_path / "kept")
-    keeper = Keeper(folder, every=20, retain=0.0)
-    gallery = a_gallery(keeper)
+    store = LearnerStore(folder, every=20, retain=0.0)
+    gallery = a_gallery(store)
     for row in views(60, 1):
         gallery.recognizer.observe(row[None])
-    wait_until(lambda: keeper._journal.anchor().sequence > 0)
+    wait_until(lambda: store._journal.anchor().sequence > 0)
     example = int(gallery.recognizer.observe(views(1, 1)).ids[0])
-    keeper.back_up()
+    store.back_up()
     gallery.recognizer.name(example, "ada")
     gone = gallery.forget("ada")
     assert gone.older is True
@@ -476,11 +476,11 @@ def test_what_came_before_the_events_that_are_kept_is_said(tmp_path: Path) -> No
     known, new = gallery.recognizer.strangers()
     assert known.examples > 15 >= new.examples
     assert gallery.forget_stranger(new.number).older is False
-    keeper.close()
+    store.close()
 
 
-def test_other_ways_of_erasing_take_the_pictures_too(keeper: Keeper, tmp_path: Path) -> None:
-    looking = Looking(tmp_path / "kept", keeper, keep_crops=True)
+def test_other_ways_of_erasing_take_the_pictures_too(store: LearnerStore, tmp_path: Path) -> None:
+    looking = Looking(tmp_path / "kept", store, keep_crops=True)
     (face,) = looking(10)
     looking.done("name", example=face["example"], name="Ada")
     crops = looking.folder / "crops"
@@ -494,8 +494,10 @@ def test_other_ways_of_erasing_take_the_pictures_too(keeper: Keeper, tmp_path: P
     looking.faces.close()
 
 
-def test_who_is_struck_out_is_gone_and_faces_begin_anew(keeper: Keeper, tmp_path: Path) -> None:
-    looking = Looking(tmp_path / "kept", keeper, keep_crops=True)
+def test_who_is_struck_out_is_gone_and_faces_begin_anew(
+    store: LearnerStore, tmp_path: Path
+) -> None:
+    looking = Looking(tmp_path / "kept", store, keep_crops=True)
     (face,) = looking(20)
     looking.done("name", example=face["example"], name="Ada")
     assert looking.ask("DELETE", "/api/learners/faces").status_code == 204
@@ -513,15 +515,15 @@ def test_who_is_struck_out_is_gone_and_faces_begin_anew(keeper: Keeper, tmp_path
     looking.faces.close()
 
 
-def test_a_frame_under_way_is_looked_at_anew_when_all_are_struck_out(keeper: Keeper) -> None:
+def test_a_frame_under_way_is_looked_at_anew_when_all_are_struck_out(store: LearnerStore) -> None:
     struck = iter([False, True, False])
 
     def detector(image: Image) -> list[Box]:
         if next(struck):
-            keeper.delete(keeper.number("faces")).result()
+            store.delete(store.find_id("faces")).result()
         return [Box(100, 60, 80, 80)]
 
-    cameras = Cameras(Gallery(keeper, Pixels(32)), detector=detector)
+    cameras = Cameras(Gallery(store, Pixels(32)), detector=detector)
     frame = encoded(scene([1]))
     for _ in range(2):
         (face,) = cameras.look("a", frame).result()["faces"]
@@ -542,16 +544,16 @@ def test_pictures_are_swept_away_by_several_at_a_time(tmp_path: Path) -> None:
 
 def test_who_takes_the_place_of_the_struck_out_is_looked_at(looking: Looking) -> None:
     looking(5)
-    keeper = looking.gallery._keeper
-    keeper.delete(keeper.number("faces")).result()
-    wrong = keeper.create("faces", VECTORS.learner()).result()
+    store = looking.gallery._store
+    store.delete(store.find_id("faces")).result()
+    wrong = store.create("faces", VECTORS.learner()).result()
     answer = looking.ask("GET", "/api/faces")
     assert answer.status_code == 422
     assert "was not made for such faces. Delete it" in answer.json()["error"]
-    keeper.delete(wrong).result()
+    store.delete(wrong).result()
     brought = PIXELS.learner()
     brought.teach(np.zeros((1, 576)), ["Ada"])
-    keeper.create("faces", brought).result()
+    store.create("faces", brought).result()
     assert [one["name"] for one in looking.asked()["people"]] == ["Ada"]
     assert looking(1)[0]["name"] is None
 
@@ -576,19 +578,19 @@ def test_a_service_goes_on_when_its_faces_were_struck_out(tmp_path: Path) -> Non
         one.end(signal.SIGTERM)
 
 
-def test_what_is_not_ours_among_pictures_stays(keeper: Keeper, tmp_path: Path) -> None:
+def test_what_is_not_ours_among_pictures_stays(store: LearnerStore, tmp_path: Path) -> None:
     crops = tmp_path / "kept" / "crops"
     (crops / "7.jpg").mkdir(parents=True)
     (crops / "notes.txt").write_text("mine")
     (crops / "8.jpg").write_bytes(b"left")
     with pytest.raises(PictureError, match=r"7\.jpg cannot be destroyed"):
-        Looking(tmp_path / "kept", keeper, keep_crops=True)
+        Looking(tmp_path / "kept", store, keep_crops=True)
     assert not (crops / "8.jpg").exists()
     assert (crops / "notes.txt").exists()
 
 
-def test_a_picture_that_cannot_be_kept_does_no_harm(keeper: Keeper, tmp_path: Path) -> None:
-    looking = Looking(tmp_path / "kept", keeper, keep_crops=True)
+def test_a_picture_that_cannot_be_kept_does_no_harm(store: LearnerStore, tmp_path: Path) -> None:
+    looking = Looking(tmp_path / "kept", store, keep_crops=True)
     (tmp_path / "kept" / "crops").rmdir()
     (face,) = looking(5)
     assert looking.done("name", example=face["example"], name="Ada")["name"] == "Ada"
@@ -607,22 +609,22 @@ def test_a_name_that_cannot_be_given_changes_nothing(looking: Looking) -> None:
 
 def test_numbers_go_on_when_their_first_views_are_gone(tmp_path: Path) -> None:
     folder, numbers = str(tmp_path / "kept"), []
-    keeper = Keeper(folder)
-    gallery = a_gallery(keeper)
+    store = LearnerStore(folder)
+    gallery = a_gallery(store)
     gallery.recognizer.observe(np.concatenate([views(40, 1), views(40, 2)]))
     gallery.recognizer.strangers()
-    keeper.erase(keeper.number("faces"), examples=range(8)).result()
+    store.erase(store.find_id("faces"), examples=range(8)).result()
     for _ in range(2):
         numbers.append([one.number for one in gallery.recognizer.strangers()])
-        keeper.close()
-        keeper = Keeper(folder)
-        gallery = a_gallery(keeper)
+        store.close()
+        store = LearnerStore(folder)
+        gallery = a_gallery(store)
     assert numbers[0] == numbers[1]
-    keeper.close()
+    store.close()
 
 
-def test_who_is_gone_has_no_number_in_memory(keeper: Keeper) -> None:
-    gallery = a_gallery(keeper)
+def test_who_is_gone_has_no_number_in_memory(store: LearnerStore) -> None:
+    gallery = a_gallery(store)
     gallery.recognizer.observe(views(40, 1))
     (stranger,) = gallery.recognizer.strangers()
     gallery.forget_stranger(stranger.number)

@@ -12,7 +12,7 @@ from shutil import which
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.learner_store import LearnerStore
 from tests.service.sizes import SMALL, Sizes
 from tests.service.test_power_cuts import check
 from tests.service.test_server import K, rows, served
@@ -74,9 +74,9 @@ def test_the_service(call: str, error: str, tmp_path: Path, sizes: Sizes) -> Non
 
 def serve_on(folder: Path, call: str, error: str, when: int) -> int:
     """Let one call of a service fail, and return how many requests it had answered."""
-    keeper = Keeper(str(folder))
-    number = keeper.create("a", OnlineLearner(K)).result()
-    keeper.close()
+    store = LearnerStore(str(folder))
+    number = store.create("a", OnlineLearner(K)).result()
+    store.close()
     statuses: list[int] = []
     under = [*failing(call, error, when, folder / "calls"), "-D"]
     with served(folder, under=under, options=["--log=json"]) as one:
@@ -89,8 +89,10 @@ def serve_on(folder: Path, call: str, error: str, when: int) -> int:
         assert one.end(signal.SIGTERM).count('"event": "disk failed"') == 1
     answered = statuses.index(503)
     assert statuses == [200] * answered + [503] * 5
-    again = Keeper(str(folder))
-    n, digest = again.look(number, lambda one: (one.n_numbered, one.learner.digest())).result()
+    again = LearnerStore(str(folder))
+    n, digest = again.query(
+        number, lambda one: (one.next_example_id, one.learner.digest())
+    ).result()
     again.close()
     alone, done = OnlineLearner(K), 0
     while alone.n_seen < n:

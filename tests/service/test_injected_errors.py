@@ -24,20 +24,17 @@ import pytest
 import labelwalk
 from labelwalk import OnlineLearner
 from labelwalk.learner import from_bytes
-from labelwalk.service import learning, past
-from labelwalk.service import pupil as pupils
+from labelwalk.service import managed_learner, page_state, worker
+from labelwalk.service.commands import Command, Note, Observe, Retract, decode_command
 from labelwalk.service.database import DiskError
-from labelwalk.service.events import Happening, Note, Observe, Retract, read_back
-from labelwalk.service.journal import Journal
-from labelwalk.service.keeper import Keeper
-from labelwalk.service.keys import Keys
-from labelwalk.service.learning import Learning, NoLearnerError
-from labelwalk.service.pupil import Pupil
-from labelwalk.service.replay import CREATE
-from labelwalk.service.scribe import Scribe
-from labelwalk.service.snapshots import Snapshots
+from labelwalk.service.idempotency import IdempotencyCache
+from labelwalk.service.journal import HighWaterMark, Journal
+from labelwalk.service.journal_writer import JournalWriter
+from labelwalk.service.learner_store import LearnerStore
+from labelwalk.service.managed_learner import ManagedLearner
+from labelwalk.service.snapshots import CREATE, Snapshots
 from labelwalk.service.wire import RAW
-from labelwalk.service.witness import Witness
+from labelwalk.service.worker import LearnerWorker, NoLearnerError
 from tests.service.asking import Asking
 from tests.service.keeper_writer import D, K, events
 from tests.service.sizes import Sizes
@@ -56,7 +53,7 @@ EVERY = 40
 
 
 class Injector:
-    """Raises an error at the n-th line that is run by a thread of a keeper.
+    """Raises an error at the n-th line that is run by a thread of a store.
 
     Attributes
     ----------
@@ -115,8 +112,8 @@ def injecting() -> Iterator[Injector]:
     """Let an injector into the threads that learn and write."""
     injector = Injector()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Learning, "_do_all", injector.traced(Learning._do_all))
-        patch.setattr(Scribe, "_put_down", injector.traced(Scribe._put_down))
+        patch.setattr(LearnerWorker, "_do_all", injector.traced(LearnerWorker._do_all))
+        patch.setattr(JournalWriter, "_put_down", injector.traced(JournalWriter._put_down))
         patch.setattr(Snapshots, "keep", injector.traced(Snapshots.keep))
         yield injector
 
@@ -139,15 +136,15 @@ class Client:
     unwritten: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.keeper = Keeper(self.folder, every=EVERY)
+        self.store = LearnerStore(self.folder, every=EVERY)
 
-    def send(self, number: int, sent: Sequence[tuple[str, Happening]]) -> None:
+    def send(self, number: int, sent: Sequence[tuple[str, Command]]) -> None:
         """Have requests wait together, and send again what was not done."""
         for _ in range(20):
             hold = threading.Event()
             with suppress(*ERRORS, DiskError):
-                self.keeper.look_at_all(partial(waited, hold))
-            asked = [(key, event, self.keeper.change(number, event, key)) for key, event in sent]
+                self.store.query_all(partial(waited, hold))
+            asked = [(key, event, self.store.submit(number, event, key)) for key, event in sent]
             hold.set()
             sent = []
             for key, event, answer in asked:
@@ -163,11 +160,11 @@ class Client:
             self.go_on()
         raise AssertionError("it never recovered")
 
-    def do(self, step: Callable[[Keeper], Any]) -> Any:
+    def do(self, step: Callable[[LearnerStore], Any]) -> Any:
         """Do what has no key, until it is done."""
         for _ in range(20):
             try:
-                return step(self.keeper)
+                return step(self.store)
             except (ValueError, NoLearnerError):
                 return None
             except Exception as error:
@@ -178,16 +175,18 @@ class Client:
 
     def go_on(self) -> None:
         """Start again where the disk is thought to have failed."""
-        if self.keeper.failure is not None:
-            self.keeper.close()
-            self.keeper = Keeper(self.folder, every=EVERY)
+        if self.store.failure is not None:
+            self.store.close()
+            self.store = LearnerStore(self.folder, every=EVERY)
             self.n_starts += 1
 
     def contents(self) -> dict[int, bytes]:
         """Return all learners, with their names, pasts and axes."""
         found: dict[int, bytes] = self.do(
-            lambda keeper: keeper.look_at_all(
-                lambda pupils: {number: pupil.to_bytes() for number, pupil in pupils.items()}
+            lambda store: store.query_all(
+                lambda learners: {
+                    number: managed.to_bytes() for number, managed in learners.items()
+                }
             ).result(timeout=60)
         )
         return dict(sorted(found.items()))
@@ -197,11 +196,11 @@ class Client:
         assert type(error) not in ERRORS, f"a client was told {error!r}"
 
 
-def waited(hold: threading.Event, pupils: object) -> None:
+def waited(hold: threading.Event, learners: object) -> None:
     hold.wait(60)
 
 
-def stream(seed: int) -> Iterator[Happening]:
+def stream(seed: int) -> Iterator[Command]:
     """Yield events of all kinds, some of which are refused."""
     rng = np.random.default_rng(seed)
     for i, event in enumerate(events(seed)):
@@ -214,39 +213,39 @@ def stream(seed: int) -> Iterator[Happening]:
             yield Note({"seen": i})
 
 
-def check(client: Client, sent: dict[str, Happening], number: int) -> None:
+def check(client: Client, sent: dict[str, Command], number: int) -> None:
     """See that each request is in the journal once, and that memory and answers follow from it."""
     before = client.contents()
-    client.keeper.close()
+    client.store.close()
     again = Client(client.folder)
     assert again.contents() == before
     alone, done = OnlineLearner(K), set[str]()
-    journal = again.keeper._journal
+    journal = again.store._journal
     for stored in journal.events():
         if stored.learner != number or stored.kind == CREATE:
             continue
         assert stored.key not in done, f"{stored.key} was done twice"
         done.add(stored.key)
-        event = read_back(stored.kind, stored.about, journal.unlocked(stored).parts)
+        event = decode_command(stored.kind, stored.about, journal.decrypt(stored).parts)
         assert event is not None
-        said = event.happen(alone)
+        said = event.apply(alone)
         if said is not None:
             told = client.answers[stored.key].columns
             assert told["label"] == said.label.tolist()
             assert told["confidence"] == said.confidence.tolist()
     assert done == set(client.answers)
     assert done | client.unwritten == set(sent)
-    digest = again.keeper.look(number, lambda pupil: pupil.learner.digest()).result()
+    digest = again.store.query(number, lambda managed: managed.learner.digest()).result()
     assert digest == alone.digest()
-    again.keeper.close()
+    again.store.close()
 
 
 def run(folder: Path, seed: int, n_errors: int, injector: Injector) -> Client:
     """Send a stream while errors are raised, one at a time."""
     rng = np.random.default_rng(seed)
     client = Client(str(folder))
-    number = client.keeper.create("a", OnlineLearner(K)).result()
-    source, sent = stream(seed), dict[str, Happening]()
+    number = client.store.create("a", OnlineLearner(K)).result()
+    source, sent = stream(seed), dict[str, Command]()
     until, n_sent = injector.n_raised + n_errors, 0
     while injector.n_raised < until:
         some = {f"{seed} {n_sent + i}": event for i, event in enumerate(islice(source, 8))}
@@ -305,21 +304,21 @@ class Failing:
 
 
 STEPS = [
-    (pupils, "drawn"),
-    (Pupil, "happen"),
-    (Pupil, "observe_together"),
-    (Pupil, "to_bytes"),
-    (past.Past, "observed"),
+    (managed_learner, "compute_axes"),
+    (ManagedLearner, "apply"),
+    (ManagedLearner, "observe_together"),
+    (ManagedLearner, "to_bytes"),
+    (page_state.Past, "observed"),
     (OnlineLearner, "observe"),
     (OnlineLearner, "teach"),
     (Journal, "append"),
-    (Keys, "keep"),
-    (Keys, "written"),
+    (IdempotencyCache, "keep"),
+    (IdempotencyCache, "written"),
     (Snapshots, "keep"),
-    (Witness, "write"),
-    (learning, "Entry"),
-    (learning, "about_it"),
-    (learning, "runs"),
+    (HighWaterMark, "write"),
+    (worker, "Entry"),
+    (worker, "encode_metadata"),
+    (worker, "runs"),
 ]
 
 
@@ -328,9 +327,9 @@ STEPS = [
 def test_each_step(
     owner: Any, name: str, after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failing, n_sent, sent = Failing(monkeypatch, owner, name), 0, dict[str, Happening]()
+    failing, n_sent, sent = Failing(monkeypatch, owner, name), 0, dict[str, Command]()
     client, source = Client(str(tmp_path)), stream(3)
-    number = client.keeper.create("a", OnlineLearner(K)).result()
+    number = client.store.create("a", OnlineLearner(K)).result()
     for error in ERRORS:
         for at in (1, 2):
             some = {f"k {n_sent + i}": event for i, event in enumerate(islice(source, 8))}
@@ -343,19 +342,19 @@ def test_each_step(
 
 def test_what_cannot_be_drawn_is_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     client, rng = Client(str(tmp_path)), np.random.default_rng(0)
-    number = client.keeper.create("a", OnlineLearner(K)).result()
-    client.keeper.change(number, Observe(rng.normal(size=(3, D)))).result()
-    failing = Failing(monkeypatch, pupils, "drawn")
+    number = client.store.create("a", OnlineLearner(K)).result()
+    client.store.submit(number, Observe(rng.normal(size=(3, D)))).result()
+    failing = Failing(monkeypatch, managed_learner, "compute_axes")
     failing.begin(np.linalg.LinAlgError, after=False, times=1000)
     for i in range(10):
-        told = client.keeper.change(number, Observe(rng.normal(size=(3, D)))).result()
+        told = client.store.submit(number, Observe(rng.normal(size=(3, D)))).result()
         assert told.first == 3 + 3 * i
     failing.end()
-    assert client.keeper.look(number, lambda pupil: pupil.learner.n_seen).result() == 33
-    client.keeper.close()
+    assert client.store.query(number, lambda managed: managed.learner.n_seen).result() == 33
+    client.store.close()
     again = Client(str(tmp_path))
-    assert again.keeper.look(number, lambda pupil: pupil.learner.n_seen).result() == 33
-    again.keeper.close()
+    assert again.store.query(number, lambda managed: managed.learner.n_seen).result() == 33
+    again.store.close()
 
 
 @pytest.mark.slow
@@ -373,13 +372,13 @@ def come_and_go(folder: Path, step: str, seed: int, injector: Injector) -> int:
     """Do one step under errors, and see that memory is as after a start."""
     rng, before = np.random.default_rng(seed), injector.n_raised
     client = Client(str(folder))
-    numbers = [client.keeper.create(name, OnlineLearner(K)).result() for name in "ab"]
+    numbers = [client.store.create(name, OnlineLearner(K)).result() for name in "ab"]
     for number in numbers:
         client.send(number, [(f"{number} {i}", e) for i, e in enumerate(islice(events(seed), 12))])
-    steps: dict[str, Callable[[Keeper], Any]] = {
-        "create": lambda keeper: keeper.create("c", OnlineLearner(K)).result(60),
-        "delete": lambda keeper: keeper.delete(keeper.number("a")).result(60),
-        "erase": lambda keeper: keeper.erase(numbers[0], examples=[0, 3, 4]).result(60),
+    steps: dict[str, Callable[[LearnerStore], Any]] = {
+        "create": lambda store: store.create("c", OnlineLearner(K)).result(60),
+        "delete": lambda store: store.delete(store.find_id("a")).result(60),
+        "erase": lambda store: store.erase(numbers[0], examples=[0, 3, 4]).result(60),
     }
     for high in (2, 2.5, 3):
         injector.arm(int(10 ** rng.uniform(0, high)), ERRORS[seed % 3])
@@ -388,17 +387,17 @@ def come_and_go(folder: Path, step: str, seed: int, injector: Injector) -> int:
     client.send(numbers[1], [("last", Observe(np.ones((2, D))))])
     names = {"create": ["a", "b", "c"], "delete": ["b"], "erase": ["a", "b"]}[step]
     found = client.do(
-        lambda keeper: keeper.look_at_all(
-            lambda pupils: {one.name: sorted(one.erased) for one in pupils.values()}
+        lambda store: store.query_all(
+            lambda learners: {one.name: sorted(one.erased) for one in learners.values()}
         ).result(60)
     )
     assert sorted(found) == names
     assert step != "erase" or found["a"] == [0, 3, 4]
     contents = client.contents()
-    client.keeper.close()
+    client.store.close()
     again = Client(client.folder)
     assert again.contents() == contents
-    again.keeper.close()
+    again.store.close()
     return injector.n_raised - before
 
 
@@ -406,31 +405,31 @@ def test_one_that_cannot_be_rebuilt_stops_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, rows = Client(str(tmp_path)), np.ones((2, D))
-    one, other = (client.keeper.create(name, OnlineLearner(K)).result() for name in "ab")
+    one, other = (client.store.create(name, OnlineLearner(K)).result() for name in "ab")
     learns, rebuilds = (
-        Failing(monkeypatch, Pupil, "happen"),
-        Failing(monkeypatch, learning, "remade"),
+        Failing(monkeypatch, ManagedLearner, "apply"),
+        Failing(monkeypatch, worker, "rebuild_learner"),
     )
     learns.begin(RuntimeError, after=True)
     rebuilds.begin(MemoryError, after=False, times=4)
     for text in ("Try again", "cannot be rebuilt", "cannot be rebuilt"):
         with pytest.raises(Exception, match=text):
-            client.keeper.change(one, Observe(rows), "k").result()
-        assert client.keeper.change(other, Observe(rows)).result()
+            client.store.submit(one, Observe(rows), "k").result()
+        assert client.store.submit(other, Observe(rows)).result()
     with pytest.raises(Exception, match="cannot be rebuilt"):
-        client.keeper.erase(other, examples=[0]).result()
+        client.store.erase(other, examples=[0]).result()
     with pytest.raises(Exception, match="cannot be rebuilt"):
-        client.keeper.predict(one, rows).result()
-    assert client.keeper.change(one, Observe(rows), "k").result().first == 0
-    assert client.keeper.look(other, lambda pupil: pupil.n_numbered).result() == 6
-    client.keeper.close()
+        client.store.predict(one, rows).result()
+    assert client.store.submit(one, Observe(rows), "k").result().first == 0
+    assert client.store.query(other, lambda managed: managed.next_example_id).result() == 6
+    client.store.close()
 
 
-def test_over_http(keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
-    ask = Asking(keeper)
+def test_over_http(store: LearnerStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = Asking(store)
     ask("POST", "/api/learners", json={"name": "a", "settings": {"n_centroids": K}})
     body, key = {"rows": [[0.0, 1.0]]}, {"idempotency-key": "k"}
-    drawing = Failing(monkeypatch, pupils, "drawn")
+    drawing = Failing(monkeypatch, managed_learner, "compute_axes")
     drawing.begin(RuntimeError, after=False)
     assert ask("POST", "/api/learners/a/observe", json=body).status_code == 200
     assert ask("GET", "/api/learners/a/map").json()["axes"] == 1
@@ -445,18 +444,18 @@ def test_over_http(keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ask("GET", "/api/learners/a").json()["examples"] == 2
 
 
-def test_a_failed_deletion_is_no_deletion(keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
-    number = keeper.create("a", OnlineLearner(K)).result()
+def test_a_failed_deletion_is_no_deletion(
+    store: LearnerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = store.create("a", OnlineLearner(K)).result()
     writes = Failing(monkeypatch, Journal, "append")
     writes.begin(MemoryError, after=False)
     with pytest.raises(Exception, match="Try again"):
-        keeper.delete(number).result()
+        store.delete(number).result()
     with pytest.raises(Exception, match="Try again"):  # it is not said that there is none
-        keeper.number("a")
-    wait_until(
-        lambda: not keeper._learning._doubtful and not keeper._learning._scribe.is_interrupted
-    )
-    assert keeper.number("a") == number
+        store.find_id("a")
+    wait_until(lambda: not store._learning._doubtful and not store._learning._scribe.is_interrupted)
+    assert store.find_id("a") == number
 
 
 @pytest.mark.slow
@@ -497,9 +496,9 @@ def test_memory_that_is_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert one.http.get("/api/learners/a").json()["examples"] == sum(sizes)
         digest = from_bytes(one.http.get("/api/learners/a/export").content).digest()
         said = one.end(signal.SIGKILL)
-    again = Keeper(str(tmp_path / "kept"))
-    number = again.number("a")
-    assert again.look(number, lambda pupil: pupil.learner.digest()).result() == digest
+    again = LearnerStore(str(tmp_path / "kept"))
+    number = again.find_id("a")
+    assert again.query(number, lambda managed: managed.learner.digest()).result() == digest
     keys = [stored.key for stored in again._journal.events() if stored.kind == Observe.kind]
     assert sorted(keys) == sorted({f"k {i}" for i in range(len(blocks))})
     again.close()

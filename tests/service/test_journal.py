@@ -15,21 +15,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.service.database import FORMAT, DamagedError, DiskError
-from labelwalk.service.events import (
+from labelwalk.service.commands import (
+    Command,
     Forget,
-    Happening,
     Observe,
     Retract,
     Teach,
     TeachLater,
-    about_it,
-    read_back,
-    written,
+    decode_command,
+    encode_command,
+    encode_metadata,
 )
+from labelwalk.service.database import FORMAT, DamagedError, DiskError, FolderInUseError
 from labelwalk.service.journal import Entry, Journal
-from labelwalk.service.owner import OwnedError
-from labelwalk.service.sealed import committed, erased, opened, seal
+from labelwalk.service.sealed_parts import (
+    compute_commitment,
+    decode_parts,
+    encode_parts,
+    redact_parts,
+)
 from labelwalk.service.snapshots import Snapshots
 from tests.service.journal_writer import whole_groups
 from tests.service.sizes import Sizes
@@ -44,21 +48,21 @@ class TestSealed:
     def test_erasing_leaves_the_rest_and_the_commitment(
         self, parts: list[bytes], which: set[int]
     ) -> None:
-        kept, commitment = seal(parts)
-        rest = erased(kept, which)
-        assert committed(kept) == committed(rest) == commitment
+        kept, commitment = encode_parts(parts)
+        rest = redact_parts(kept, which)
+        assert compute_commitment(kept) == compute_commitment(rest) == commitment
         left = [None if i in which else part for i, part in enumerate(parts)]
-        assert [part.content for part in opened(rest)] == left
-        assert erased(rest, []) == rest
+        assert [part.content for part in decode_parts(rest)] == left
+        assert redact_parts(rest, []) == rest
 
     def test_equal_parts_have_other_commitments(self) -> None:
-        kept, _ = seal([b"same", b"same"])
-        one, other = opened(kept)
+        kept, _ = encode_parts([b"same", b"same"])
+        one, other = decode_parts(kept)
         assert one.commitment != other.commitment
-        assert seal([b"same", b"same"])[1] != seal([b"same", b"same"])[1]
+        assert encode_parts([b"same", b"same"])[1] != encode_parts([b"same", b"same"])[1]
 
 
-def same(one: Happening | None, other: Happening | None) -> bool:
+def same(one: Command | None, other: Command | None) -> bool:
     if type(one) is not type(other):
         return False
     pairs = zip(vars(one).values(), vars(other).values(), strict=True)
@@ -78,23 +82,23 @@ class TestEvents:
             Retract(label=4),
             Forget("a"),
         ):
-            about, parts = about_it(event, 0), written(event)
+            about, parts = encode_metadata(event, 0), encode_command(event)
             json.loads(about)
-            assert same(read_back(event.kind, about, parts), event)
+            assert same(decode_command(event.kind, about, parts), event)
 
     def test_erased_examples_never_were(self) -> None:
         rows = np.arange(6.0).reshape(3, 2)
         event = Teach(rows, ("a", "b", "c"))
-        about, parts = about_it(event, 0), written(event)
-        left = read_back("teach", about, [parts[0], None, parts[2]])
+        about, parts = encode_metadata(event, 0), encode_command(event)
+        left = decode_command("teach", about, [parts[0], None, parts[2]])
         assert same(left, Teach(rows[[0, 2]], ("a", "c")))
-        assert read_back("teach", about, [None] * 3) is None
+        assert decode_command("teach", about, [None] * 3) is None
 
 
 class TestJournal:
     def test_one_process_owns_it(self, tmp_path: Path) -> None:
         journal = Journal(str(tmp_path))
-        with pytest.raises(OwnedError, match="in use by process"):
+        with pytest.raises(FolderInUseError, match="in use by process"):
             Journal(str(tmp_path))
         journal.close()
         Journal(str(tmp_path)).close()

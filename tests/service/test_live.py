@@ -16,8 +16,8 @@ import pytest
 
 from labelwalk import OnlineLearner
 from labelwalk.service import live, watcher
-from labelwalk.service.events import Observe, Teach
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.commands import Observe, Teach
+from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.live import Live, Teller
 from labelwalk.service.watcher import POINT, POINTS, SECOND, Watcher
 from tests.service.asking import Asking
@@ -131,10 +131,10 @@ def events_of_deleted(one: Served, page: socket.socket) -> Iterator[bytes]:
 
 
 def test_a_browser_that_takes_nothing_is_dropped(
-    keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+    store: LearnerStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live, "PATIENCE", 0.05)
-    number, watching = keeper.create("a", OnlineLearner(20)).result(), Watcher(keeper)
+    number, watching = store.create("a", OnlineLearner(20)).result(), Watcher(store)
 
     async def never(message: Any = None) -> Any:
         await asyncio.Event().wait()
@@ -145,8 +145,8 @@ def test_a_browser_that_takes_nothing_is_dropped(
     assert watching.n_pages == 0
 
 
-def test_a_slow_page_is_told_less_and_counts_right(keeper: Keeper) -> None:
-    number, watching = keeper.create("a", OnlineLearner(20)).result(), Watcher(keeper)
+def test_a_slow_page_is_told_less_and_counts_right(store: LearnerStore) -> None:
+    number, watching = store.create("a", OnlineLearner(20)).result(), Watcher(store)
     watching.open(number)
     fast, slow = Teller(0), Teller(0)
     known = watching.of(number)
@@ -155,14 +155,14 @@ def test_a_slow_page_is_told_less_and_counts_right(keeper: Keeper) -> None:
     assert list(fast.news(known))
     assert list(slow.news(known))
     for seed in range(4):
-        keeper.change(number, Observe(rows(seed))).result()
+        store.submit(number, Observe(rows(seed))).result()
         watching.tick()
         verdicts = _told(fast, known)["verdicts"]
         assert (verdicts["passed"], len(verdicts["verdicts"])) == (7, 7)
     verdicts = _told(slow, known)["verdicts"]
     assert (verdicts["passed"], len(verdicts["verdicts"])) == (28, watcher.VERDICTS)
     assert _told(slow, known) == {}
-    keeper.change(number, Teach(rows(9, 1), ("x",))).result()
+    store.submit(number, Teach(rows(9, 1), ("x",))).result()
     watching.tick()
     assert set(_told(slow, known)) == {"map"}
 
@@ -174,13 +174,13 @@ def _told(teller: Teller, known: Any) -> dict[str, Any]:
     return said
 
 
-def test_history(keeper: Keeper) -> None:
-    ask = Asking(keeper)
+def test_history(store: LearnerStore) -> None:
+    ask = Asking(store)
     ask("POST", "/api/learners", json={"name": "a"})
     assert ask("GET", "/api/learners/a/history").json()["at"] == []
-    number = keeper.number("a")
+    number = store.find_id("a")
     for point in range(3):
-        keeper.change(number, Observe(rows(point))).result()
+        store.submit(number, Observe(rows(point))).result()
         for _ in range(POINT):
             ask.watcher.tick()
     told = ask("GET", "/api/learners/a/history").json()
@@ -195,10 +195,10 @@ def test_history(keeper: Keeper) -> None:
     assert ask("GET", "/api/learners/a/history").status_code == 404
 
 
-def test_nobody_looks_where_no_page_is_open(keeper: Keeper) -> None:
-    number, watching = keeper.create("a", OnlineLearner(20)).result(), Watcher(keeper)
+def test_nobody_looks_where_no_page_is_open(store: LearnerStore) -> None:
+    number, watching = store.create("a", OnlineLearner(20)).result(), Watcher(store)
     for _ in range(POINT - 1):
-        keeper.change(number, Observe(rows(1))).result()
+        store.submit(number, Observe(rows(1))).result()
         watching.tick()
     known = watching.of(number)
     assert known is not None

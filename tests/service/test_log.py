@@ -21,9 +21,9 @@ from labelwalk import OnlineLearner
 from labelwalk.faces.demo import DemoVideo
 from labelwalk.faces.pictures import encoded
 from labelwalk.service.access import RULES
-from labelwalk.service.events import Observe
+from labelwalk.service.commands import Observe
 from labelwalk.service.journal import Entry, Journal
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.log import Heard, Log
 from labelwalk.service.wire import ARROW, RAW
 from tests.service.test_server import ENVIRONMENT, Served, free_port, hello, served, wait_until
@@ -202,13 +202,13 @@ def test_a_journal_that_is_gone_is_told(tmp_path: Path) -> None:
 
 def test_damage_of_the_past_is_told(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
-    keeper = Keeper(str(folder), every=1)
-    number = keeper.create("a", OnlineLearner(20)).result()
+    store = LearnerStore(str(folder), every=1)
+    number = store.create("a", OnlineLearner(20)).result()
     for _ in range(3):
-        keeper.change(number, Observe(np.zeros((2, 2)))).result()
-    with keeper._journal.database.writing() as connection:
+        store.submit(number, Observe(np.zeros((2, 2)))).result()
+    with store._journal.database.writing() as connection:
         connection.execute("UPDATE events SET kind = 'teach' WHERE sequence = 3")
-    keeper.close()
+    store.close()
     with served(folder, options=["--log=json"]) as one:
         wait_until(lambda: "labelwalk_damaged 1" in one.http.get("/metrics").text)
         told = [line for line in lines(one.end(signal.SIGTERM)) if line["level"] == "error"]

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.service.events import Observe, Retract, Teach, TeachLater
-from labelwalk.service.keeper import Keeper
-from labelwalk.service.past import ROOM
-from labelwalk.service.projection import drawn
-from labelwalk.service.pupil import Pupil, pupil_from_bytes
+from labelwalk.service.commands import Observe, Retract, Teach, TeachLater
+from labelwalk.service.learner_store import LearnerStore
+from labelwalk.service.managed_learner import ManagedLearner, load_managed_learner
+from labelwalk.service.page_state import ROOM, compute_axes
 from labelwalk.service.views import LABELS, recent, taught, the_map, vertex
 from tests.service.asking import TOKENS, Asking
 
@@ -33,8 +32,8 @@ def observe(ask: Asking, name: str, given: Any) -> Any:
 
 
 @pytest.fixture
-def ask(keeper: Keeper) -> Asking:
-    asking = Asking(keeper)
+def ask(store: LearnerStore) -> Asking:
+    asking = Asking(store)
     asking("POST", "/api/learners", json={"name": "a", "settings": {"n_centroids": 40}})
     return asking
 
@@ -135,43 +134,43 @@ def test_labels_that_stand(ask: Asking) -> None:
     assert shown() == [(11, 1, "teach")]
 
 
-def fed() -> Pupil:
-    pupil = Pupil("p", OnlineLearner(30, scale="robust"))
+def fed() -> ManagedLearner:
+    managed = ManagedLearner("p", OnlineLearner(30, scale="robust"))
     for seed in range(20):
-        pupil.happen(Observe(rows(seed, 40).astype("<f4")))
-        pupil.happen(TeachLater(pupil.n_numbered - 3, f"class {seed % 3}"))
+        managed.apply(Observe(rows(seed, 40).astype("<f4")))
+        managed.apply(TeachLater(managed.next_example_id - 3, f"class {seed % 3}"))
         if seed % 5 == 0:
-            pupil.happen(Teach(rows(seed + 100, 2), ("class 0", 3)))
-    pupil.happen(Retract(label=3))
-    return pupil
+            managed.apply(Teach(rows(seed + 100, 2), ("class 0", 3)))
+    managed.apply(Retract(label=3))
+    return managed
 
 
 def test_it_is_the_same_after_a_restart() -> None:
-    pupil = fed()
-    content = pupil.to_bytes()
-    again = pupil_from_bytes(content)
+    managed = fed()
+    content = managed.to_bytes()
+    again = load_managed_learner(content)
     assert again.to_bytes() == content
     for view in (the_map, taught, lambda one: recent(one, ROOM)):
-        assert view(again) == view(pupil)
-    one = the_map(pupil)["vertices"]["id"][0]
-    assert vertex(again, one) == vertex(pupil, one)
+        assert view(again) == view(managed)
+    one = the_map(managed)["vertices"]["id"][0]
+    assert vertex(again, one) == vertex(managed, one)
     for seed in range(20, 40):
-        for either in (pupil, again):
-            either.happen(Observe(rows(seed, 70)))
-    assert again.to_bytes() == pupil.to_bytes()
+        for either in (managed, again):
+            either.apply(Observe(rows(seed, 70)))
+    assert again.to_bytes() == managed.to_bytes()
 
 
 @pytest.mark.parametrize("cut", [10, 10_000])
 def test_from_the_journal_as_from_memory(cut: int, tmp_path: Path) -> None:
-    keeper = Keeper(str(tmp_path / "kept"), every=cut)
-    one = keeper.create("a", OnlineLearner(20)).result()
+    store = LearnerStore(str(tmp_path / "kept"), every=cut)
+    one = store.create("a", OnlineLearner(20)).result()
     for seed in range(12):
-        keeper.change(one, Observe(rows(seed, 3 + 7 * seed)))
-        keeper.change(one, TeachLater(seed, "x" if seed % 2 else "y")).result()
-    kept = keeper.look(one, Pupil.to_bytes).result()
-    keeper.close()
-    again = Keeper(str(tmp_path / "kept"))
-    assert again.look(one, Pupil.to_bytes).result() == kept
+        store.submit(one, Observe(rows(seed, 3 + 7 * seed)))
+        store.submit(one, TeachLater(seed, "x" if seed % 2 else "y")).result()
+    kept = store.query(one, ManagedLearner.to_bytes).result()
+    store.close()
+    again = LearnerStore(str(tmp_path / "kept"))
+    assert again.query(one, ManagedLearner.to_bytes).result() == kept
     again.close()
 
 
@@ -179,37 +178,37 @@ def test_blocks_of_any_size_are_the_same_past() -> None:
     given = rows(7, 1700)
     shown = []
     for size in (1, 7, 499, 500, 501, 1700):
-        pupil = Pupil("p", OnlineLearner(30))
+        managed = ManagedLearner("p", OnlineLearner(30))
         for start in range(0, len(given), size):
-            pupil.happen(Observe(given[start : start + size]))
-        seen = pupil.past.seen()
+            managed.apply(Observe(given[start : start + size]))
+        seen = managed.past.seen()
         assert seen.id.tolist() == list(range(1200, 1700))
         assert np.array_equal(seen.row, given[1200:])
-        shown.append((seen.label.tolist(), seen.confidence.tolist(), pupil.past.n_observed))
+        shown.append((seen.label.tolist(), seen.confidence.tolist(), managed.past.n_observed))
     assert shown.count(shown[0]) == len(shown)
 
 
 def test_numbers_are_those_of_the_service_where_examples_were_erased() -> None:
     """An event without two of its rows, done again: the others keep their numbers."""
-    pupil = Pupil("p", OnlineLearner(30))
+    managed = ManagedLearner("p", OnlineLearner(30))
     given = rows(1, 12)
     gone = np.isin(np.arange(12), [0, 5])
-    pupil.happen(Observe(given[~gone]))
-    pupil.pass_over(0, gone.tolist())
+    managed.apply(Observe(given[~gone]))
+    managed.reserve_erased(0, gone.tolist())
     left = np.flatnonzero(~gone).tolist()
-    assert [one["example"] for one in recent(pupil, 20)] == left[::-1]
-    assert the_map(pupil)["vertices"]["example"] == left
-    pupil.happen(TeachLater(7, "x"))
-    assert taught(pupil) == [{"example": 7, "label": "x", "how": "teach-later"}]
-    assert pupil.numbers_of(np.arange(10)).tolist() == left
+    assert [one["example"] for one in recent(managed, 20)] == left[::-1]
+    assert the_map(managed)["vertices"]["example"] == left
+    managed.apply(TeachLater(7, "x"))
+    assert taught(managed) == [{"example": 7, "label": "x", "how": "teach-later"}]
+    assert managed.to_public_ids(np.arange(10)).tolist() == left
 
 
 @pytest.mark.parametrize("d", [1, 2])
 def test_few_features_are_drawn_as_they_are(d: int) -> None:
-    pupil = Pupil("p", OnlineLearner(30))
+    managed = ManagedLearner("p", OnlineLearner(30))
     for seed in range(6):
-        pupil.happen(Observe(rows(seed, 50, d)))
-    shown, means = the_map(pupil), pupil.learner.vertices.means
+        managed.apply(Observe(rows(seed, 50, d)))
+    shown, means = the_map(managed), managed.learner.vertices.means
     assert shown["axes"] == 1
     assert shown["vertices"]["x"] == means[:, 0].tolist()
     assert shown["vertices"]["y"] == (means[:, 1] if d == 2 else 0.0 * means[:, 0]).tolist()
@@ -217,19 +216,19 @@ def test_few_features_are_drawn_as_they_are(d: int) -> None:
 
 @pytest.mark.parametrize("d", [3, 7, 64])
 def test_axes_are_drawn_anew_when_examples_have_doubled_and_points_stay_close(d: int) -> None:
-    pupil = Pupil("p", OnlineLearner(30))
+    managed = ManagedLearner("p", OnlineLearner(30))
     versions = []
     for seed in range(60):
-        pupil.happen(Observe(rows(seed, 20, d)))
-        assert pupil.axes is not None
-        versions.append(pupil.axes.version)
+        managed.apply(Observe(rows(seed, 20, d)))
+        assert managed.axes is not None
+        versions.append(managed.axes.version)
     assert versions[0] == 1
     assert versions[-1] == 1 + 5  # at 20, 40, 80, 160, 320 and 640 of 1200 examples
-    means, old = pupil.learner.vertices.means, pupil.axes
-    new = drawn(pupil.learner, old)
+    means, old = managed.learner.vertices.means, managed.axes
+    new = compute_axes(managed.learner, old)
     assert old is not None
     assert new is not None
-    before, after = old.place(pupil.learner, means), new.place(pupil.learner, means)
+    before, after = old.place(managed.learner, means), new.place(managed.learner, means)
     spread = np.linalg.norm(before - before.mean(axis=0), axis=1).max()
     assert np.linalg.norm(after - before, axis=1).max() < 0.35 * spread
     assert np.allclose(new.directions @ new.directions.T, np.eye(2))
@@ -240,7 +239,7 @@ def test_axes_carry_most_of_the_spread() -> None:
     learner = OnlineLearner(None)
     given = rng.normal(size=(200, 6)) * [1, 9, 1, 5, 1, 1]
     learner.observe(given)
-    axes = drawn(learner, None)
+    axes = compute_axes(learner, None)
     assert axes is not None
     spread = axes.place(learner, given).std(axis=0)
     assert spread == pytest.approx([9.0, 5.0], rel=0.2)
@@ -255,10 +254,10 @@ def test_degenerate_maps_are_finite(kind: str) -> None:
         "huge": 1e90 * np.random.default_rng(0).normal(size=(9, 4)),
         "one way": np.arange(9.0)[:, None] * np.ones(4),
     }[kind]
-    pupil = Pupil("p", OnlineLearner(30))
+    managed = ManagedLearner("p", OnlineLearner(30))
     for row in given:
-        pupil.happen(Observe(row[None]))
-    shown = the_map(pupil)["vertices"]
+        managed.apply(Observe(row[None]))
+    shown = the_map(managed)["vertices"]
     assert np.all(np.isfinite(shown["x"] + shown["y"]))
 
 

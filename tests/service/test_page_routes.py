@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.static import FOLDER, static_files
 from tests.service.asking import TOKENS, Asking
 
@@ -24,9 +24,9 @@ ORIGIN = {"origin": "http://here"}
 
 @pytest.fixture
 def ask(tmp_path: Path) -> Iterator[Asking]:
-    keeper = Keeper(str(tmp_path / "kept"))
-    yield Asking(keeper)
-    keeper.close()
+    store = LearnerStore(str(tmp_path / "kept"))
+    yield Asking(store)
+    store.close()
 
 
 def test_files_need_no_token_and_may_run_nothing_foreign(ask: Asking) -> None:

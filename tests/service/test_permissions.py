@@ -18,7 +18,7 @@ import pytest
 from labelwalk import OnlineLearner
 from labelwalk.service.backup import restore
 from labelwalk.service.crops import Crops
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.learner_store import LearnerStore
 from tests.service.keeper_writer import EVERY, K, events
 from tests.service.test_server import ENVIRONMENT, served
 
@@ -78,27 +78,27 @@ def check_private(folder: Path, modes: dict[str, int], *expected: str) -> None:
 def test_files_of_a_keeper(tmp_path: Path, mask: int, passphrase: str | None) -> None:
     folder = open_folder(tmp_path / "kept")
     with watched(folder) as modes:
-        keeper = Keeper(str(folder), every=EVERY, passphrase=passphrase)
-        number = keeper.create("a", OnlineLearner(K)).result()
+        store = LearnerStore(str(folder), every=EVERY, passphrase=passphrase)
+        number = store.create("a", OnlineLearner(K)).result()
         for event in islice(events(0), 60):
-            keeper.change(number, event)
-        keeper.look(number, lambda pupil: None).result()
-        name = keeper.back_up()
-        keeper.erase(number, examples=[3]).result()
-        crops = Crops(str(folder), keeper.cipher)
+            store.submit(number, event)
+        store.query(number, lambda managed: None).result()
+        name = store.back_up()
+        store.erase(number, examples=[3]).result()
+        crops = Crops(str(folder), store.cipher)
         crops.hold(1, b"a picture")
         crops.keep(1)
-        keeper.close()
+        store.close()
     check_private(folder, modes, "journal.db", "journal.db-wal", "witness", "owner", name)
 
 
 def test_files_of_a_copy_that_is_brought_back(tmp_path: Path, mask: int) -> None:
-    keeper = Keeper(str(tmp_path / "kept"), every=EVERY)
-    number = keeper.create("a", OnlineLearner(K)).result()
+    store = LearnerStore(str(tmp_path / "kept"), every=EVERY)
+    number = store.create("a", OnlineLearner(K)).result()
     for event in islice(events(0), 200):
-        keeper.change(number, event).result()
-    backup = tmp_path / "kept" / "backups" / keeper.back_up()
-    keeper.close()
+        store.submit(number, event).result()
+    backup = tmp_path / "kept" / "backups" / store.back_up()
+    store.close()
     backup.chmod(0o644)
     folder = open_folder(tmp_path / "again")
     with watched(folder) as modes:
@@ -117,19 +117,19 @@ def test_files_that_others_could_read_before(tmp_path: Path, mask: int) -> None:
     folder = open_folder(tmp_path / "kept")
     write = (
         "import os, sys; from labelwalk import OnlineLearner;"
-        "from labelwalk.service.keeper import Keeper;"
-        "Keeper(sys.argv[1]).create('a', OnlineLearner(9)).result(); os.kill(os.getpid(), 9)"
+        "from labelwalk.service.learner_store import LearnerStore;"
+        "LearnerStore(sys.argv[1]).create('a', OnlineLearner(9)).result(); os.kill(os.getpid(), 9)"
     )
     killed = subprocess.run([sys.executable, "-c", write, str(folder)], env=ENVIRONMENT)
     assert killed.returncode == -signal.SIGKILL
     for path in folder.glob("journal.db*"):
         path.chmod(0o666)
     modes: dict[str, int] = {}
-    keeper = Keeper(str(folder))
+    store = LearnerStore(str(folder))
     note(folder, modes)
-    keeper.close()
+    store.close()
     check_private(folder, modes, "journal.db", "journal.db-wal")
-    assert keeper.number("a") == 1
+    assert store.find_id("a") == 1
 
 
 def test_files_of_a_server(tmp_path: Path, mask: int) -> None:

@@ -16,7 +16,7 @@ import pytest
 from labelwalk import OnlineLearner
 from labelwalk.service.database import DamagedError
 from labelwalk.service.journal import Journal
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.learner_store import LearnerStore
 from tests.service.journal_writer import whole_groups
 from tests.service.keeper_writer import EVERY, K, events
 from tests.service.recorded_disk import Disk, put, recorded
@@ -100,16 +100,16 @@ def alone_after_each(seed: int, n: int) -> Iterator[str]:
     learner = OnlineLearner(K)
     yield learner.digest()
     for event in islice(events(seed), n):
-        event.happen(learner)
+        event.apply(learner)
         yield learner.digest()
 
 
 def learned(folder: Path, passphrase: str | None) -> tuple[int, str]:
     """Return how much is there, the learner itself counted as one, and its state."""
-    keeper = Keeper(str(folder), every=EVERY, passphrase=passphrase)
-    states = keeper.look_at_all(lambda all: [one.learner.digest() for one in all.values()]).result()
-    happened = keeper._journal.last.sequence
-    keeper.close()
+    store = LearnerStore(str(folder), every=EVERY, passphrase=passphrase)
+    states = store.query_all(lambda all: [one.learner.digest() for one in all.values()]).result()
+    happened = store._journal.last.sequence
+    store.close()
     return happened, states[0] if states else ""
 
 

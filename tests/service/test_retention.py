@@ -11,44 +11,44 @@ from hypothesis import strategies as st
 
 from labelwalk import OnlineLearner
 from labelwalk.service.backup import restore
-from labelwalk.service.events import Observe
+from labelwalk.service.commands import Observe
 from labelwalk.service.journal import Entry, Journal
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.snapshots import Snapshots
 from tests.service.keeper_writer import EVERY, K, events
 
 pytestmark = pytest.mark.shell
 
 
-def digest(keeper: Keeper, number: int) -> str:
-    found: str = keeper.look(number, lambda pupil: pupil.learner.digest()).result()
+def digest(store: LearnerStore, number: int) -> str:
+    found: str = store.query(number, lambda managed: managed.learner.digest()).result()
     return found
 
 
 def test_learners_outlive_their_events(tmp_path: Path, passphrase: str | None) -> None:
-    keeper = Keeper(str(tmp_path / "kept"), every=EVERY, retain=0.0, passphrase=passphrase)
-    number = keeper.create("a", OnlineLearner(K)).result()
+    store = LearnerStore(str(tmp_path / "kept"), every=EVERY, retain=0.0, passphrase=passphrase)
+    number = store.create("a", OnlineLearner(K)).result()
     alone = OnlineLearner(K)
     for i, event in enumerate(islice(events(3), 150)):
-        keeper.change(number, event, key=f"{i}").result()
-        event.happen(alone)
-    kept = [one.sequence for one in keeper._journal.events()]
+        store.submit(number, event, key=f"{i}").result()
+        event.apply(alone)
+    kept = [one.sequence for one in store._journal.events()]
     assert 0 < len(kept) < 150
-    assert digest(keeper, number) == alone.digest()
-    name = keeper.back_up()
-    first, second = keeper.erase(number, examples=[0]).result(), digest(keeper, number)
+    assert digest(store, number) == alone.digest()
+    name = store.back_up()
+    first, second = store.erase(number, examples=[0]).result(), digest(store, number)
     assert (first.examples, first.older, second) == (0, True, alone.digest())
     early = next(islice(events(3), 0, None))
-    keeper.change(number, early, key="0").result()  # the event is gone, and its key with it
-    assert keeper.look(number, lambda pupil: pupil.learner.n_seen).result() > alone.n_seen
-    expected = digest(keeper, number)
-    keeper.close()
+    store.submit(number, early, key="0").result()  # the event is gone, and its key with it
+    assert store.query(number, lambda managed: managed.learner.n_seen).result() > alone.n_seen
+    expected = digest(store, number)
+    store.close()
 
-    again = Keeper(str(tmp_path / "kept"), passphrase=passphrase)
+    again = LearnerStore(str(tmp_path / "kept"), passphrase=passphrase)
     assert digest(again, number) == expected
     again.close()
     restore(str(tmp_path / "kept" / "backups" / name), str(tmp_path / "again"))
-    back = Keeper(str(tmp_path / "again"), passphrase=passphrase)
+    back = LearnerStore(str(tmp_path / "again"), passphrase=passphrase)
     assert digest(back, number) == alone.digest()
     back.close()
 
@@ -56,19 +56,19 @@ def test_learners_outlive_their_events(tmp_path: Path, passphrase: str | None) -
 def test_what_is_kept_can_be_erased_when_older_events_are_gone(
     tmp_path: Path, passphrase: str | None
 ) -> None:
-    keeper = Keeper(str(tmp_path), every=EVERY, retain=0.0, passphrase=passphrase)
-    number = keeper.create("a", OnlineLearner(K)).result()
+    store = LearnerStore(str(tmp_path), every=EVERY, retain=0.0, passphrase=passphrase)
+    number = store.create("a", OnlineLearner(K)).result()
     for event in islice(events(4), 150):
-        told = keeper.change(number, event).result()
-    seen = keeper.look(number, lambda pupil: pupil.n_numbered).result()
+        told = store.submit(number, event).result()
+    seen = store.query(number, lambda managed: managed.next_example_id).result()
     more = next(event for event in events(5) if isinstance(event, Observe))
-    before = digest(keeper, number)
-    told = keeper.change(number, more).result()
+    before = digest(store, number)
+    told = store.submit(number, more).result()
     gone = range(told.first, told.first + len(more.rows))
     assert told.first == seen
-    assert keeper.erase(number, examples=gone).result() == (len(more.rows), False)
-    assert digest(keeper, number) == before
-    keeper.close()
+    assert store.erase(number, examples=gone).result() == (len(more.rows), False)
+    assert digest(store, number) == before
+    store.close()
 
 
 @given(gaps=st.lists(st.integers(1, 30), min_size=1, max_size=60))

@@ -14,10 +14,10 @@ import pytest
 
 from labelwalk import OnlineLearner
 from labelwalk.learner import from_bytes
-from labelwalk.service.events import Happening, Observe, Retract, Teach, TeachLater, read_back
+from labelwalk.service.commands import Command, Observe, Retract, Teach, TeachLater, decode_command
 from labelwalk.service.journal import Journal
-from labelwalk.service.keeper import Keeper
-from labelwalk.service.replay import CREATE
+from labelwalk.service.learner_store import LearnerStore
+from labelwalk.service.snapshots import CREATE
 from tests.service.restless_client import RestlessClient
 from tests.service.sizes import Sizes
 from tests.service.test_server import Served, served
@@ -48,15 +48,15 @@ class Undisturbed:
             assert event.key not in self.done, f"{event.key} happened twice"
             self.done.add(event.key)
             self.kinds.add(event.kind)
-            happening = read_back(event.kind, event.about, journal.unlocked(event).parts)
+            happening = decode_command(event.kind, event.about, journal.decrypt(event).parts)
             assert happening is not None
             assert said(happening) == sent[event.key], f"{event.key} was not sent like this"
-            happening.happen(self.learners[event.learner])
+            happening.apply(self.learners[event.learner])
         self._last = journal.last.sequence
         journal.close()
 
 
-def said(event: Happening) -> tuple[str, dict[str, Any]]:
+def said(event: Command) -> tuple[str, dict[str, Any]]:
     """Return an event as a client says it."""
     if isinstance(event, Observe):
         return "observe", {"rows": event.rows.tolist()}
@@ -123,9 +123,9 @@ def kill_under_load(one: Served, clients: list[RestlessClient], seconds: float) 
 
 
 def digests(folder: Path) -> dict[int, str]:
-    keeper = Keeper(str(folder))
-    found: dict[int, str] = keeper.look_at_all(
-        lambda pupils: {number: pupil.learner.digest() for number, pupil in pupils.items()}
+    store = LearnerStore(str(folder))
+    found: dict[int, str] = store.query_all(
+        lambda learners: {number: managed.learner.digest() for number, managed in learners.items()}
     ).result()
-    keeper.close()
+    store.close()
     return found

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.live import Teller
 from labelwalk.service.page_schemas import EVENTS
 from labelwalk.service.watcher import POINT
@@ -31,9 +31,9 @@ def rows(seed: int, n: int) -> list[list[float]]:
 
 
 @pytest.fixture
-def ask(keeper: Keeper) -> Asking:
+def ask(store: LearnerStore) -> Asking:
     """A learner to which all has happened that can."""
-    ask = Asking(keeper)
+    ask = Asking(store)
 
     def post(path: str, body: Any) -> None:
         answer = ask("POST", path, json=body)
@@ -91,8 +91,8 @@ def test_what_is_looked_at(ask: Asking) -> None:
     looked("/dials", "/dials", "POST", json={"sink": 0.01})
 
 
-def test_what_a_page_is_told(ask: Asking, keeper: Keeper) -> None:
-    whole, number, teller = described(ask), keeper.number("a"), Teller(0)
+def test_what_a_page_is_told(ask: Asking, store: LearnerStore) -> None:
+    whole, number, teller = described(ask), store.find_id("a"), Teller(0)
     ask.watcher.open(number)
     told = {}
     for seed in range(2):

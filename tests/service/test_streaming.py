@@ -1,4 +1,4 @@
-"""Observing over a WebSocket where the keeper cannot follow: the client is read more slowly."""
+"""Observing over a WebSocket where the store cannot follow: the client is read more slowly."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.service import learning
-from labelwalk.service.keeper import Keeper
-from labelwalk.service.pupil import Pupil
+from labelwalk.service import worker
+from labelwalk.service.learner_store import LearnerStore
+from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.service.streaming import WINDOW, Streams
 
 pytestmark = pytest.mark.shell
@@ -54,24 +54,24 @@ class Browser:
             self.answered.append(struct.unpack_from("<Q", message["bytes"])[0])
 
 
-def held(hold: threading.Event, pupils: dict[int, Pupil]) -> None:
+def held(hold: threading.Event, learners: dict[int, ManagedLearner]) -> None:
     hold.wait()
 
 
-@pytest.mark.parametrize("room", [learning.WAITING, 5])
+@pytest.mark.parametrize("room", [worker.WAITING, 5])
 def test_what_cannot_be_learned_is_not_read(
     room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learning, "WAITING", room)
-    keeper = Keeper(str(tmp_path))
-    number = keeper.create("a", OnlineLearner(20)).result()
+    monkeypatch.setattr(worker, "WAITING", room)
+    store = LearnerStore(str(tmp_path))
+    number = store.create("a", OnlineLearner(20)).result()
     hold = threading.Event()
-    keeper.look_at_all(partial(held, hold))
+    store.query_all(partial(held, hold))
     browser = Browser()
 
     async def stream() -> int:
         scope = {"type": "websocket", "path_params": {"name": "a"}}
-        serving = asyncio.create_task(Streams(keeper)(scope, browser.receive, browser.send))
+        serving = asyncio.create_task(Streams(store)(scope, browser.receive, browser.send))
         n_read = -1
         while n_read != browser.n_read:  # until it reads no more
             n_read = browser.n_read
@@ -83,5 +83,5 @@ def test_what_cannot_be_learned_is_not_read(
     n_read = asyncio.run(stream())
     assert n_read <= 2 + min(WINDOW + 2, 2 * room + 1)  # some may be in the thread that learns
     assert browser.answered == list(range(FRAMES))
-    assert keeper.look(number, lambda pupil: pupil.learner.n_seen).result() == FRAMES
-    keeper.close()
+    assert store.query(number, lambda managed: managed.learner.n_seen).result() == FRAMES
+    store.close()

@@ -17,7 +17,7 @@ from labelwalk.cli.passphrase import PassphraseFile, passphrase_from
 if TYPE_CHECKING:
     from labelwalk.service.access import Tokens
     from labelwalk.service.faces import Faces
-    from labelwalk.service.keeper import Keeper
+    from labelwalk.service.learner_store import LearnerStore
 
 DAY = 86_400.0  # seconds
 DEMO_FOLDER = "labelwalk-demo"
@@ -109,12 +109,11 @@ def serve(
         raise typer.BadParameter("--watch and --keep-crops concern faces. Give --faces too.")
     folder = folder or DEMO_FOLDER
     with told():
-        from labelwalk.service.database import DamagedError
-        from labelwalk.service.keeper import Keeper
+        from labelwalk.service.database import DamagedError, FolderInUseError
+        from labelwalk.service.encryption import PassphraseError
+        from labelwalk.service.learner_store import LearnerStore
         from labelwalk.service.limits import Limits
         from labelwalk.service.log import Log
-        from labelwalk.service.owner import OwnedError
-        from labelwalk.service.passphrase import PassphraseError
         from labelwalk.service.server import address_of, bound, hosts_of
         from labelwalk.service.server import serve as serve_until_stopped
         from labelwalk.service.tokens import path_of, tokens_of
@@ -126,17 +125,17 @@ def serve(
             door = bound(host, port)  # before anything is made
             tokens, new = tokens_of(folder)
             retain = None if keep_days is None else DAY * keep_days
-            keeper = Keeper(folder, retain=retain, passphrase=passphrase)
-        except (DamagedError, OwnedError, PassphraseError, OSError) as error:
+            store = LearnerStore(folder, retain=retain, passphrase=passphrase)
+        except (DamagedError, FolderInUseError, PassphraseError, OSError) as error:
             if log == "json":
                 told_to.tell("error", "not started", reason=str(error))
                 raise typer.Exit(1) from error
             raise OSError(str(error)) from error
         with ExitStack() as held:  # what serves closes both, but a signal may come before
-            held.callback(keeper.close)
+            held.callback(store.close)
             looking = None
             if faces is not None:
-                looking = _looking(folder, keeper, faces, watch, keep_crops)
+                looking = _looking(folder, store, faces, watch, keep_crops)
                 held.callback(looking.close)
             address = address_of(host, port, allow_host or [], secure=certificate is not None)
             if log == "json":
@@ -148,7 +147,7 @@ def serve(
                 if looking is not None:
                     say(Console(stderr=True, highlight=False), f"Faces: {address}/faces")
             serve_until_stopped(
-                keeper,
+                store,
                 tokens,
                 door,
                 hosts_of(host, port, allow_host or []),
@@ -161,10 +160,12 @@ def serve(
             )
 
 
-def _looking(folder: str, keeper: Keeper, kind: str, watch: str | None, keep_crops: bool) -> Faces:
+def _looking(
+    folder: str, store: LearnerStore, kind: str, watch: str | None, keep_crops: bool
+) -> Faces:
     from labelwalk.service.faces import faces_in
 
-    return faces_in(folder, keeper, kind, watch=watch, keep_crops=keep_crops)
+    return faces_in(folder, store, kind, watch=watch, keep_crops=keep_crops)
 
 
 def _greet(folder: str, address: str, where: str, new: Tokens | None) -> None:

@@ -1,4 +1,4 @@
-"""The service over HTTP: each route one call of the keeper."""
+"""The service over HTTP: each route one call of the store."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from labelwalk.arrays import Label
 from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.service import views
 from labelwalk.service.access import note
-from labelwalk.service.awaiting import awaited
+from labelwalk.service.commands import Command, Observe, Retract, Teach, TeachLater
 from labelwalk.service.demo import Demo
 from labelwalk.service.dial_routes import add_dials
-from labelwalk.service.events import Happening, Observe, Retract, Teach, TeachLater
+from labelwalk.service.erasure import ErasureResult
 from labelwalk.service.face_routes import add_faces
-from labelwalk.service.keeper import Keeper
 from labelwalk.service.key_header import Key
+from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.look_routes import add_looks
+from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.service.metrics import KIND, exposed
-from labelwalk.service.oblivion import Erased
 from labelwalk.service.openapi import completed
 from labelwalk.service.orders import Forgotten, LateLabel, Name, NewLearner, TakenBack
 from labelwalk.service.page_routes import add_page, add_session
-from labelwalk.service.pupil import Pupil
 from labelwalk.service.refusals import STATUSES, refused
 from labelwalk.service.streaming import Streams
 from labelwalk.service.watcher import Watcher
 from labelwalk.service.wire import JSON, RAW, Body, understood
+from labelwalk.service.worker import to_asyncio_future
 
 if TYPE_CHECKING:  # OpenCV is there where faces are
     from labelwalk.service.faces import Faces
 
 
 def application(
-    keeper: Keeper,
+    store: LearnerStore,
     watcher: Watcher | None = None,
     demo: Demo | None = None,
     faces: Faces | None = None,
@@ -62,14 +62,14 @@ def application(
         app.add_exception_handler(error, _said)
     app.add_exception_handler(RequestValidationError, _misunderstood)
     app.add_exception_handler(HTTPException, _misunderstood)
-    _add_learners(app, keeper)
-    _add_changes(app, keeper)
-    _add_questions(app, keeper)
+    _add_learners(app, store)
+    _add_changes(app, store)
+    _add_questions(app, store)
     add_page(app)
     add_session(app)
-    add_looks(app, keeper, watcher or Watcher(keeper))
-    add_dials(app, keeper)
-    _add_demo(app, demo or Demo(keeper))
+    add_looks(app, store, watcher or Watcher(store))
+    add_dials(app, store)
+    _add_demo(app, demo or Demo(store))
     add_faces(app, faces, _erased)
     app.openapi_schema = completed(app.openapi())
     return app
@@ -92,30 +92,30 @@ async def _misunderstood(request: Request, error: Exception) -> Response:
     return Response(json.dumps({"error": f"{said}."}), status, media_type=JSON)
 
 
-def _add_learners(app: FastAPI, keeper: Keeper) -> None:
+def _add_learners(app: FastAPI, store: LearnerStore) -> None:
     @app.get("/healthz")
     async def is_alive() -> dict[str, bool]:
         return {"alive": True}
 
     @app.get("/readyz")
     async def is_ready() -> dict[str, bool | str]:
-        await _answer(keeper.look_at_all(lambda pupils: None))
-        return {"ready": True} | ({"damage": keeper.damage} if keeper.damage else {})
+        await _answer(store.query_all(lambda learners: None))
+        return {"ready": True} | ({"damage": store.damage} if store.damage else {})
 
     @app.get("/metrics")
     async def metrics() -> Response:
-        return Response(exposed(keeper), media_type=KIND)
+        return Response(exposed(store), media_type=KIND)
 
     @app.post("/api/backups", status_code=201)
     async def back_up(request: Request) -> dict[str, str]:
-        name = await asyncio.to_thread(keeper.back_up)
+        name = await asyncio.to_thread(store.back_up)
         note(request.scope, backup=name)
         return {"name": name}
 
     @app.get("/api/learners")
     async def names() -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = await _answer(
-            keeper.look_at_all(lambda pupils: [views.facts(one) for one in pupils.values()])
+            store.query_all(lambda learners: [views.facts(one) for one in learners.values()])
         )
         return found
 
@@ -123,7 +123,7 @@ def _add_learners(app: FastAPI, keeper: Keeper) -> None:
     async def create(wanted: NewLearner, request: Request) -> dict[str, str]:
         _check_name(wanted.name)
         note(request.scope, learner=wanted.name)
-        await _answer(keeper.create(wanted.name, _made(wanted.settings)))
+        await _answer(store.create(wanted.name, _made(wanted.settings)))
         return {"name": wanted.name}
 
     @app.put("/api/learners/{name}", status_code=201)
@@ -132,25 +132,25 @@ def _add_learners(app: FastAPI, keeper: Keeper) -> None:
         note(request.scope, learner=name)
         learner = from_bytes(await request.body())
         "".join(map(str, learner.classes)).encode()
-        await _answer(keeper.create(name, learner))
+        await _answer(store.create(name, learner))
         return {"name": name}
 
     @app.get("/api/learners/{name}")
     async def facts(name: str) -> dict[str, Any]:
-        found: dict[str, Any] = await _answer(keeper.look(keeper.number(name), views.facts))
+        found: dict[str, Any] = await _answer(store.query(store.find_id(name), views.facts))
         return found
 
     @app.delete("/api/learners/{name}", status_code=204)
     async def delete(name: str, request: Request) -> None:
         note(request.scope, learner=name)
-        await _answer(keeper.delete(keeper.number(name)))
+        await _answer(store.delete(store.find_id(name)))
 
 
-def _add_changes(app: FastAPI, keeper: Keeper) -> None:
-    app.router.routes.append(WebSocketRoute("/api/learners/{name}/stream", Streams(keeper)))
+def _add_changes(app: FastAPI, store: LearnerStore) -> None:
+    app.router.routes.append(WebSocketRoute("/api/learners/{name}/stream", Streams(store)))
 
-    async def done(name: str, event: Happening, key: str) -> Response:
-        told = await _answer(keeper.change(keeper.number(name), event, key))
+    async def done(name: str, event: Command, key: str) -> Response:
+        told = await _answer(store.submit(store.find_id(name), event, key))
         return Response(told.to_json(), media_type=JSON)
 
     @app.post("/api/learners/{name}/observe")
@@ -176,31 +176,29 @@ def _add_changes(app: FastAPI, keeper: Keeper) -> None:
 
     @app.post("/api/learners/{name}/forget")
     async def forget(name: str, gone: Forgotten) -> dict[str, int | bool | str]:
-        number = keeper.number(name)
-        return _erased(
-            await _answer(keeper.erase(number, label=gone.label, examples=gone.examples))
-        )
+        number = store.find_id(name)
+        return _erased(await _answer(store.erase(number, label=gone.label, examples=gone.examples)))
 
 
-def _add_questions(app: FastAPI, keeper: Keeper) -> None:
-    async def asked(name: str, question: Callable[[Pupil], Any]) -> Any:
-        return await _answer(keeper.look(keeper.number(name), question))
+def _add_questions(app: FastAPI, store: LearnerStore) -> None:
+    async def asked(name: str, question: Callable[[ManagedLearner], Any]) -> Any:
+        return await _answer(store.query(store.find_id(name), question))
 
     @app.post("/api/learners/{name}/predict")
     async def predict(name: str, request: Request) -> Any:
         rows = (await _body(request)).rows
-        return (await _answer(keeper.predict(keeper.number(name), rows))).columns
+        return (await _answer(store.predict(store.find_id(name), rows))).columns
 
     @app.post("/api/learners/{name}/explain")
     async def explain(name: str, request: Request) -> Any:
         rows = (await _body(request)).rows
         if len(rows) > 1:
             raise ValueError(f"rows has {len(rows)} entries, and one is explained. Send it alone.")
-        return await asked(name, lambda pupil: str(pupil.learner.explain(rows[0])))
+        return await asked(name, lambda managed: str(managed.learner.explain(rows[0])))
 
     @app.get("/api/learners/{name}/ask")
     async def ask(name: str, n: Annotated[int, Field(ge=1, le=100)] = 5) -> Any:
-        return await asked(name, lambda pupil: pupil.questions(n))
+        return await asked(name, lambda managed: managed.questions(n))
 
     @app.get("/api/learners/{name}/health")
     async def health(name: str) -> Any:
@@ -212,7 +210,7 @@ def _add_questions(app: FastAPI, keeper: Keeper) -> None:
 
     @app.get("/api/learners/{name}/export")
     async def export(name: str) -> Response:
-        content = await asked(name, lambda pupil: pupil.learner.to_bytes())
+        content = await asked(name, lambda managed: managed.learner.to_bytes())
         return Response(content, media_type=RAW)
 
 
@@ -222,7 +220,7 @@ def _add_demo(app: FastAPI, demo: Demo) -> None:
         return {"name": await asyncio.to_thread(demo.start)}
 
 
-def _erased(told: Erased) -> dict[str, int | bool | str]:
+def _erased(told: ErasureResult) -> dict[str, int | bool | str]:
     return {"erased": told.examples, "older": told.older, "meaning": told.meaning}
 
 
@@ -252,7 +250,7 @@ def _check_name(name: str) -> None:
 
 
 async def _answer(future: Future[Any]) -> Any:
-    return await awaited(future)
+    return await to_asyncio_future(future)
 
 
 async def _body(request: Request, *wanted: str) -> Body:

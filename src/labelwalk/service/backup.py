@@ -7,19 +7,17 @@ import shutil
 import time
 
 from labelwalk.service.database import DamagedError, Database, sync_folder
-from labelwalk.service.erasing import Plan, Unwanted, carry_out, planned
-from labelwalk.service.journal import FILE, WITNESS, Journal
-from labelwalk.service.ledger import Ledger
-from labelwalk.service.passphrase import name_of_key
-from labelwalk.service.pupil import pupil_from_bytes
+from labelwalk.service.journal import (
+    FILE,
+    WITNESS,
+    HighWaterMark,
+    Journal,
+    JournalPosition,
+    JournalReader,
+)
 from labelwalk.service.snapshots import Snapshots
-from labelwalk.service.witness import Seen, Witness
 
 BACKUPS = "backups"
-
-
-class CopyError(Exception):
-    """A copy cannot be read, or is of another folder, so nothing can be erased from it."""
 
 
 def back_up(journal: Journal) -> str:
@@ -75,71 +73,38 @@ def restore(backup: str, folder: str) -> int:
         raise
 
 
-def erase_in_copies(journal: Journal, unwanted: Unwanted) -> bool:
-    """Erase from all copies in the folder of backups; return whether something older remains."""
-    folder = os.path.join(os.path.dirname(journal.database.path), BACKUPS)
-    older = False
-    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
-        if ".db.part" in name:  # of a copy that was never finished
-            os.remove(os.path.join(folder, name))
-        if not name.endswith(".db"):
-            continue
-        database = _opened(os.path.join(folder, name))
-        try:
-            _check_key(database, journal)
-            ledger = Ledger(database, journal.cipher)
-            if ledger.end().sequence < unwanted.learner:
-                continue  # it was made later
-            snapshots = Snapshots(ledger)
-            plan = planned(ledger, unwanted)
-            carry_out(plan, ledger, snapshots)
-            older |= plan.older or _remains(snapshots, unwanted, plan)
-            database.cleanse()
-        finally:
-            database.close()
-    return older
-
-
-def _remains(snapshots: Snapshots, unwanted: Unwanted, plan: Plan) -> bool:
-    """Return whether a state of a copy still knows what came before its events."""
-    last = snapshots.latest()
-    state = None if last is None else last.states.get(unwanted.learner)
-    return state is not None and unwanted.remains(pupil_from_bytes(state), plan)
-
-
-def _opened(path: str) -> Database:
-    try:
-        return Database(path)
-    except DamagedError as error:
-        raise CopyError(
-            f"the learner stays as it is: {path} is damaged. Take it out of there, and ask again."
-        ) from error
-
-
-def _check_key(copy: Database, journal: Journal) -> None:
-    if name_of_key(copy) != journal.cipher.name:
-        raise CopyError(
-            f"the learner stays as it is: {copy.path} is no copy of this folder, since it is "
-            "encrypted otherwise. Take it out of there, and ask again."
-        )
-
-
-def _proved(path: str) -> Seen:
+def _proved(path: str) -> JournalPosition:
     """Return the last event of a copy in which all is as it was written."""
     database = Database(path)
     try:
-        ledger = Ledger(database)
-        for _ in ledger.events():
+        reader = JournalReader(database)
+        for _ in reader.events():
             pass
-        Snapshots(ledger).latest()
-        return ledger.end()
+        Snapshots(reader).latest()
+        return reader.end()
     finally:
         database.close()
 
 
-def _testify(folder: str, end: Seen) -> None:
+def _testify(folder: str, end: JournalPosition) -> None:
     """Let a witness say what the copy itself says: nobody else was there."""
-    witness = Witness(os.path.join(folder, WITNESS))
+    witness = HighWaterMark(os.path.join(folder, WITNESS))
     for _ in range(2):
         witness.write(end, now=True)
     witness.close()
+
+
+def apply_retention(reader: JournalReader, snapshots: Snapshots, seconds: float) -> None:
+    """Drop events that are older than need be, up to a round from which a start can begin.
+
+    Parameters
+    ----------
+    reader, snapshots : JournalReader, Snapshots
+    seconds : float
+        How long events are kept at least.
+    """
+    base = snapshots.older_than(int(1000 * (time.time() - seconds)))
+    if base is None:
+        return
+    reader.drop(reader.at(base))
+    snapshots.strike(before=base)

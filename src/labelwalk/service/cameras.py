@@ -17,8 +17,7 @@ from labelwalk.faces.pictures import decoded
 from labelwalk.faces.renumbering import Renumbering
 from labelwalk.service.crops import pictured
 from labelwalk.service.gallery import Gallery
-from labelwalk.service.inbox import BusyError
-from labelwalk.service.learning import NoLearnerError
+from labelwalk.service.worker import BusyError, NoLearnerError
 
 T = TypeVar("T")
 CAMERA = re.compile(r"[A-Za-z0-9_-]{1,64}")

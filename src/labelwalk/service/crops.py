@@ -13,8 +13,8 @@ from labelwalk.faces.boxes import Box, crop
 from labelwalk.faces.image import Image
 from labelwalk.faces.pictures import encoded
 from labelwalk.service.absent import PictureError
-from labelwalk.service.cipher import Cipher, Plain, UnlockError
 from labelwalk.service.database import sync_folder
+from labelwalk.service.encryption import Cipher, DecryptionError, NoEncryption
 
 MARGIN = 0.25  # of a face, around what is shown of it
 MOST = 1000  # pictures in memory
@@ -40,7 +40,7 @@ class Crops:
     def __init__(
         self, folder: str | None = None, cipher: Cipher | None = None, *, are_kept: bool = True
     ) -> None:
-        self._cipher = cipher or Plain()
+        self._cipher = cipher or NoEncryption()
         self._suffix = LOCKED if self._cipher.name else OPEN
         self._folder = None if folder is None else Path(folder)
         self._held: OrderedDict[int, bytes] = OrderedDict()
@@ -57,7 +57,7 @@ class Crops:
     def keep(self, example: int) -> None:
         """Write a picture that is held to the disk, if that was asked for."""
         if self.are_kept and self._folder is not None and example in self._held:
-            content = self._cipher.locked([self._held[example]], _what(example))[0]
+            content = self._cipher.encrypt([self._held[example]], _what(example))[0]
             try:
                 _write(content, self._folder / f"{example}{PARTLY}", self._path(example))
             except OSError as error:  # what was seen and named counts all the same
@@ -70,11 +70,11 @@ class Crops:
         if self._folder is None:
             return None
         try:
-            return self._cipher.unlocked([self._path(example).read_bytes()], _what(example))[0]
-        except (OSError, UnlockError):
+            return self._cipher.decrypt([self._path(example).read_bytes()], _what(example))[0]
+        except (OSError, DecryptionError):
             return None
 
-    def sweep(self, erased: Collection[int], n_numbered: int) -> None:
+    def sweep(self, erased: Collection[int], next_example_id: int) -> None:
         """Destroy all pictures of examples that were erased, or never came; none stay in memory.
 
         Raises
@@ -88,7 +88,9 @@ class Crops:
         gone, left = frozenset(erased), list[str]()
         for path in self._folder.iterdir():
             ours = OURS.fullmatch(path.name)
-            if ours and (ours[2] == PARTLY or int(ours[1]) in gone or int(ours[1]) >= n_numbered):
+            if ours and (
+                ours[2] == PARTLY or int(ours[1]) in gone or int(ours[1]) >= next_example_id
+            ):
                 try:
                     path.unlink(missing_ok=True)  # another sweep may be under way
                 except OSError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sqlite3
 import threading
@@ -205,3 +206,42 @@ def _make_private(path: str) -> None:
     os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
     for name in filter(os.path.exists, (path, f"{path}-wal", f"{path}-journal")):
         os.chmod(name, 0o600)
+
+
+NAME = "owner"
+
+
+class FolderInUseError(Exception):
+    """Another process has the folder."""
+
+
+class FolderLock:
+    """Holds a folder until it is released, or the process ends, however it ends.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     owner = FolderLock(folder)
+    ...     FolderLock(folder)
+    Traceback (most recent call last):
+    labelwalk.service.database.FolderInUseError: ... is in use by process ...
+    """
+
+    def __init__(self, folder: str) -> None:
+        path = os.path.join(folder, NAME)
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            process = os.pread(self._file, 20, 0).decode("ascii", "replace").strip()
+            os.close(self._file)
+            raise FolderInUseError(
+                f"{folder} is in use by process {process}. Stop that one, or choose another folder."
+            ) from None
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Let others have the folder."""
+        os.close(self._file)

@@ -8,12 +8,10 @@ import numpy as np
 
 from labelwalk.arrays import Floats
 from labelwalk.learner import OnlineLearner
-from labelwalk.service.changes import UnfinishedError
+from labelwalk.service.commands import Observe, UnfinishedError
 from labelwalk.service.database import DamagedError, DiskError
-from labelwalk.service.events import Observe
-from labelwalk.service.inbox import BusyError
-from labelwalk.service.keeper import Keeper, NameTakenError
-from labelwalk.service.learning import NoLearnerError
+from labelwalk.service.learner_store import LearnerStore, NameTakenError
+from labelwalk.service.worker import BusyError, NoLearnerError
 
 NAME = "demo"
 AT_ONCE, PAUSE = 2, 0.1  # examples, and seconds between
@@ -50,11 +48,11 @@ class Demo:
 
     Parameters
     ----------
-    keeper : Keeper
+    store : LearnerStore
     """
 
-    def __init__(self, keeper: Keeper) -> None:
-        self._keeper = keeper
+    def __init__(self, store: LearnerStore) -> None:
+        self._store = store
         self._end = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -86,11 +84,11 @@ class Demo:
 
     def _learner(self) -> int:
         try:
-            number = self._keeper.number(NAME)
+            number = self._store.find_id(NAME)
         except NoLearnerError:
             learner = OnlineLearner(200, unreached="abstain")
-            return self._keeper.create(NAME, learner).result()
-        features = self._keeper.look(number, lambda pupil: pupil.learner.n_features).result()
+            return self._store.create(NAME, learner).result()
+        features = self._store.query(number, lambda managed: managed.learner.n_features).result()
         if features not in (None, 2):
             raise NameTakenError(
                 f"there is a learner {NAME!r} of {features} features. Rename or delete that one."
@@ -99,10 +97,10 @@ class Demo:
 
     def _feed(self, number: int) -> None:
         try:
-            at = self._keeper.look(number, lambda pupil: pupil.n_numbered).result()
+            at = self._store.query(number, lambda managed: managed.next_example_id).result()
             while not self._end.wait(PAUSE):
                 try:
-                    told = self._keeper.change(number, Observe(stream(at, AT_ONCE))).result()
+                    told = self._store.submit(number, Observe(stream(at, AT_ONCE))).result()
                 except (BusyError, UnfinishedError):
                     continue
                 at = told.first + AT_ONCE

@@ -7,29 +7,31 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from labelwalk.service.awaiting import awaited
+from labelwalk.service.commands import Adjust
 from labelwalk.service.dials import copied, dials_of, tried
-from labelwalk.service.events import Adjust
-from labelwalk.service.keeper import Keeper
 from labelwalk.service.key_header import Key
+from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.orders import Dials
+from labelwalk.service.worker import to_asyncio_future
 
 
-def add_dials(app: FastAPI, keeper: Keeper) -> None:
+def add_dials(app: FastAPI, store: LearnerStore) -> None:
     """Add the routes."""
 
     def event_of(name: str, dials: Dials) -> Adjust:
         given = dials.model_dump(exclude_unset=True, mode="json")
-        return dials_of(given, keeper.classes(name))
+        return dials_of(given, store.get_classes(name))
 
     @app.post("/api/learners/{name}/dials/try")
     async def see(name: str, dials: Dials) -> Any:
         event = event_of(name, dials)
-        content, rows = await awaited(keeper.look(keeper.number(name), copied))
+        content, rows = await to_asyncio_future(store.query(store.find_id(name), copied))
         return await asyncio.to_thread(tried, content, rows, event)
 
     @app.post("/api/learners/{name}/dials")
     async def turn(name: str, dials: Dials, key: Key = "") -> Any:
-        number = keeper.number(name)
-        await awaited(keeper.change(number, event_of(name, dials), key))
-        return await awaited(keeper.look(number, lambda pupil: pupil.learner.settings.describe()))
+        number = store.find_id(name)
+        await to_asyncio_future(store.submit(number, event_of(name, dials), key))
+        return await to_asyncio_future(
+            store.query(number, lambda managed: managed.learner.settings.describe())
+        )

@@ -10,14 +10,14 @@ import numpy as np
 
 from labelwalk.arrays import Floats, Label
 from labelwalk.learner import OnlineLearner, from_bytes
-from labelwalk.service.events import Adjust
-from labelwalk.service.pupil import Pupil
+from labelwalk.service.commands import Adjust
+from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.verdicts import Verdicts
 
 
-def copied(pupil: Pupil) -> tuple[bytes, Floats]:
+def copied(managed: ManagedLearner) -> tuple[bytes, Floats]:
     """Return a learner's file, and the last examples that it observed."""
-    return pupil.learner.to_bytes(), np.asarray(pupil.past.seen().row, dtype=np.float64)
+    return managed.learner.to_bytes(), np.asarray(managed.past.seen().row, dtype=np.float64)
 
 
 def tried(content: bytes, rows: Floats, event: Adjust) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def tried(content: bytes, rows: Floats, event: Adjust) -> dict[str, Any]:
     """
     learner = from_bytes(content)
     before, said = _measured(learner, rows)
-    event.happen(learner)
+    event.apply(learner)
     after, now = _measured(learner, rows)
     changed = sum(one != other for one, other in zip(said, now, strict=True))
     return {"before": before, "after": after, "changed": changed, "of": len(rows)}

@@ -10,14 +10,14 @@ from fastapi import FastAPI, Path, Query, Request, Response
 
 from labelwalk.faces.names import plain
 from labelwalk.service.absent import FacesOffError, NoSourceError
-from labelwalk.service.awaiting import awaited
 from labelwalk.service.orders import ForgottenPerson, NamedFace, Sink, Undone
+from labelwalk.service.worker import to_asyncio_future
 
 if TYPE_CHECKING:  # OpenCV is there where faces are
     from labelwalk.service.cameras import Cameras
+    from labelwalk.service.erasure import ErasureResult
     from labelwalk.service.faces import Faces
     from labelwalk.service.gallery import Gallery
-    from labelwalk.service.oblivion import Erased
     from labelwalk.service.watching import Watching
 
 JPEG, WHO = "image/jpeg", "x-labelwalk-faces"
@@ -25,7 +25,7 @@ FARTHEST = 2**53  # numbers that JavaScript holds exactly
 SHOWN = 12  # views of a person
 
 
-def add_faces(app: FastAPI, faces: Faces | None, meaning: Callable[[Erased], Any]) -> None:
+def add_faces(app: FastAPI, faces: Faces | None, meaning: Callable[[ErasureResult], Any]) -> None:
     """Add the routes.
 
     Parameters
@@ -46,11 +46,13 @@ def add_faces(app: FastAPI, faces: Faces | None, meaning: Callable[[Erased], Any
     async def everybody() -> Any:
         if faces is None:
             return NOTHING
-        return await awaited(faces.cameras.ask(_overview)) | {"source": _source(faces.watching)}
+        return await to_asyncio_future(faces.cameras.ask(_overview)) | {
+            "source": _source(faces.watching)
+        }
 
     @app.post("/api/faces/frames")
     async def frame(request: Request, camera: Annotated[str, Query(max_length=1000)]) -> Any:
-        return await awaited(cameras().look(camera, await request.body()))
+        return await to_asyncio_future(cameras().look(camera, await request.body()))
 
     @app.get("/api/faces/view", response_class=Response)
     async def view() -> Response:
@@ -62,30 +64,35 @@ def add_faces(app: FastAPI, faces: Faces | None, meaning: Callable[[Erased], Any
 
     @app.get("/api/faces/pictures/{example}", response_class=Response)
     async def picture(example: Annotated[int, Path(ge=0, le=FARTHEST)]) -> Response:
-        found = await awaited(cameras().ask(lambda gallery: gallery.picture(example)))
+        found = await to_asyncio_future(cameras().ask(lambda gallery: gallery.picture(example)))
         return Response(found, media_type=JPEG)
 
     @app.post("/api/faces/name")
     async def name(face: NamedFace) -> Any:
         name = plain(face.name)
-        return {"name": name, "examples": await awaited(cameras().name(face.example, name))}
+        return {
+            "name": name,
+            "examples": await to_asyncio_future(cameras().name(face.example, name)),
+        }
 
     @app.post("/api/faces/undo")
     async def undo(wrong: Undone) -> Any:
-        done = await awaited(cameras().ask(lambda gallery: gallery.undo(wrong.examples)))
+        done = await to_asyncio_future(cameras().ask(lambda gallery: gallery.undo(wrong.examples)))
         return {"undone": done}
 
     @app.post("/api/faces/forget")
     async def forget(who: ForgottenPerson) -> Any:
-        return meaning(await awaited(cameras().ask(lambda gallery: _forgotten(gallery, who))))
+        return meaning(
+            await to_asyncio_future(cameras().ask(lambda gallery: _forgotten(gallery, who)))
+        )
 
     @app.get("/api/faces/sink")
     async def see_sink() -> Any:
-        return await awaited(cameras().ask(_survey))
+        return await to_asyncio_future(cameras().ask(_survey))
 
     @app.post("/api/faces/sink")
     async def set_sink(wanted: Sink) -> Any:
-        return await awaited(cameras().ask(lambda gallery: _set_sink(gallery, wanted)))
+        return await to_asyncio_future(cameras().ask(lambda gallery: _set_sink(gallery, wanted)))
 
 
 NOTHING: dict[str, Any] = {
@@ -125,7 +132,7 @@ def _overview(gallery: Gallery) -> dict[str, Any]:
             }
             for one in strangers
         ],
-        "examples": gallery.pupil.n_numbered,
+        "examples": gallery.pupil.next_example_id,
         "vertices": recognizer.learner.n_vertices,
     }
 
@@ -134,7 +141,7 @@ def _source(watching: Watching | None) -> dict[str, Any] | None:
     return None if watching is None else {"name": watching.name, "error": watching.error}
 
 
-def _forgotten(gallery: Gallery, who: ForgottenPerson) -> Erased:
+def _forgotten(gallery: Gallery, who: ForgottenPerson) -> ErasureResult:
     if (who.name is None) == (who.stranger is None):
         raise ValueError("give a name or the number of a stranger, one of the two.")
     if who.name is not None:

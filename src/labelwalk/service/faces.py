@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from labelwalk.service.cameras import Cameras
 from labelwalk.service.gallery import Gallery, called, crops_in, representation_in
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.watching import Watching
 
 
@@ -25,14 +25,19 @@ class Faces:
 
 
 def faces_in(
-    folder: str, keeper: Keeper, kind: str, *, watch: str | None = None, keep_crops: bool = False
+    folder: str,
+    store: LearnerStore,
+    kind: str,
+    *,
+    watch: str | None = None,
+    keep_crops: bool = False,
 ) -> Faces:
     """Return what looks at frames for the learner "faces" of a folder.
 
     Parameters
     ----------
     folder : str
-    keeper : Keeper
+    store : LearnerStore
         Of that folder.
     kind : str
         The representation; "auto": what the folder has, or else pixels.
@@ -48,9 +53,9 @@ def faces_in(
     SourceError
         The source cannot be opened.
     """
-    wanted = (representation_in(keeper) or "pixels") if kind == "auto" else kind
-    crops = crops_in(folder, keeper.cipher, are_kept=keep_crops)
-    cameras = Cameras(Gallery(keeper, called(wanted), crops=crops))
+    wanted = (representation_in(store) or "pixels") if kind == "auto" else kind
+    crops = crops_in(folder, store.cipher, are_kept=keep_crops)
+    cameras = Cameras(Gallery(store, called(wanted), crops=crops))
     try:
         return Faces(cameras, None if watch is None else Watching(cameras, watch))
     except BaseException:

@@ -22,14 +22,14 @@ from labelwalk.faces.representations import Representation, name_of
 from labelwalk.faces.strangers import Stranger
 from labelwalk.learner import OnlineLearner
 from labelwalk.service.absent import NobodyError
-from labelwalk.service.cipher import Cipher
+from labelwalk.service.commands import Rows
 from labelwalk.service.crops import Crops
-from labelwalk.service.events import Rows
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.encryption import Cipher
+from labelwalk.service.erasure import ErasureResult
 from labelwalk.service.kept_mind import KeptMind
-from labelwalk.service.learning import NoLearnerError
-from labelwalk.service.oblivion import Erased
-from labelwalk.service.pupil import Pupil
+from labelwalk.service.learner_store import LearnerStore
+from labelwalk.service.managed_learner import ManagedLearner
+from labelwalk.service.worker import NoLearnerError
 
 NAME = "faces"  # of the learner
 REPRESENTATION = "representation"  # noted with it
@@ -41,7 +41,7 @@ class Gallery:
 
     Parameters
     ----------
-    keeper : Keeper
+    store : LearnerStore
         Of the folder. The learner is called "faces", and made where it is not there.
     representation : Representation
     crops : Crops, optional
@@ -56,36 +56,36 @@ class Gallery:
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     keeper = Keeper(folder)
-    ...     gallery = Gallery(keeper, Pixels(32))
+    ...     store = LearnerStore(folder)
+    ...     gallery = Gallery(store, Pixels(32))
     ...     face = np.arange(1024, dtype=np.uint8).reshape(32, 32, 1).repeat(3, axis=2)
     ...     gallery.recognizer.teach([Pixels(32)(face)], ["Ada"])
     ...     print(gallery.recognizer.people, gallery.forget("Ada").examples)
     ...     print(gallery.recognizer.people)
-    ...     keeper.close()
+    ...     store.close()
     ('Ada',) 1
     ()
     """
 
     def __init__(
-        self, keeper: Keeper, representation: Representation, *, crops: Crops | None = None
+        self, store: LearnerStore, representation: Representation, *, crops: Crops | None = None
     ) -> None:
         self.representation, self.crops = representation, crops or Crops()
-        self._keeper, self.n_sweeps = keeper, 0
+        self._store, self.n_sweeps = store, 0
         self._begin()
-        keeper.when_lessened = self._sweep
+        store.when_lessened = self._sweep
         self._sweep()
 
     @property
-    def pupil(self) -> Pupil:
+    def pupil(self) -> ManagedLearner:
         """The learner, to glance at."""
-        return self._keeper.pupil(self._number)
+        return self._store.get(self._number)
 
     @property
     def is_gone(self) -> bool:
         """Whether the learner was struck out, and everybody with it."""
         try:
-            self._keeper.pupil(self._number)
+            self._store.get(self._number)
         except NoLearnerError:
             return True
         return False
@@ -145,7 +145,7 @@ class Gallery:
             self.recognizer.name(example, name)
         return list(views)
 
-    def forget(self, name: str) -> Erased:
+    def forget(self, name: str) -> ErasureResult:
         """Make somebody as if they had never been: all views that are taken for them, and pictures.
 
         Raises
@@ -158,12 +158,12 @@ class Gallery:
             raise NobodyError(f"there is nobody called {name!r}. Look at the list of people.")
         label = names[wanted]
 
-        def is_theirs(pupil: Pupil, rows: Rows) -> Bools:
-            return np.array([said == label for said in pupil.learner.predict(rows).label])
+        def is_theirs(managed: ManagedLearner, rows: Rows) -> Bools:
+            return np.array([said == label for said in managed.learner.predict(rows).label])
 
         return self._erased(label=label, belongs=is_theirs)
 
-    def forget_stranger(self, number: int) -> Erased:
+    def forget_stranger(self, number: int) -> ErasureResult:
         """Make a stranger as if they had never been.
 
         Raises
@@ -172,8 +172,8 @@ class Gallery:
         """
         self._stranger(number)
 
-        def is_theirs(pupil: Pupil, rows: Rows) -> Bools:
-            said = pupil.learner.predict(rows).label
+        def is_theirs(managed: ManagedLearner, rows: Rows) -> Bools:
+            said = managed.learner.predict(rows).label
             return np.array(
                 [
                     name is None and self.recognizer.stranger(row) == number
@@ -183,11 +183,11 @@ class Gallery:
 
         return self._erased(belongs=is_theirs)
 
-    def forget_strangers(self) -> Erased:
+    def forget_strangers(self) -> ErasureResult:
         """Make all who have no name as if they had never been, those without a number too."""
 
-        def is_nobody(pupil: Pupil, rows: Rows) -> Bools:
-            return np.array([said is None for said in pupil.learner.predict(rows).label])
+        def is_nobody(managed: ManagedLearner, rows: Rows) -> Bools:
+            return np.array([said is None for said in managed.learner.predict(rows).label])
 
         return self._erased(belongs=is_nobody)
 
@@ -251,37 +251,37 @@ class Gallery:
         """Find the learner, or make it."""
         profile = profile_of(self.representation)
         try:
-            number = self._keeper.number(NAME)
+            number = self._store.find_id(NAME)
         except NoLearnerError:
             notes = {REPRESENTATION: name_of(self.representation)}
-            number = self._keeper.create(NAME, profile.learner(), notes).result()
-        if REPRESENTATION not in self._keeper.pupil(number).notes:
+            number = self._store.create(NAME, profile.learner(), notes).result()
+        if REPRESENTATION not in self._store.get(number).notes:
             self._take_over(number)
-        _check_same(self._keeper.pupil(number), self.representation)
-        self._number, self._mind = number, KeptMind(self._keeper, number)
+        _check_same(self._store.get(number), self.representation)
+        self._number, self._mind = number, KeptMind(self._store, number)
         self.recognizer = FaceRecognizer(profile, mind=self._mind)
 
-    def _erased(self, **unwanted: Any) -> Erased:
-        gone: Erased = self._keeper.erase(self._number, **unwanted).result()
+    def _erased(self, **unwanted: Any) -> ErasureResult:
+        gone: ErasureResult = self._store.erase(self._number, **unwanted).result()
         self.recognizer.strangers()  # so that it knows none who is gone
         return gone
 
     def _take_over(self, number: int) -> None:
         """Use a learner that was brought here from elsewhere, if it was made for such vectors."""
         made_for = profile_of(self.representation).learner().settings.describe()["similarity"]
-        learner = self._keeper.pupil(number).learner
+        learner = self._store.get(number).learner
         if learner.settings.describe()["similarity"] != made_for:
             raise ValueError(
                 f"the learner {NAME!r} of this folder was not made for such faces. Delete it, or "
                 "choose another folder."
             )
-        self._keeper.note(number, {REPRESENTATION: name_of(self.representation)}).result()
+        self._store.update_notes(number, {REPRESENTATION: name_of(self.representation)}).result()
 
     def _sweep(self) -> None:
         """Destroy the pictures of what is gone; of all, where the learner is."""
         self.n_sweeps += 1
         try:
-            erased, n = self.pupil.erased, self.pupil.n_numbered
+            erased, n = self.pupil.erased, self.pupil.next_example_id
         except NoLearnerError:
             erased, n = [], 0
         self.crops.sweep(erased, n)
@@ -292,10 +292,10 @@ def crops_in(folder: str, cipher: Cipher, *, are_kept: bool) -> Crops:
     return Crops(os.path.join(folder, CROPS), cipher, are_kept=are_kept)
 
 
-def representation_in(keeper: Keeper) -> str | None:
+def representation_in(store: LearnerStore) -> str | None:
     """Return the name of the representation that the faces of a folder have; None without any."""
     try:
-        return str(keeper.pupil(keeper.number(NAME)).notes[REPRESENTATION])
+        return str(store.get(store.find_id(NAME)).notes[REPRESENTATION])
     except (NoLearnerError, KeyError):
         return None
 
@@ -321,8 +321,8 @@ def called(name: str) -> Representation:
     raise ValueError(f"{name!r} is no representation of faces. Choose pixels, pixels-32 or dlib.")
 
 
-def _check_same(pupil: Pupil, representation: Representation) -> None:
-    there, wanted = str(pupil.notes[REPRESENTATION]), name_of(representation)
+def _check_same(managed: ManagedLearner, representation: Representation) -> None:
+    there, wanted = str(managed.notes[REPRESENTATION]), name_of(representation)
     if there != wanted:
         raise ValueError(
             f"the faces of this folder are kept as {there}, which cannot be compared with "

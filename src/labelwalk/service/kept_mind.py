@@ -10,35 +10,35 @@ import numpy as np
 from labelwalk.arrays import Floats, Ints
 from labelwalk.faces.minds import Seen
 from labelwalk.learner import OnlineLearner
-from labelwalk.service.events import Adjust, Happening, Observe, Retract, Teach, TeachLater
-from labelwalk.service.keeper import Keeper
-from labelwalk.service.pupil import Told
+from labelwalk.service.commands import Adjust, Command, Observe, Retract, Teach, TeachLater
+from labelwalk.service.learner_store import LearnerStore
+from labelwalk.service.managed_learner import CommandResult
 
 T = TypeVar("T")
 
 
 class KeptMind:
-    """A learner of a keeper; a `labelwalk.faces.minds.Mind`.
+    """A learner of a store; a `labelwalk.faces.minds.Mind`.
 
     Parameters
     ----------
-    keeper : Keeper
+    store : LearnerStore
     number : int
         Of the learner.
     """
 
-    def __init__(self, keeper: Keeper, number: int) -> None:
-        self._keeper, self._number = keeper, number
+    def __init__(self, store: LearnerStore, number: int) -> None:
+        self._store, self._number = store, number
 
     @property
     def learner(self) -> OnlineLearner:
         """The learner, to glance at."""
-        return self._keeper.pupil(self._number).learner
+        return self._store.get(self._number).learner
 
     @property
     def notes(self) -> Mapping[str, Any]:
         """What was noted so far."""
-        return self._keeper.pupil(self._number).notes
+        return self._store.get(self._number).notes
 
     def teach(self, vectors: Floats, names: Sequence[str]) -> None:
         """Learn who is who."""
@@ -64,20 +64,20 @@ class KeptMind:
 
     def note(self, notes: Mapping[str, Any]) -> None:
         """Keep something with the learner."""
-        self._keeper.note(self._number, dict(notes)).result()
+        self._store.update_notes(self._number, dict(notes)).result()
 
     def ask(self, question: Callable[[OnlineLearner], T]) -> T:
         """Look the learner over, in the thread in which things happen to it."""
-        answer = self._keeper.look(
-            self._number, lambda pupil: question(pupil.learner), at_once=True
+        answer = self._store.query(
+            self._number, lambda managed: question(managed.learner), at_once=True
         )
         found: T = answer.result()
         return found
 
     def numbered(self, ids: Ints) -> Ints:
         """Return the numbers of what the learner calls examples."""
-        return self._keeper.pupil(self._number).numbers_of(ids)
+        return self._store.get(self._number).to_public_ids(ids)
 
-    def _change(self, event: Happening) -> Told:
-        told: Told = self._keeper.change(self._number, event).result()
+    def _change(self, event: Command) -> CommandResult:
+        told: CommandResult = self._store.submit(self._number, event).result()
         return told

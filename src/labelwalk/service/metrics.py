@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.learner_store import LearnerStore
 
 KIND = "text/plain; version=0.0.4"
 MEASURES = {
@@ -19,9 +19,9 @@ OF_A_LEARNER = {
 }
 
 
-def exposed(keeper: Keeper) -> str:
+def exposed(store: LearnerStore) -> str:
     """Return all measures as text."""
-    standing = keeper.standing()
+    standing = store.get_status()
     lines: list[str] = []
     for (name, said), value in zip(MEASURES.items(), standing.values, strict=True):
         lines += [*_about(name, said), f"{name} {value}"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labelwalk.service.events import Teach, TeachLater
+from labelwalk.service.commands import Teach, TeachLater
 from labelwalk.service.shapes import (
     COUNT,
     LABEL,

@@ -13,16 +13,15 @@ from labelwalk.service.absent import (
     PictureError,
 )
 from labelwalk.service.access import SOON
-from labelwalk.service.backup import CopyError
-from labelwalk.service.changes import UnfinishedError
+from labelwalk.service.commands import UnfinishedError
 from labelwalk.service.database import DamagedError, DiskError
-from labelwalk.service.inbox import BusyError
-from labelwalk.service.keeper import NameTakenError
-from labelwalk.service.keys import KeyReusedError
-from labelwalk.service.learning import NoLearnerError
+from labelwalk.service.erasure import CopyError
+from labelwalk.service.idempotency import KeyReusedError
+from labelwalk.service.learner_store import NameTakenError
 from labelwalk.service.live import TooManyPagesError
 from labelwalk.service.views import NoVertexError
 from labelwalk.service.wire import TooManyRowsError
+from labelwalk.service.worker import BusyError, NoLearnerError
 from labelwalk.storage.model_file import ModelFileError
 
 STATUSES: dict[type[Exception], int] = {

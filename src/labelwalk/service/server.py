@@ -19,7 +19,7 @@ from labelwalk.service.access import Guard, Tokens
 from labelwalk.service.app import application
 from labelwalk.service.demo import Demo
 from labelwalk.service.heads import LimitedProtocol
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.limits import Limits, limited
 from labelwalk.service.log import Log, listen_to_all
 from labelwalk.service.request_log import RequestLog
@@ -102,7 +102,7 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def serve(
-    keeper: Keeper,
+    store: LearnerStore,
     tokens: Tokens,
     door: socket.socket,
     hosts: Iterable[str],
@@ -118,7 +118,7 @@ def serve(
 
     Parameters
     ----------
-    keeper : Keeper
+    store : LearnerStore
         Closed in the end.
     tokens : Tokens
     door : socket
@@ -135,12 +135,12 @@ def serve(
     log : Log
     """
     limits = limits or Limits()
-    watcher, shown, stop = Watcher(keeper), Demo(keeper), threading.Event()
-    watch = threading.Thread(target=_watch, args=(keeper, log, stop))
-    inside = limited(Swift(application(keeper, watcher, shown, faces), keeper), limits)
+    watcher, shown, stop = Watcher(store), Demo(store), threading.Event()
+    watch = threading.Thread(target=_watch, args=(store, log, stop))
+    inside = limited(Swift(application(store, watcher, shown, faces), store), limits)
     guard = Guard(inside, tokens, hosts)
     config = uvicorn.Config(
-        RequestLog(Turnstile(guard, keeper.is_full), log),
+        RequestLog(Turnstile(guard, store.is_full), log),
         http=cast(Any, partial(LimitedProtocol, patience_s=limits.patience)),
         ssl_certfile=certificate,
         ssl_keyfile=private_key,
@@ -171,19 +171,19 @@ def serve(
             faces.close()
         shown.close()
         watcher.close()
-        keeper.close()
+        store.close()
         stop.set()
         if watch.is_alive():
             watch.join()
         log.tell("info", "stopped")
 
 
-def _watch(keeper: Keeper, log: Log, stop: threading.Event) -> None:
+def _watch(store: LearnerStore, log: Log, stop: threading.Event) -> None:
     """Tell once of a disk that fails, and of damage that is found."""
     told: set[str] = set()
     while True:
         last = stop.wait(GLANCE)
-        for event, reason in (("disk failed", keeper.failure), ("damage", keeper.damage)):
+        for event, reason in (("disk failed", store.failure), ("damage", store.damage)):
             if reason is not None and event not in told:
                 told.add(event)
                 log.tell("error", event, reason=reason)

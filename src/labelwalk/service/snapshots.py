@@ -13,17 +13,18 @@ from collections.abc import Collection, Mapping
 from hashlib import blake2b
 from typing import NamedTuple
 
-from labelwalk.service.cipher import UnlockError
+from labelwalk.service.commands import Observe, Teach, decode_command
 from labelwalk.service.database import DamagedError
-from labelwalk.service.ledger import Ledger
-from labelwalk.service.sealed import HASH
-from labelwalk.service.witness import Seen
+from labelwalk.service.encryption import DecryptionError
+from labelwalk.service.journal import JournalPosition, JournalReader, StoredEvent
+from labelwalk.service.managed_learner import ManagedLearner, load_managed_learner
+from labelwalk.service.sealed_parts import HASH
 
 
 class Round(NamedTuple):
     """A moment: the last event in it, and the state of each learner."""
 
-    at: Seen
+    at: JournalPosition
     states: dict[int, bytes]
 
 
@@ -39,7 +40,7 @@ class Snapshots:
 
     Parameters
     ----------
-    ledger : Ledger
+    reader : JournalReader
         Whose events they go with.
 
     Examples
@@ -55,16 +56,18 @@ class Snapshots:
     {1: b'one', 2: b'two'}
     """
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger, self._database = ledger, ledger.database
+    def __init__(self, reader: JournalReader) -> None:
+        self._ledger, self._database = reader, reader.database
         self._listed: dict[int, _Listed] = {}
 
-    def keep(self, at: Seen, changed: Mapping[int, bytes], alive: Collection[int]) -> None:
+    def keep(
+        self, at: JournalPosition, changed: Mapping[int, bytes], alive: Collection[int]
+    ) -> None:
         """Keep a round: how all learners are after an event.
 
         Parameters
         ----------
-        at : Seen
+        at : JournalPosition
         changed : mapping from learners to states
             Of those to which something has happened since the last round.
         alive : collection of learners
@@ -75,7 +78,7 @@ class Snapshots:
         for learner, state in changed.items():
             digest, before = _digest(state), listed.get(learner)
             if before is None or before.state != digest or before.kept not in known:
-                [kept] = self._ledger.cipher.locked([state], _what(learner))
+                [kept] = self._ledger.cipher.encrypt([state], _what(learner))
                 listed[learner] = _Listed(digest, digest if kept is state else _digest(kept))
                 new[listed[learner].kept] = kept
         listed = {k: one for k, one in listed.items() if k in alive}
@@ -147,8 +150,8 @@ class Snapshots:
             if not isinstance(kept, bytes) or _digest(kept) != digest:
                 raise DamagedError(f"{place}: that of learner {learner} is missing or was changed")
             try:
-                [state] = self._ledger.cipher.unlocked([kept], _what(learner))
-            except UnlockError as error:
+                [state] = self._ledger.cipher.decrypt([kept], _what(learner))
+            except DecryptionError as error:
                 raise DamagedError(f"{place}: that of learner {learner} {error}") from error
             assert state is not None
             states[learner] = state
@@ -189,6 +192,70 @@ def _digest(content: bytes) -> str:
     return blake2b(content, digest_size=HASH).hexdigest()
 
 
-def _proof(at: Seen, listing: str) -> bytes:
+def _proof(at: JournalPosition, listing: str) -> bytes:
     told = f"{at.sequence} {listing}".encode()
     return blake2b(at.chain + told, digest_size=HASH).digest()
+
+
+CREATE, DELETE, ERASE = "create", "delete", "erase"
+
+
+def restore_learners(reader: JournalReader, snapshots: Snapshots) -> dict[int, ManagedLearner]:
+    """Return all learners as they are after the last event.
+
+    Raises
+    ------
+    DamagedError
+        Something is not as it was kept.
+    """
+    last = snapshots.latest()
+    states = {} if last is None else last.states
+    try:
+        learners = {learner: load_managed_learner(content) for learner, content in states.items()}
+    except ValueError as error:
+        raise DamagedError(f"{reader.database.path}: a state cannot be read: it {error}") from error
+    for stored in reader.events(after=None if last is None else last.at.sequence):
+        try:
+            replay_event(learners, reader, stored)
+        except (ValueError, KeyError) as error:
+            raise DamagedError(f"event {stored.sequence} cannot be done again: {error}") from error
+    return learners
+
+
+def replay_event(
+    learners: dict[int, ManagedLearner], reader: JournalReader, stored: StoredEvent
+) -> None:
+    """Let an event happen again, without what is erased of it.
+
+    What cannot be done without what is erased never was: it would have been refused.
+    """
+    if stored.kind == CREATE:
+        [content] = reader.decrypt(stored).parts
+        if content is not None:
+            learners[stored.learner] = load_managed_learner(content)
+    elif stored.kind == DELETE:
+        del learners[stored.learner]
+    else:
+        learners[stored.learner].advance_ids(read_first_id(stored))
+        if stored.kind != ERASE:
+            _redo(learners[stored.learner], stored, reader.decrypt(stored).parts)
+
+
+def _redo(managed: ManagedLearner, stored: StoredEvent, parts: list[bytes | None]) -> None:
+    gone = [part is None for part in parts]
+    managed.has_erasures |= any(gone)
+    first, event = managed.next_example_id, decode_command(stored.kind, stored.about, parts)
+    try:
+        if event is not None:
+            managed.apply(event)
+    except ValueError as error:
+        if not managed.has_erasures or type(error) is not ValueError:
+            raise
+        gone = [True] * len(parts)
+    if stored.kind in (Observe.kind, Teach.kind):
+        managed.reserve_erased(first, gone)
+
+
+def read_first_id(stored: StoredEvent) -> int:
+    """Return how many numbers had been given to examples before an event."""
+    return int(json.loads(stored.about)["first"])

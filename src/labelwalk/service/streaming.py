@@ -19,17 +19,15 @@ from typing import Any
 import numpy as np
 
 from labelwalk.service.access import Receive, Refusal, Scope, Send, refuse
-from labelwalk.service.awaiting import awaited
-from labelwalk.service.events import Observe, Rows
-from labelwalk.service.inbox import BusyError
-from labelwalk.service.keeper import Keeper
-from labelwalk.service.learning import NoLearnerError
-from labelwalk.service.pupil import Told
+from labelwalk.service.commands import Observe, Rows
+from labelwalk.service.learner_store import LearnerStore
+from labelwalk.service.managed_learner import CommandResult
 from labelwalk.service.wire import BodyError, raw_rows
+from labelwalk.service.worker import BusyError, NoLearnerError, to_asyncio_future
 
 NUMBER = struct.Struct("<Q")
 WINDOW = 64  # frames under way: the next is read when the first is answered
-PAUSE = 0.01  # seconds, where too much waits in the keeper
+PAUSE = 0.01  # seconds, where too much waits in the store
 WRONG, GONE = 1008, 1011
 REASON = 123  # bytes that a closing frame can hold
 
@@ -39,28 +37,28 @@ class Streams:
 
     Parameters
     ----------
-    keeper : Keeper
+    store : LearnerStore
     """
 
-    def __init__(self, keeper: Keeper) -> None:
-        self._keeper = keeper
+    def __init__(self, store: LearnerStore) -> None:
+        self._store = store
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one client."""
         name = scope["path_params"]["name"]
         try:
-            self._keeper.number(name)
+            self._store.find_id(name)
         except NoLearnerError as error:
             await refuse(scope, send, Refusal(404, str(error.args[0])))
             return
         await receive()
         await send({"type": "websocket.accept"})
-        waiting: asyncio.Queue[tuple[int, Awaitable[Told]] | None] = asyncio.Queue(WINDOW)
+        waiting: asyncio.Queue[tuple[int, Awaitable[CommandResult]] | None] = asyncio.Queue(WINDOW)
         reader = asyncio.create_task(self._read(name, receive, waiting))
         try:
             while (frame := await waiting.get()) is not None:
                 number, told = frame
-                answer = _answer(number, await told, self._keeper.classes(name))
+                answer = _answer(number, await told, self._store.get_classes(name))
                 await send({"type": "websocket.send", "bytes": answer})
             await reader
         except _LeftError:
@@ -88,12 +86,12 @@ class Streams:
         finally:
             await waiting.put(None)
 
-    async def _accepted(self, name: str, rows: Rows, key: str) -> Awaitable[Told]:
+    async def _accepted(self, name: str, rows: Rows, key: str) -> Awaitable[CommandResult]:
         """Hand rows over; where too much waits, let the client wait too."""
         while True:
             try:
-                number = self._keeper.number(name)
-                return awaited(self._keeper.change(number, Observe(rows), key))
+                number = self._store.find_id(name)
+                return to_asyncio_future(self._store.submit(number, Observe(rows), key))
             except BusyError:
                 await asyncio.sleep(PAUSE)
 
@@ -130,7 +128,7 @@ def _hello(text: str) -> dict[str, Any]:
     return dict(hello)
 
 
-def _answer(number: int, told: Told, classes: tuple[Any, ...]) -> bytes:
+def _answer(number: int, told: CommandResult, classes: tuple[Any, ...]) -> bytes:
     codes = {name: code for code, name in enumerate(classes)}
     columns = told.columns
     return b"".join(

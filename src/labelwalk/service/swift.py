@@ -1,6 +1,6 @@
 """The short way for machines: raw rows to be observed or predicted, ahead of everything else.
 
-There is nothing here between a request and the keeper but what both must know. Whatever is not
+There is nothing here between a request and the store but what both must know. Whatever is not
 plainly such a request goes the long way.
 """
 
@@ -12,11 +12,11 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from labelwalk.service.access import Application, Receive, Scope, Send
-from labelwalk.service.awaiting import awaited
-from labelwalk.service.events import Observe
-from labelwalk.service.keeper import Keeper
+from labelwalk.service.commands import Observe
+from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.refusals import KNOWN, refused
 from labelwalk.service.wire import JSON, LONGEST_KEY, RAW, understood
+from labelwalk.service.worker import to_asyncio_future
 
 PATH = re.compile("/api/learners/([^/]+)/(observe|predict)")
 
@@ -37,11 +37,11 @@ class Swift:
     ----------
     application : ASGI application
         For all others.
-    keeper : Keeper
+    store : LearnerStore
     """
 
-    def __init__(self, application: Application, keeper: Keeper) -> None:
-        self._application, self._keeper = application, keeper
+    def __init__(self, application: Application, store: LearnerStore) -> None:
+        self._application, self._store = application, store
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or pass it on."""
@@ -63,11 +63,11 @@ class Swift:
 
     async def _answered(self, wanted: Wanted, receive: Receive) -> bytes:
         rows = understood(await _body(receive), RAW, wanted.asked).rows
-        number = self._keeper.number(wanted.learner)
+        number = self._store.find_id(wanted.learner)
         if wanted.verb == "observe":
-            told = await awaited(self._keeper.change(number, Observe(rows), wanted.key))
+            told = await to_asyncio_future(self._store.submit(number, Observe(rows), wanted.key))
             return bytes(told.to_json())
-        told = await awaited(self._keeper.predict(number, rows))
+        told = await to_asyncio_future(self._store.predict(number, rows))
         return json.dumps(told.columns, ensure_ascii=False).encode()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from labelwalk.arrays import Floats, Label
 from labelwalk.engine.table import VertexTable
-from labelwalk.service.pupil import Pupil
+from labelwalk.service.managed_learner import ManagedLearner
 
 NEAREST = 8  # examples shown with a vertex
 LABELS = 50  # that can be seen, and taken back
@@ -20,12 +20,12 @@ class NoVertexError(LookupError):
     """There is no such vertex."""
 
 
-def facts(pupil: Pupil) -> dict[str, Any]:
+def facts(managed: ManagedLearner) -> dict[str, Any]:
     """Return what a learner is, in a few numbers."""
-    learner = pupil.learner
+    learner = managed.learner
     return {
-        "name": pupil.name,
-        "examples": pupil.n_numbered,
+        "name": managed.name,
+        "examples": managed.next_example_id,
         "features": learner.n_features,
         "classes": list(learner.classes),
         "vertices": learner.n_vertices,
@@ -34,15 +34,15 @@ def facts(pupil: Pupil) -> dict[str, Any]:
     }
 
 
-def health(pupil: Pupil) -> list[dict[str, Any]]:
+def health(managed: ManagedLearner) -> list[dict[str, Any]]:
     """Return the signs by which a learner says how it is."""
     fields = ("name", "value", "limit", "ok", "meaning")
-    return [{field: getattr(sign, field) for field in fields} for sign in pupil.learner.health()]
+    return [{field: getattr(sign, field) for field in fields} for sign in managed.learner.health()]
 
 
-def vertices(pupil: Pupil) -> dict[str, list[Any]]:
+def vertices(managed: ManagedLearner) -> dict[str, list[Any]]:
     """Return all vertices as they are, in columns."""
-    table = pupil.learner.vertices
+    table = managed.learner.vertices
     return {
         "label": table.label.tolist(),
         "count": table.count.tolist(),
@@ -51,20 +51,20 @@ def vertices(pupil: Pupil) -> dict[str, list[Any]]:
     }
 
 
-def the_map(pupil: Pupil) -> dict[str, Any]:
+def the_map(managed: ManagedLearner) -> dict[str, Any]:
     """Return all vertices in the plane, with their answers."""
-    learner, axes = pupil.learner, pupil.axes
+    learner, axes = managed.learner, managed.axes
     table = learner.vertices
-    label, confidence = _answers(pupil, table)
-    newest = zip(pupil.numbers_of(learner.newest).tolist(), learner.newest >= 0, strict=True)
-    places, waiting = _places(pupil, table.means), _places(pupil, learner.quarantined)
+    label, confidence = _answers(managed, table)
+    newest = zip(managed.to_public_ids(learner.newest).tolist(), learner.newest >= 0, strict=True)
+    places, waiting = _places(managed, table.means), _places(managed, learner.quarantined)
     return {
-        "learner": pupil.name,
-        "examples": pupil.n_numbered,
+        "learner": managed.name,
+        "examples": managed.next_example_id,
         "classes": list(learner.classes),
         "axes": 0 if axes is None else axes.version,
         "vertices": {
-            "id": _ids(pupil, table),
+            "id": _ids(managed, table),
             "x": places[:, 0].tolist(),
             "y": places[:, 1].tolist(),
             "count": table.count.tolist(),
@@ -79,7 +79,7 @@ def the_map(pupil: Pupil) -> dict[str, Any]:
     }
 
 
-def vertex(pupil: Pupil, wanted: int) -> dict[str, Any]:
+def vertex(managed: ManagedLearner, wanted: int) -> dict[str, Any]:
     """Return a vertex closely, with the remembered examples that lie nearest.
 
     Raises
@@ -87,8 +87,8 @@ def vertex(pupil: Pupil, wanted: int) -> dict[str, Any]:
     NoVertexError
         It has merged with another or faded away, or never was.
     """
-    learner, table = pupil.learner, pupil.learner.vertices
-    ids = _ids(pupil, table)
+    learner, table = managed.learner, managed.learner.vertices
+    ids = _ids(managed, table)
     if wanted not in ids:
         raise NoVertexError(f"there is no vertex {wanted} any more. Look at the map again.")
     i = ids.index(wanted)
@@ -105,20 +105,20 @@ def vertex(pupil: Pupil, wanted: int) -> dict[str, Any]:
         "probabilities": {
             str(one): float(share) for one, share in zip(learner.classes, shares, strict=True)
         },
-        "examples": _nearest(pupil, row),
+        "examples": _nearest(managed, row),
         "why": str(learner.explain(row)),
     }
 
 
-def recent(pupil: Pupil, n: int) -> list[dict[str, Any]]:
+def recent(managed: ManagedLearner, n: int) -> list[dict[str, Any]]:
     """Return the last examples that were observed, newest first, and what was said of them."""
-    seen = pupil.past.seen().last(n)
+    seen = managed.past.seen().last(n)
     if not len(seen.id):
         return []
-    told = {one.id: one.label for one in pupil.past.taught}
-    places = _places(pupil, np.asarray(seen.row, dtype=np.float64))
+    told = {one.id: one.label for one in managed.past.taught}
+    places = _places(managed, np.asarray(seen.row, dtype=np.float64))
     rows = zip(
-        pupil.numbers_of(seen.id).tolist(),
+        managed.to_public_ids(seen.id).tolist(),
         seen.label,
         seen.confidence.tolist(),
         seen.outlier.tolist(),
@@ -141,21 +141,21 @@ def recent(pupil: Pupil, n: int) -> list[dict[str, Any]]:
     return found[::-1]
 
 
-def taught(pupil: Pupil) -> list[dict[str, Any]]:
+def taught(managed: ManagedLearner) -> list[dict[str, Any]]:
     """Return the last labels that a person gave and that stand, newest first."""
-    given = pupil.past.taught[: -1 - LABELS : -1]
-    numbers = pupil.numbers_of(np.array([one.id for one in given], dtype=np.int64)).tolist()
+    given = managed.past.taught[: -1 - LABELS : -1]
+    numbers = managed.to_public_ids(np.array([one.id for one in given], dtype=np.int64)).tolist()
     return [
         {"example": number, "label": one.label, "how": one.how}
         for number, one in zip(numbers, given, strict=True)
     ]
 
 
-def _answers(pupil: Pupil, table: VertexTable) -> tuple[list[Label | None], list[float]]:
+def _answers(managed: ManagedLearner, table: VertexTable) -> tuple[list[Label | None], list[float]]:
     """Return what each vertex is called and how surely; those that were taught, as they were."""
     if not len(table):
         return [], []
-    said = pupil.learner.predict(table.means)
+    said = managed.learner.predict(table.means)
     free = np.array([name is None for name in table.label])
     return (
         np.where(free, said.label, table.label).tolist(),
@@ -163,20 +163,20 @@ def _answers(pupil: Pupil, table: VertexTable) -> tuple[list[Label | None], list
     )
 
 
-def _places(pupil: Pupil, rows: Floats) -> Floats:
-    if pupil.axes is None or not len(rows):
+def _places(managed: ManagedLearner, rows: Floats) -> Floats:
+    if managed.axes is None or not len(rows):
         return np.zeros((len(rows), 2))
-    return pupil.axes.place(pupil.learner, rows)
+    return managed.axes.place(managed.learner, rows)
 
 
-def _ids(pupil: Pupil, table: VertexTable) -> list[int]:
+def _ids(managed: ManagedLearner, table: VertexTable) -> list[int]:
     """Return numbers by which vertices are known as long as they live.
 
     That of the founder, twice, and one more where it was taught: an example that is taught later
     founds a second vertex. Where the founder is unknown, since learners were merged or a label was
     taken back, a negative number from where it lies.
     """
-    numbers = 2 * pupil.numbers_of(table.founder)
+    numbers = 2 * managed.to_public_ids(table.founder)
     found: list[int] = (numbers + [name is not None for name in table.label]).tolist()
     for i in np.flatnonzero(table.founder < 0).tolist():
         where = table.points[i].tobytes() + repr(table.label[i]).encode()
@@ -184,8 +184,8 @@ def _ids(pupil: Pupil, table: VertexTable) -> list[int]:
     return found
 
 
-def _nearest(pupil: Pupil, row: Floats) -> list[dict[str, Any]]:
-    kept, learner = pupil.learner.remembered, pupil.learner
+def _nearest(managed: ManagedLearner, row: Floats) -> list[dict[str, Any]]:
+    kept, learner = managed.learner.remembered, managed.learner
     if not len(kept):
         return []
     away = np.linalg.norm(learner.scaled(kept.row) - learner.scaled(row), axis=1)
@@ -200,6 +200,10 @@ def _nearest(pupil: Pupil, row: Floats) -> list[dict[str, Any]]:
             "confidence": verdict.confidence,
         }
         for number, one, far, verdict in zip(
-            pupil.numbers_of(kept.id[near]).tolist(), kept.row[near], away[near], said, strict=True
+            managed.to_public_ids(kept.id[near]).tolist(),
+            kept.row[near],
+            away[near],
+            said,
+            strict=True,
         )
     ]

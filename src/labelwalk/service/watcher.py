@@ -14,12 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from labelwalk.service.changes import UnfinishedError
+from labelwalk.service.commands import UnfinishedError
 from labelwalk.service.database import DamagedError, DiskError
-from labelwalk.service.inbox import BusyError
-from labelwalk.service.keeper import Keeper
-from labelwalk.service.pupil import Pupil
+from labelwalk.service.learner_store import LearnerStore
+from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.service.views import recent
+from labelwalk.service.worker import BusyError
 
 TICK = 0.2  # seconds
 SECOND, POINT = 5, 25  # ticks between two standings, and between two points of history
@@ -66,11 +66,11 @@ class Watched:
 
 
 class Watcher:
-    """Looks at the learners of a keeper.
+    """Looks at the learners of a store.
 
     Parameters
     ----------
-    keeper : Keeper
+    store : LearnerStore
 
     Attributes
     ----------
@@ -78,8 +78,8 @@ class Watcher:
         Says whether the server is about to stop; pages are let go then.
     """
 
-    def __init__(self, keeper: Keeper) -> None:
-        self._keeper = keeper
+    def __init__(self, store: LearnerStore) -> None:
+        self._store = store
         self._watched: dict[int, Watched] = {}
         self._pages: Counter[int] = Counter()
         self._ticks = 0
@@ -115,13 +115,13 @@ class Watcher:
 
     def of(self, number: int) -> Watched | None:
         """Return what is known of a learner; None where there is none any more."""
-        if number not in self._keeper.n_changes():
+        if number not in self._store.count_changes():
             return None
         return self._watched.setdefault(number, Watched())
 
     def tick(self) -> None:
         """Look at what is new, and now and then at how all are."""
-        changes = self._keeper.n_changes()
+        changes = self._store.count_changes()
         for number in set(self._watched) - changes.keys():
             del self._watched[number]
         for number in changes:
@@ -153,8 +153,8 @@ class Watcher:
         if not numbers:
             return
         measured = self._asked(numbers, _measured)
-        latency, memory = self._keeper.timing.percentiles(), memory_mib()
-        waiting, now = self._keeper.standing().values[1], time.monotonic()
+        latency, memory = self._store.timing.percentiles(), memory_mib()
+        waiting, now = self._store.get_status().values[1], time.monotonic()
         for number, (standing, signs) in measured.items():
             one = self._watched[number]
             rate = _rate(one, now, standing["examples"])
@@ -168,11 +168,13 @@ class Watcher:
             if everybody:
                 one.points.append((time.time(), signs, rate, latency["p99"], memory))
 
-    def _asked(self, numbers: list[int], question: Callable[[Pupil], Any]) -> dict[int, Any]:
-        def ask(pupils: dict[int, Pupil]) -> dict[int, Any]:
-            return {number: question(pupils[number]) for number in numbers if number in pupils}
+    def _asked(
+        self, numbers: list[int], question: Callable[[ManagedLearner], Any]
+    ) -> dict[int, Any]:
+        def ask(learners: dict[int, ManagedLearner]) -> dict[int, Any]:
+            return {number: question(learners[number]) for number in numbers if number in learners}
 
-        found: dict[int, Any] = self._keeper.look_at_all(ask).result()
+        found: dict[int, Any] = self._store.query_all(ask).result()
         return found
 
     def history(self, number: int) -> dict[str, Any]:
@@ -209,17 +211,20 @@ def _rate(watched: Watched, now: float, examples: int) -> float:
     return round((examples - before[1]) / (now - before[0]), 1)
 
 
-def _glimpsed(pupil: Pupil) -> Glimpse:
+def _glimpsed(managed: ManagedLearner) -> Glimpse:
     return Glimpse(
-        pupil.n_changes, pupil.n_numbered, pupil.past.n_observed, recent(pupil, VERDICTS)
+        managed.n_changes,
+        managed.next_example_id,
+        managed.past.n_observed,
+        recent(managed, VERDICTS),
     )
 
 
-def _measured(pupil: Pupil) -> tuple[dict[str, Any], dict[str, float]]:
-    learner = pupil.learner
+def _measured(managed: ManagedLearner) -> tuple[dict[str, Any], dict[str, float]]:
+    learner = managed.learner
     signs = learner.health()
     standing = {
-        "examples": pupil.n_numbered,
+        "examples": managed.next_example_id,
         "vertices": learner.n_vertices,
         "radius": learner.radius,
         "alarms": [sign.name for sign in signs if not sign.ok],

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from labelwalk.arrays import Label
 from labelwalk.rows import NamedRows
 from labelwalk.service.bodies import LARGEST
-from labelwalk.service.events import Rows
+from labelwalk.service.commands import Rows
 
 JSON, RAW = "application/json", "application/octet-stream"
 ARROW = "application/vnd.apache.arrow.stream"

@@ -46,11 +46,10 @@ def kept_in(
         Whether pictures of faces are written there too.
     """
     from labelwalk.service.absent import NobodyError
-    from labelwalk.service.database import DamagedError, DiskError
+    from labelwalk.service.database import DamagedError, DiskError, FolderInUseError
+    from labelwalk.service.encryption import PassphraseError
     from labelwalk.service.gallery import Gallery, called, crops_in, representation_in
-    from labelwalk.service.keeper import Keeper
-    from labelwalk.service.owner import OwnedError
-    from labelwalk.service.passphrase import PassphraseError
+    from labelwalk.service.learner_store import LearnerStore
 
     nobody = f"{folder}: no people are kept there. `labelwalk faces enroll` makes such a folder."
     if not is_kept(folder):
@@ -61,16 +60,16 @@ def kept_in(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of learners name labels
         try:
-            keeper = Keeper(folder, passphrase=passphrase_from(passphrase_file))
+            store = LearnerStore(folder, passphrase=passphrase_from(passphrase_file))
             try:
-                there = representation_in(keeper)
+                there = representation_in(store)
                 if there is None and not new:
                     raise ValueError(nobody)
-                crops = crops_in(folder, keeper.cipher, are_kept=keep_crops)
-                yield Gallery(keeper, called(kind or there or "pixels"), crops=crops)
+                crops = crops_in(folder, store.cipher, are_kept=keep_crops)
+                yield Gallery(store, called(kind or there or "pixels"), crops=crops)
             finally:
-                keeper.close()
-        except (DamagedError, DiskError, OwnedError, PassphraseError) as error:
+                store.close()
+        except (DamagedError, DiskError, FolderInUseError, PassphraseError) as error:
             raise OSError(str(error)) from error
         except NobodyError as error:
             raise ValueError(str(error)) from error

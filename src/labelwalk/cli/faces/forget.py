@@ -17,8 +17,8 @@ from labelwalk.cli.files import counted, say
 from labelwalk.cli.passphrase import PassphraseFile
 
 if TYPE_CHECKING:
+    from labelwalk.service.erasure import ErasureResult
     from labelwalk.service.gallery import Gallery
-    from labelwalk.service.oblivion import Erased
 
 
 def forget(
@@ -58,7 +58,7 @@ class _Asked(NamedTuple):
     """Whom it is about, in words, and what makes them as if they had never been."""
 
     said: str
-    erase: Callable[[], Erased]
+    erase: Callable[[], ErasureResult]
 
 
 def _asked(gallery: Gallery, who: str | None) -> _Asked:

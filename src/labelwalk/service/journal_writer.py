@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from queue import Queue
 from typing import Any
 
-from labelwalk.service.changes import UnfinishedError
+from labelwalk.service.commands import UnfinishedError
 from labelwalk.service.database import DamagedError, DiskError
+from labelwalk.service.idempotency import IdempotencyCache
 from labelwalk.service.journal import Entry, Journal
-from labelwalk.service.keys import Keys
 from labelwalk.service.snapshots import Snapshots
 
 BEHIND = 2  # groups that wait for the disk while the next is learned
@@ -42,7 +42,7 @@ class Group:
     is_written: bool = False
 
 
-class Scribe:
+class JournalWriter:
     """A thread that writes.
 
     Attributes
@@ -51,12 +51,12 @@ class Scribe:
         Why nothing is written, and nothing answered, any more.
     is_interrupted : bool
         Whether an error that is not the disk's keeps anything from being written for now.
-    keys : Keys
+    keys : IdempotencyCache
     when_written : function
         Called after each group.
     """
 
-    def __init__(self, journal: Journal, snapshots: Snapshots, keys: Keys) -> None:
+    def __init__(self, journal: Journal, snapshots: Snapshots, keys: IdempotencyCache) -> None:
         self._journal, self._snapshots, self.keys = journal, snapshots, keys
         self.failed: DiskError | DamagedError | None = None
         self.is_interrupted = False

@@ -18,7 +18,7 @@ SIZE = struct.Struct("<I")
 SECRET = HASH = 32
 
 
-class UnreadableError(ValueError):
+class InvalidPartsError(ValueError):
     """Bytes that are no sealed parts."""
 
 
@@ -31,16 +31,20 @@ class Part:
     commitment: bytes
 
 
-def seal(parts: Sequence[bytes]) -> tuple[bytes, bytes]:
+def encode_parts(parts: Sequence[bytes]) -> tuple[bytes, bytes]:
     """Return bytes to keep, and the commitment to all parts.
 
     Examples
     --------
-    >>> kept, commitment = seal([b"one", b"two"])
-    >>> [part.content for part in opened(kept)]
+    >>> kept, commitment = encode_parts([b"one", b"two"])
+    >>> [part.content for part in decode_parts(kept)]
     [b'one', b'two']
-    >>> rest = erased(kept, [0])
-    >>> [part.content for part in opened(rest)], committed(rest) == commitment, b"one" in rest
+    >>> rest = redact_parts(kept, [0])
+    >>> (
+    ...     [part.content for part in decode_parts(rest)],
+    ...     compute_commitment(rest) == commitment,
+    ...     b"one" in rest,
+    ... )
     ([None, b'two'], True, False)
     """
     secret = secrets.token_bytes(SECRET)
@@ -49,12 +53,12 @@ def seal(parts: Sequence[bytes]) -> tuple[bytes, bytes]:
     return kept, _all(_commitment(part, _key(secret, i)) for i, part in enumerate(parts))
 
 
-def opened(kept: bytes) -> list[Part]:
+def decode_parts(kept: bytes) -> list[Part]:
     """Return the parts in order.
 
     Raises
     ------
-    UnreadableError
+    InvalidPartsError
         The bytes are damaged in a way that leaves no parts.
     """
     reader = _Reader(kept)
@@ -64,26 +68,26 @@ def opened(kept: bytes) -> list[Part]:
     elif kind == PARTLY:
         parts = list(_partly(reader))
     else:
-        raise UnreadableError(f"it begins with {kind!r}")
+        raise InvalidPartsError(f"it begins with {kind!r}")
     if reader.at != len(kept):
-        raise UnreadableError(f"{len(kept) - reader.at} bytes are left over")
+        raise InvalidPartsError(f"{len(kept) - reader.at} bytes are left over")
     return parts
 
 
-def committed(kept: bytes) -> bytes:
+def compute_commitment(kept: bytes) -> bytes:
     """Return the commitment to all parts, those included that are erased."""
-    return _all(part.commitment for part in opened(kept))
+    return _all(part.commitment for part in decode_parts(kept))
 
 
-def erased(kept: bytes, which: Collection[int]) -> bytes:
+def redact_parts(kept: bytes, which: Collection[int]) -> bytes:
     """Return the bytes to keep instead, without the parts of these numbers."""
     pieces = []
-    for i, part in enumerate(opened(kept)):
+    for i, part in enumerate(decode_parts(kept)):
         if part.content is None or part.key is None or i in which:
             pieces += [b"\0", part.commitment]
         else:
             pieces += [b"\1", part.key, SIZE.pack(len(part.content)), part.content]
-    return b"".join([PARTLY, SIZE.pack(len(opened(kept))), *pieces])
+    return b"".join([PARTLY, SIZE.pack(len(decode_parts(kept))), *pieces])
 
 
 def _whole(reader: _Reader) -> Iterator[Part]:
@@ -125,7 +129,7 @@ class _Reader:
     def take(self, n: int) -> bytes:
         end = self.at + n
         if end > len(self._content):
-            raise UnreadableError(f"it ends at byte {len(self._content)} of at least {end}")
+            raise InvalidPartsError(f"it ends at byte {len(self._content)} of at least {end}")
         found = self._content[self.at : end]
         self.at = end
         return found

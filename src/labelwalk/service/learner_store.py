@@ -11,18 +11,15 @@ from typing import Any, NamedTuple
 from labelwalk.arrays import Bools, Label
 from labelwalk.learner import OnlineLearner
 from labelwalk.service.backup import back_up
-from labelwalk.service.changes import Change
-from labelwalk.service.cipher import Cipher
+from labelwalk.service.commands import Command, LearnerCommand, Note, Rows, encode_command
 from labelwalk.service.database import DamagedError
-from labelwalk.service.erasing import Unwanted
-from labelwalk.service.events import Happening, Note, Rows, written
-from labelwalk.service.journal import Entry, Journal
-from labelwalk.service.learning import Learning, NoLearnerError, known
-from labelwalk.service.oblivion import Erased, check_known, erase
-from labelwalk.service.pupil import Pupil, Told
-from labelwalk.service.replay import CREATE, DELETE
+from labelwalk.service.encryption import Cipher
+from labelwalk.service.erasure import ErasureRequest, ErasureResult, check_known, erase
+from labelwalk.service.journal import Entry, Journal, JournalPosition
+from labelwalk.service.managed_learner import CommandResult, ManagedLearner
+from labelwalk.service.snapshots import CREATE, DELETE
 from labelwalk.service.timing import Timing
-from labelwalk.service.witness import Seen
+from labelwalk.service.worker import LearnerWorker, NoLearnerError, known
 
 EVERY = 20_000  # examples between two rounds of snapshots: a second of replay, or less
 
@@ -41,7 +38,7 @@ class Standing(NamedTuple):
     learners: dict[str, tuple[int, int, int, int]]
 
 
-class Keeper:
+class LearnerStore:
     """All learners of a folder.
 
     One thread lets things happen to learners, another writes them down. An answer is given when
@@ -74,15 +71,15 @@ class Keeper:
     >>> import tempfile
     >>> import numpy as np
     >>> from labelwalk import OnlineLearner
-    >>> from labelwalk.service.events import Observe, Teach
+    >>> from labelwalk.service.commands import Observe, Teach
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     keeper = Keeper(folder)
-    ...     one = keeper.create("first", OnlineLearner(50)).result()
-    ...     _ = keeper.change(one, Teach(np.array([[0.0], [9.0]]), ("low", "high")))
-    ...     print(keeper.change(one, Observe(np.array([[1.0]]))).result().columns["label"])
-    ...     keeper.close()
-    ...     again = Keeper(folder)
-    ...     print(again.look(one, lambda pupil: pupil.learner.n_seen).result())
+    ...     store = LearnerStore(folder)
+    ...     one = store.create("first", OnlineLearner(50)).result()
+    ...     _ = store.submit(one, Teach(np.array([[0.0], [9.0]]), ("low", "high")))
+    ...     print(store.submit(one, Observe(np.array([[1.0]]))).result().columns["label"])
+    ...     store.close()
+    ...     again = LearnerStore(folder)
+    ...     print(again.look(one, lambda managed: managed.learner.n_seen).result())
     ...     again.close()
     ['low']
     3
@@ -101,7 +98,7 @@ class Keeper:
         self._journal = Journal(folder, passphrase)
         try:
             ends = self._journal.anchor(), self._journal.last
-            self._learning = Learning(self._journal, every=every, retain=retain)
+            self._learning = LearnerWorker(self._journal, every=every, retain=retain)
             self._learning.when_rebuilt = lambda: self.when_lessened()
         except BaseException:
             self._journal.close()
@@ -120,22 +117,22 @@ class Keeper:
         """Why nothing is accepted any more; None where all is well."""
         return None if self._learning.failed is None else str(self._learning.failed)
 
-    def number(self, name: str) -> int:
+    def find_id(self, name: str) -> int:
         """Return the number of the learner of a name.
 
         Raises
         ------
         NoLearnerError
         """
-        for number, pupil in tuple(self._learning.pupils.items()):
-            if pupil.name == name:
+        for number, managed in tuple(self._learning.learners.items()):
+            if managed.name == name:
                 return number
         self._learning.check_missing()
         raise NoLearnerError(f"there is no learner {name!r}. Create it first, or look at the list.")
 
-    def classes(self, name: str) -> tuple[Label, ...]:
+    def get_classes(self, name: str) -> tuple[Label, ...]:
         """Return the classes of a learner in their order; new ones come last."""
-        return self._learning.pupils[self.number(name)].learner.classes
+        return self._learning.learners[self.find_id(name)].learner.classes
 
     def create(
         self, name: str, learner: OnlineLearner, notes: dict[str, Any] | None = None
@@ -145,12 +142,12 @@ class Keeper:
         That is the number of the event.
         """
 
-        def do(pupils: dict[int, Pupil]) -> tuple[int, Entry]:
-            if any(pupil.name == name for pupil in pupils.values()):
+        def do(learners: dict[int, ManagedLearner]) -> tuple[int, Entry]:
+            if any(managed.name == name for managed in learners.values()):
                 raise NameTakenError(f"there is a learner {name!r} already. Choose another name.")
-            pupil = Pupil(name, learner, notes=notes or {})
-            content = pupil.to_bytes()  # before anything has happened
-            number = self._learning.take_in(pupil)
+            managed = ManagedLearner(name, learner, notes=notes or {})
+            content = managed.to_bytes()  # before anything has happened
+            number = self._learning.take_in(managed)
             return number, Entry(number, CREATE, "{}", [content])
 
         return self._learning.ask(do, 1)
@@ -158,7 +155,7 @@ class Keeper:
     def delete(self, number: int) -> Future[None]:
         """Strike out a learner."""
 
-        def do(pupil: Pupil) -> tuple[None, Entry]:
+        def do(managed: ManagedLearner) -> tuple[None, Entry]:
             self._learning.strike(number)
             return None, Entry(number, DELETE, "{}", [])
 
@@ -166,24 +163,24 @@ class Keeper:
         answer.add_done_callback(lambda _: self.when_lessened())
         return answer
 
-    def change(self, number: int, event: Happening, key: str = "") -> Future[Any]:
-        """Let something happen to a learner; the answer is a `Told`.
+    def submit(self, number: int, event: Command, key: str = "") -> Future[Any]:
+        """Let something happen to a learner; the answer is a `CommandResult`.
 
         Parameters
         ----------
         number : int
-        event : Happening
+        event : Command
         key : str, optional
             By which a repetition is known: it gets the same answer, and nothing happens again.
         """
-        change = Change(number, event, written(event), key)
+        change = LearnerCommand(number, event, encode_command(event), key)
         answer = self._learning.change(change)
         self.timing.begin(answer)
         return answer
 
-    def note(self, number: int, notes: dict[str, Any]) -> Future[Any]:
+    def update_notes(self, number: int, notes: dict[str, Any]) -> Future[Any]:
         """Keep with a learner what JSON can hold."""
-        return self.change(number, Note(notes))
+        return self.submit(number, Note(notes))
 
     def erase(
         self,
@@ -191,8 +188,8 @@ class Keeper:
         *,
         label: Label | None = None,
         examples: Collection[int] = (),
-        belongs: Callable[[Pupil, Rows], Bools] | None = None,
-    ) -> Future[Erased]:
+        belongs: Callable[[ManagedLearner, Rows], Bools] | None = None,
+    ) -> Future[ErasureResult]:
         """Make a class or some examples as if they had never been; all others wait meanwhile.
 
         Parameters
@@ -206,42 +203,42 @@ class Keeper:
             Says of rows that were observed, and not taught as another class since, which are to go
             too; it is given the learner as it was before.
         """
-        asked = Unwanted(number, label, frozenset(examples))
+        asked = ErasureRequest(number, label, frozenset(examples))
 
-        def do(pupils: dict[int, Pupil]) -> tuple[Erased, None]:
-            pupil, unwanted = known(pupils, number), asked
+        def do(learners: dict[int, ManagedLearner]) -> tuple[ErasureResult, None]:
+            managed, unwanted = known(learners, number), asked
             if belongs is None or label is not None:
-                check_known(pupil, unwanted)
+                check_known(managed, unwanted)
             if belongs is not None:
-                unwanted = replace(asked, belongs=lambda rows: belongs(pupil, rows))
+                unwanted = replace(asked, belongs=lambda rows: belongs(managed, rows))
             self._learning.changing = number
             with self._copying:  # else a copy could be made of what is being erased
-                answer = erase(self._journal, self._learning.snapshots, pupils, unwanted)
+                answer = erase(self._journal, self._learning.snapshots, learners, unwanted)
             self._learning.all_is_kept()
             self.when_lessened()
             return answer, None
 
         return self._learning.ask(do, 1, alone=True)
 
-    def predict(self, number: int, rows: Rows) -> Future[Told]:
+    def predict(self, number: int, rows: Rows) -> Future[CommandResult]:
         """Answer examples without learning, by all that has happened, on the disk or not yet."""
         return self._learning.ask(
-            lambda pupil: (pupil.predict(rows), None), len(rows), learner=number, at_once=True
+            lambda managed: (managed.predict(rows), None), len(rows), learner=number, at_once=True
         )
 
-    def pupil(self, number: int) -> Pupil:
+    def get(self, number: int) -> ManagedLearner:
         """Return a learner to glance at: things go on happening to it meanwhile.
 
         Raises
         ------
         NoLearnerError
         """
-        if number not in self._learning.pupils:
+        if number not in self._learning.learners:
             self._learning.check_missing()
-        return known(self._learning.pupils, number)
+        return known(self._learning.learners, number)
 
-    def look(
-        self, number: int, question: Callable[[Pupil], Any], *, at_once: bool = False
+    def query(
+        self, number: int, question: Callable[[ManagedLearner], Any], *, at_once: bool = False
     ) -> Future[Any]:
         """Ask something that changes nothing.
 
@@ -253,25 +250,25 @@ class Keeper:
             Whether to answer by all that has happened, on the disk or not yet.
         """
         return self._learning.ask(
-            lambda pupil: (question(pupil), None), 1, learner=number, at_once=at_once
+            lambda managed: (question(managed), None), 1, learner=number, at_once=at_once
         )
 
-    def look_at_all(self, question: Callable[[dict[int, Pupil]], Any]) -> Future[Any]:
+    def query_all(self, question: Callable[[dict[int, ManagedLearner]], Any]) -> Future[Any]:
         """Ask something of all learners that changes nothing."""
-        return self._learning.ask(lambda pupils: (question(pupils), None), 1)
+        return self._learning.ask(lambda learners: (question(learners), None), 1)
 
     def back_up(self) -> str:
         """Write a copy of all that is on the disk, and return its name; others go on meanwhile."""
         with self._copying:
             return back_up(self._journal)
 
-    def standing(self) -> Standing:
+    def get_status(self) -> Standing:
         """Return how it stands, at once and without waiting for anything."""
         learners = {}
-        for pupil in tuple(self._learning.pupils.values()):
-            one = pupil.learner
-            learners[pupil.name] = (
-                pupil.n_numbered,
+        for managed in tuple(self._learning.learners.values()):
+            one = managed.learner
+            learners[managed.name] = (
+                managed.next_example_id,
                 one.n_vertices,
                 one.n_outliers,
                 len(one.classes),
@@ -284,12 +281,14 @@ class Keeper:
         """Return, at once, whether hardly anything more can wait."""
         return self._learning.is_full()
 
-    def n_changes(self) -> dict[int, int]:
+    def count_changes(self) -> dict[int, int]:
         """Return how many events have happened to each learner, at once; some may not be written.
 
         So whoever watches learns that there is something new, and asks for it.
         """
-        return {number: pupil.n_changes for number, pupil in tuple(self._learning.pupils.items())}
+        return {
+            number: managed.n_changes for number, managed in tuple(self._learning.learners.items())
+        }
 
     def close(self) -> None:
         """Do what waits, write it down, and let go of the folder."""
@@ -297,7 +296,7 @@ class Keeper:
         self._learning.close()
         self._journal.close()
 
-    def _look_through(self, anchor: Seen, end: Seen) -> None:
+    def _look_through(self, anchor: JournalPosition, end: JournalPosition) -> None:
         """Prove what a start does not need: all events before the last round."""
         try:
             for event in self._journal.events():

@@ -1,4 +1,4 @@
-"""Keys by which a repetition is known: the same answer again, and nothing happens twice."""
+"""Answers to repeated commands: the same idempotency key gets the same answer."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from labelwalk.service.changes import Change
+from labelwalk.service.commands import LearnerCommand
 from labelwalk.service.journal import Entry, Journal
-from labelwalk.service.pupil import Told, told_from_json
+from labelwalk.service.managed_learner import CommandResult, told_from_json
 
 MOST = 100_000  # events in which a key is looked for
 
@@ -19,11 +19,11 @@ class KeyReusedError(ValueError):
 
 @dataclass(frozen=True)
 class _Underway:
-    change: Change
-    told: Told
+    change: LearnerCommand
+    told: CommandResult
 
 
-class Keys:
+class IdempotencyCache:
     """The keys of the last events, and those that are not written yet.
 
     Parameters
@@ -35,11 +35,11 @@ class Keys:
         self._journal, self._lock = journal, threading.Lock()
         self._known: dict[tuple[int, str], int | _Underway] = dict(journal.keys(MOST))
 
-    def know(self, change: Change) -> bool:
+    def know(self, change: LearnerCommand) -> bool:
         """Return whether there is an answer, or a reason to refuse, under the key of a change."""
         return bool(change.key) and (change.learner, change.key) in self._known
 
-    def answer(self, change: Change) -> Told | None:
+    def answer(self, change: LearnerCommand) -> CommandResult | None:
         """Return what was answered under the key of a change; None where it is new.
 
         Raises
@@ -57,7 +57,7 @@ class Keys:
             same = (before.event.kind, before.parts) == (change.event.kind, change.parts)
         else:
             stored = self._journal.event(found)
-            parts, content = self._journal.unlocked(stored)
+            parts, content = self._journal.decrypt(stored)
             if content is None:
                 raise KeyReusedError(f"what was sent under key {change.key!r} has been erased.")
             same = (stored.kind, parts) == (change.event.kind, change.parts)
@@ -68,7 +68,7 @@ class Keys:
             )
         return told
 
-    def keep(self, change: Change, told: Told) -> None:
+    def keep(self, change: LearnerCommand, told: CommandResult) -> None:
         """Remember an answer that is on its way to the disk."""
         with self._lock:
             self._known[change.learner, change.key] = _Underway(change, told)

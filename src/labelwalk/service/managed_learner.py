@@ -13,16 +13,15 @@ import numpy as np
 
 from labelwalk.arrays import Ints
 from labelwalk.learner import OnlineLearner, from_bytes
-from labelwalk.service.events import Happening, Note, Observe, Retract, Rows, Teach, TeachLater
-from labelwalk.service.past import Past, past_described
-from labelwalk.service.projection import Axes, axes_described, drawn
+from labelwalk.service.commands import Command, Note, Observe, Retract, Rows, Teach, TeachLater
+from labelwalk.service.page_state import Axes, Past, axes_described, compute_axes, past_described
 from labelwalk.storage.model_file import unpack
 
 ENCODER = json.JSONEncoder(ensure_ascii=False)  # made once: this is done for every answer
 LOGGER = logging.getLogger(__name__)
 
 
-class Told(NamedTuple):
+class CommandResult(NamedTuple):
     """What is answered: the number of the first example, and a column of each answer."""
 
     first: int
@@ -33,14 +32,14 @@ class Told(NamedTuple):
         return ENCODER.encode({"first": self.first, **self.columns}).encode()
 
 
-def told_from_json(content: bytes) -> Told:
+def told_from_json(content: bytes) -> CommandResult:
     """Return an answer that was kept."""
     columns = json.loads(content)
-    return Told(columns.pop("first"), columns)
+    return CommandResult(columns.pop("first"), columns)
 
 
 @dataclass
-class Pupil:
+class ManagedLearner:
     """A learner with a name.
 
     Attributes
@@ -49,7 +48,7 @@ class Pupil:
     learner : OnlineLearner
     erased : list of int
         The numbers of examples that never were, in order.
-    lessened : bool
+    has_erasures : bool
         Whether something was erased of what happened to it.
     past : Past
         The last examples and labels.
@@ -64,7 +63,7 @@ class Pupil:
     name: str
     learner: OnlineLearner
     erased: list[int] = field(default_factory=list)
-    lessened: bool = False
+    has_erasures: bool = False
     past: Past = field(default_factory=Past)
     axes: Axes | None = None
     n_changes: int = 0
@@ -75,11 +74,11 @@ class Pupil:
             self.draw()
 
     @property
-    def n_numbered(self) -> int:
+    def next_example_id(self) -> int:
         """How many numbers were given to examples."""
         return self.learner.n_seen + len(self.erased)
 
-    def happen(self, event: Happening, *, draws: bool = True) -> Told:
+    def apply(self, event: Command, *, draws: bool = True) -> CommandResult:
         """Do to the learner what an event says, draw it if told to, and return the answer.
 
         Raises
@@ -87,14 +86,14 @@ class Pupil:
         ValueError
             It cannot be done, and nothing was; subclasses may come from the middle of a change.
         """
-        first, start = self.n_numbered, self.learner.n_seen
+        first, start = self.next_example_id, self.learner.n_seen
         if isinstance(event, Observe):
-            verdicts = event.happen(self.learner)
+            verdicts = event.apply(self.learner)
             self.past.observed(start, event.rows, verdicts)
-            told = Told(first, _columns(verdicts))
+            told = CommandResult(first, _columns(verdicts))
         else:
             self._change(event, start)
-            told = Told(first, {})
+            told = CommandResult(first, {})
         self.n_changes += 1
         if draws:
             self.draw()
@@ -105,24 +104,24 @@ class Pupil:
         n_seen = self.learner.n_seen
         if self.axes is None or self.axes.is_due(n_seen):
             try:
-                self.axes = drawn(self.learner, self.axes)
+                self.axes = compute_axes(self.learner, self.axes)
             except Exception as error:
                 LOGGER.error("a map cannot be drawn", exc_info=error)
                 self.axes = self.axes and replace(self.axes, drawn_at=n_seen)
                 return False
         return True
 
-    def observe_together(self, events: Sequence[Observe]) -> list[Told]:
+    def observe_together(self, events: Sequence[Observe]) -> list[CommandResult]:
         """Observe blocks at once, and answer as if each had come alone.
 
         Where that cannot be, nothing has happened, and there are no answers.
         """
-        first, start = self.n_numbered, self.learner.n_seen
+        first, start = self.next_example_id, self.learner.n_seen
         block = Observe(np.concatenate([event.rows for event in events]))
         if self.axes is None or self.axes.is_due(start + len(block.rows)):
             return []
         try:
-            verdicts = block.happen(self.learner)
+            verdicts = block.apply(self.learner)
         except ValueError as error:
             if type(error) is not ValueError:
                 raise
@@ -133,23 +132,23 @@ class Pupil:
         for event in events:
             end = at + len(event.rows)
             some = {name: column[at:end] for name, column in columns.items()}
-            answers.append(Told(first + at, some))
+            answers.append(CommandResult(first + at, some))
             at = end
         return answers
 
-    def _change(self, event: Happening, start: int) -> None:
+    def _change(self, event: Command, start: int) -> None:
         if isinstance(event, TeachLater):
             event = replace(event, example=self._of_learner(event.example))
         if isinstance(event, Retract) and event.example is not None:
             event = replace(event, example=self._of_learner(event.example))
         if isinstance(event, Note):
             self.notes = {**self.notes, **event.notes}
-        event.happen(self.learner)
+        event.apply(self.learner)
         self.past.changed(start, event)
 
-    def predict(self, rows: Rows) -> Told:
+    def predict(self, rows: Rows) -> CommandResult:
         """Answer examples without learning."""
-        return Told(self.n_numbered, _columns(self.learner.predict(rows)))
+        return CommandResult(self.next_example_id, _columns(self.learner.predict(rows)))
 
     def questions(self, n: int) -> list[dict[str, Any]]:
         """Return what to label next, each with the number of its example."""
@@ -164,13 +163,13 @@ class Pupil:
             for one in self.learner.ask(n)
         ]
 
-    def pass_over(self, first: int, gone: Sequence[bool]) -> None:
+    def reserve_erased(self, first: int, gone: Sequence[bool]) -> None:
         """Give numbers to examples that were erased, so that the others keep theirs."""
         self.erased += [first + i for i, erased in enumerate(gone) if erased]
 
-    def skip_to(self, number: int) -> None:
+    def advance_ids(self, number: int) -> None:
         """Give no number below this one any more."""
-        self.erased += range(self.n_numbered, number)
+        self.erased += range(self.next_example_id, number)
 
     def to_bytes(self) -> bytes:
         """Return all of it."""
@@ -178,7 +177,7 @@ class Pupil:
             note={
                 "name": self.name,
                 "erased": self.erased,
-                "lessened": self.lessened,
+                "lessened": self.has_erasures,
                 "past": self.past.described(),
                 "axes": None if self.axes is None else self.axes.described(),
                 "changes": self.n_changes,
@@ -186,7 +185,7 @@ class Pupil:
             }
         )
 
-    def numbers_of(self, ids: Ints) -> Ints:
+    def to_public_ids(self, ids: Ints) -> Ints:
         """Return the numbers of what the learner calls examples."""
         before = np.array(self.erased, dtype=np.int64) - np.arange(len(self.erased))
         numbers: Ints = ids + np.searchsorted(before, ids, side="right")
@@ -207,10 +206,10 @@ class Pupil:
         return number - place
 
 
-def pupil_from_bytes(content: bytes) -> Pupil:
-    """Return what `Pupil.to_bytes` kept."""
+def load_managed_learner(content: bytes) -> ManagedLearner:
+    """Return what `ManagedLearner.to_bytes` kept."""
     note = unpack(content)[0]["note"]
-    return Pupil(
+    return ManagedLearner(
         note["name"],
         from_bytes(content),
         list(note["erased"]),
@@ -230,6 +229,6 @@ def _columns(verdicts: Any) -> dict[str, list[Any]]:
     }
 
 
-def n_rows(event: Happening) -> int:
+def n_rows(event: Command) -> int:
     """Return how many examples an event brings."""
     return len(event.rows) if isinstance(event, Observe | Teach) else 0
