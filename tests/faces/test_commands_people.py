@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labelwalk.cli.faces.folders import kept_in
+from labelwalk.faces.commands.folders import kept_in
 from labelwalk.faces.demo import DemoVideo
 from labelwalk.faces.haar import HaarDetector
 from labelwalk.faces.image import Image
+from labelwalk.faces.people_store import NAME
 from labelwalk.faces.pixels import Pixels
 from labelwalk.faces.representations import vector_of
 from labelwalk.service.commands import Observe
-from labelwalk.service.gallery import NAME
 from labelwalk.service.learner_store import LearnerStore
 from tests.faces import generated
 from tests.faces.commands import everybody, faces, ok, picture, pictures, refused

@@ -7,10 +7,10 @@ from typing import Any
 
 import httpx
 
+from labelwalk._extensions import ServiceExtension
 from labelwalk.service.access import Guard, Tokens
 from labelwalk.service.app import application
 from labelwalk.service.demo import Demo
-from labelwalk.service.faces import Faces
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.watcher import Watcher
 
@@ -28,7 +28,7 @@ class Asking:
         To be closed by whoever starts it.
     """
 
-    def __init__(self, store: LearnerStore, faces: Faces | None = None) -> None:
+    def __init__(self, store: LearnerStore, faces: ServiceExtension | None = None) -> None:
         self.watcher, self.demo = Watcher(store), Demo(store)
         app = application(store, self.watcher, self.demo, faces)
         self._transport = httpx.ASGITransport(Guard(app, TOKENS, ["here"]))

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from labelwalk._extensions import list_page_folders
 from labelwalk.service.learner_store import LearnerStore
-from labelwalk.service.static import FOLDER, static_files
+from labelwalk.service.static import static_files
 from tests.service.asking import TOKENS, Asking
 
 pytestmark = pytest.mark.shell
@@ -30,7 +31,8 @@ def ask(tmp_path: Path) -> Iterator[Asking]:
 
 
 def test_files_need_no_token_and_may_run_nothing_foreign(ask: Asking) -> None:
-    names = [path.name for path in FOLDER.iterdir()]
+    paths = {path.name: path for folder in list_page_folders() for path in folder.iterdir()}
+    names = list(paths)
     assert {"index.html", "faces.html"} <= set(names)
     assert set(names) <= set(static_files())
     for path in ["/", "/faces", *(f"/page/{name}" for name in names)]:
@@ -46,7 +48,7 @@ def test_files_need_no_token_and_may_run_nothing_foreign(ask: Asking) -> None:
     for path, name in (("/", "index.html"), ("/faces", "faces.html")):
         page = ask("GET", path, None)
         assert page.headers["content-type"] == "text/html; charset=utf-8"
-        assert page.content == (FOLDER / name).read_bytes()
+        assert page.content == paths[name].read_bytes()
 
 
 def test_plotly_is_that_of_the_wheel(ask: Asking) -> None:
@@ -130,4 +132,6 @@ def test_the_wheel_holds_the_page(tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as file:
         inside = set(file.namelist())
-    assert {f"labelwalk/service/page/{path.name}" for path in FOLDER.iterdir()} <= inside
+    for folder in list_page_folders():
+        page = f"labelwalk/{folder.parent.name}/page"
+        assert {f"{page}/{path.name}" for path in folder.iterdir()} <= inside

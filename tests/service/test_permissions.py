@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from labelwalk import OnlineLearner
+from labelwalk.faces.crops import Crops
 from labelwalk.service.backup import restore
-from labelwalk.service.crops import Crops
 from labelwalk.service.learner_store import LearnerStore
 from tests.service.keeper_writer import EVERY, K, events
 from tests.service.test_server import ENVIRONMENT, served

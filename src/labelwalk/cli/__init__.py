@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from labelwalk._extensions import load_extension
 from labelwalk.cli import (
     ask,
     demo,
     explain,
-    faces,
     inspect,
     label,
     merge,
@@ -33,16 +33,23 @@ REMOVED_COMMANDS = {
     "config": "Write settings into labelwalk.toml; `labelwalk label --help` lists them.",
     "reproduce": "Run `python -m paper` in a clone, see docs/guide/reproducing.md.",
 }
+EXTENSION_COMMANDS = ("faces",)
 
 
 class CommandGroup(TyperGroup):
-    """The commands; a removed one says what to use instead."""
+    """The commands; a removed one says what to use instead, an extension is imported when used."""
 
     def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
         """Return a command by name."""
         if cmd_name in REMOVED_COMMANDS:
             fail(f"`{cmd_name}` was removed. {REMOVED_COMMANDS[cmd_name]}", WRONG_USAGE)
+        if cmd_name in EXTENSION_COMMANDS:
+            return typer.main.get_group(load_extension(f"command {cmd_name}"))
         return super().get_command(ctx, cmd_name)
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """Return the names of all commands, those of extensions last."""
+        return [*super().list_commands(ctx), *EXTENSION_COMMANDS]
 
 
 app = typer.Typer(
@@ -96,5 +103,4 @@ for command in (
     demo.demo,
 ):
     app.command(epilog=EXIT_CODES)(command)
-app.add_typer(faces.app, name="faces")
 app.add_typer(scale.app, name="scale")

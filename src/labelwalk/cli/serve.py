@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.console import Console
 
+from labelwalk._extensions import load_extension
 from labelwalk.cli.failures import told
 from labelwalk.cli.files import say
 from labelwalk.cli.passphrase import PassphraseFile, passphrase_from
 
 if TYPE_CHECKING:
     from labelwalk.service.access import Tokens
-    from labelwalk.service.faces import Faces
-    from labelwalk.service.learner_store import LearnerStore
 
 DAY = 86_400.0  # seconds
 DEMO_FOLDER = "labelwalk-demo"
@@ -135,7 +134,8 @@ def serve(
             held.callback(store.close)
             looking = None
             if faces is not None:
-                looking = _looking(folder, store, faces, watch, keep_crops)
+                start = load_extension("service faces")
+                looking = start(folder, store, faces, watch=watch, keep_crops=keep_crops)
                 held.callback(looking.close)
             address = address_of(host, port, allow_host or [], secure=certificate is not None)
             if log == "json":
@@ -158,14 +158,6 @@ def serve(
                 limits=Limits(patience=patience, timeout=timeout, sockets=sockets, rate=rate),
                 log=told_to,
             )
-
-
-def _looking(
-    folder: str, store: LearnerStore, kind: str, watch: str | None, keep_crops: bool
-) -> Faces:
-    from labelwalk.service.faces import faces_in
-
-    return faces_in(folder, store, kind, watch=watch, keep_crops=keep_crops)
 
 
 def _greet(folder: str, address: str, where: str, new: Tokens | None) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -14,6 +14,7 @@ from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.routing import WebSocketRoute
 
+from labelwalk._extensions import ServiceExtension, load_extension
 from labelwalk.arrays import Label
 from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.service import views
@@ -22,7 +23,6 @@ from labelwalk.service.commands import Command, Observe, Retract, Teach, TeachLa
 from labelwalk.service.demo import Demo
 from labelwalk.service.dial_routes import add_dials
 from labelwalk.service.erasure import ErasureResult
-from labelwalk.service.face_routes import add_faces
 from labelwalk.service.key_header import Key
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.look_routes import add_looks
@@ -37,15 +37,12 @@ from labelwalk.service.watcher import Watcher
 from labelwalk.service.wire import JSON, RAW, Body, understood
 from labelwalk.service.worker import to_asyncio_future
 
-if TYPE_CHECKING:  # OpenCV is there where faces are
-    from labelwalk.service.faces import Faces
-
 
 def application(
     store: LearnerStore,
     watcher: Watcher | None = None,
     demo: Demo | None = None,
-    faces: Faces | None = None,
+    faces: ServiceExtension | None = None,
 ) -> FastAPI:
     """Return the service as an ASGI application, without a guard before it.
 
@@ -70,7 +67,7 @@ def application(
     add_looks(app, store, watcher or Watcher(store))
     add_dials(app, store)
     _add_demo(app, demo or Demo(store))
-    add_faces(app, faces, _erased)
+    load_extension("routes faces")(app, faces, _erased)
     app.openapi_schema = completed(app.openapi())
     return app
 

@@ -335,6 +335,10 @@ def erase(
     return ErasureResult(plan.n_erased, older)
 
 
+class CleanupError(OSError):
+    """Files outside the store with content that was erased cannot be destroyed; names them."""
+
+
 class CopyError(Exception):
     """A copy cannot be read, or is of another folder, so nothing can be erased from it."""
 

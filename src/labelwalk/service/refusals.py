@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import json
 
-from labelwalk.faces.image import SourceError
-from labelwalk.service.absent import (
-    FacesOffError,
-    NobodyError,
-    NoFrameError,
-    NoSourceError,
-    PictureError,
-)
+from labelwalk._extensions import load_extension
 from labelwalk.service.access import SOON
 from labelwalk.service.commands import UnfinishedError
 from labelwalk.service.database import DamagedError, DiskError
-from labelwalk.service.erasure import CopyError
+from labelwalk.service.erasure import CleanupError, CopyError
 from labelwalk.service.idempotency import KeyReusedError
 from labelwalk.service.learner_store import NameTakenError
 from labelwalk.service.live import TooManyPagesError
@@ -24,26 +17,21 @@ from labelwalk.service.wire import TooManyRowsError
 from labelwalk.service.worker import BusyError, NoLearnerError
 from labelwalk.storage.model_file import ModelFileError
 
-STATUSES: dict[type[Exception], int] = {
+STATUSES: dict[type[Exception], int] = load_extension("errors faces") | {
     NoLearnerError: 404,
     NoVertexError: 404,
-    NobodyError: 404,
-    FacesOffError: 404,
-    NoSourceError: 404,
     NameTakenError: 409,
     KeyReusedError: 409,
     CopyError: 409,
     TooManyRowsError: 413,
     ModelFileError: 422,
     ValueError: 422,
-    SourceError: 422,
     BusyError: 429,
     DiskError: 503,
     DamagedError: 503,
     UnfinishedError: 503,
     TooManyPagesError: 503,
-    NoFrameError: 503,
-    PictureError: 503,
+    CleanupError: 503,
 }
 KNOWN = tuple(STATUSES)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from labelwalk.service import face_schemas, page_schemas, setting_schemas
+from labelwalk._extensions import load_extension
+from labelwalk.service import page_schemas, setting_schemas
 from labelwalk.service.shapes import (
     COUNT,
     LABEL,
@@ -81,7 +82,7 @@ _OWN: dict[str, Schema] = {
     ),
 }
 SCHEMAS: dict[str, Schema] = (
-    _OWN | setting_schemas.SCHEMAS | page_schemas.SCHEMAS | face_schemas.SCHEMAS
+    _OWN | setting_schemas.SCHEMAS | page_schemas.SCHEMAS | load_extension("schemas faces")
 )
 EXAMPLES: dict[str, Schema] = {
     "Rows": {"rows": [[1.0, 0.0], [8.0, 9.0]]},

@@ -10,11 +10,12 @@ import threading
 from collections.abc import Iterable, Sequence
 from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import uvicorn
 from threadpoolctl import threadpool_limits
 
+from labelwalk._extensions import ServiceExtension
 from labelwalk.service.access import Guard, Tokens
 from labelwalk.service.app import application
 from labelwalk.service.demo import Demo
@@ -26,9 +27,6 @@ from labelwalk.service.request_log import RequestLog
 from labelwalk.service.swift import Swift
 from labelwalk.service.turnstile import Turnstile
 from labelwalk.service.watcher import Watcher
-
-if TYPE_CHECKING:  # OpenCV is there where faces are
-    from labelwalk.service.faces import Faces
 
 PATIENCE = 5  # seconds for requests that are under way when it is to stop
 SWITCH = 0.001  # seconds that a thread may keep the interpreter while another waits for it
@@ -110,7 +108,7 @@ def serve(
     certificate: str | None = None,
     private_key: str | None = None,
     demo: bool = False,
-    faces: Faces | None = None,
+    faces: ServiceExtension | None = None,
     limits: Limits | None = None,
     log: Log,
 ) -> None:
@@ -129,7 +127,7 @@ def serve(
         For TLS.
     demo : bool
         Whether to feed a learner with the stream that comes with the package.
-    faces : Faces, optional
+    faces : ServiceExtension, optional
         Closed in the end.
     limits : Limits, optional
     log : Log

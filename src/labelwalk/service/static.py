@@ -10,8 +10,9 @@ from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 
+from labelwalk._extensions import list_page_folders
+
 INDEX, FACES, PLOTLY = "index.html", "faces.html", "plotly.js"
-FOLDER = Path(__file__).with_name("page")
 KINDS = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -89,7 +90,8 @@ def static_files() -> dict[str, Static]:
     """
     files = {
         path.name: Static(path.read_bytes(), KINDS[path.suffix])
-        for path in sorted(FOLDER.iterdir())
+        for folder in list_page_folders()
+        for path in sorted(folder.iterdir())
         if path.suffix in KINDS
     }
     found = importlib.util.find_spec("plotly")

@@ -12,7 +12,6 @@ from contextlib import suppress
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from labelwalk.service.absent import PictureError
 from labelwalk.service.backup import apply_retention
 from labelwalk.service.commands import (
     LearnerCommand,
@@ -23,7 +22,7 @@ from labelwalk.service.commands import (
     runs,
 )
 from labelwalk.service.database import DamagedError, DiskError
-from labelwalk.service.erasure import CopyError, rebuild_learner
+from labelwalk.service.erasure import CleanupError, CopyError, rebuild_learner
 from labelwalk.service.idempotency import IdempotencyCache
 from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.journal_writer import Group, JournalWriter
@@ -199,7 +198,7 @@ class NoLearnerError(LookupError):
     """There is no such learner."""
 
 
-KNOWN = (CopyError, DamagedError, DiskError, LookupError, PictureError, UnfinishedError, ValueError)
+KNOWN = (CopyError, DamagedError, DiskError, LookupError, CleanupError, UnfinishedError, ValueError)
 
 
 class LearnerWorker:

@@ -23,7 +23,3 @@ class NoSourceError(LookupError):
 
 class NoFrameError(OSError):
     """The camera of the service gives no frames now; says why."""
-
-
-class PictureError(OSError):
-    """Pictures of faces that should be gone cannot be destroyed; says which."""

@@ -10,22 +10,22 @@ import typer
 from rich.console import Console
 
 from labelwalk.cli import reading as read
-from labelwalk.cli.faces.folders import is_kept, kept_in
-from labelwalk.cli.faces.options import Faces, Frames, Kind, Smallest, Source
-from labelwalk.cli.faces.passing import Passing, source_of
-from labelwalk.cli.faces.recording import Recording
-from labelwalk.cli.faces.summary import say_who_was_there, title_of
-from labelwalk.cli.faces.telling import Tell, telling
 from labelwalk.cli.failures import told
 from labelwalk.cli.files import say
 from labelwalk.cli.passphrase import PassphraseFile
 from labelwalk.cli.progress import showing
+from labelwalk.faces.commands.folders import is_kept, kept_in
+from labelwalk.faces.commands.options import Faces, Frames, Kind, Smallest, Source
+from labelwalk.faces.commands.passing import Passing, source_of
+from labelwalk.faces.commands.recording import Recording
+from labelwalk.faces.commands.summary import say_who_was_there, title_of
+from labelwalk.faces.commands.telling import Tell, telling
 
 if TYPE_CHECKING:
     from labelwalk.faces.frames import Frame
     from labelwalk.faces.onlooker import Face, Onlooker
+    from labelwalk.faces.people_store import Gallery
     from labelwalk.faces.visits import Event, Presence
-    from labelwalk.service.gallery import Gallery
 
 
 def watch(
@@ -114,7 +114,7 @@ def _onlooker(gallery: Gallery | None, kind: Kind | None, smallest: int | None) 
     """Return who looks: with the people of a folder, or knowing nobody."""
     from labelwalk.faces.haar import HaarDetector
     from labelwalk.faces.onlooker import Onlooker
-    from labelwalk.service.gallery import called
+    from labelwalk.faces.people_store import called
 
     detector = HaarDetector(smallest=smallest)
     if gallery is None:
@@ -157,7 +157,7 @@ class _Watched:
         return self._visits.presences()
 
     def _keep_pictures(self, frame: Frame, faces: Sequence[Face], news: Sequence[Event]) -> None:
-        from labelwalk.service.crops import pictured
+        from labelwalk.faces.crops import pictured
 
         assert self._crops is not None
         new = {event.track for event in news if event.kind == "appears"}

@@ -18,20 +18,19 @@ import numpy as np
 import pytest
 
 from labelwalk.faces.boxes import Box
+from labelwalk.faces.camera_worker import WAITING, Cameras, faces_in
+from labelwalk.faces.crops import Crops
 from labelwalk.faces.demo import DemoVideo, scene
 from labelwalk.faces.haar import HaarDetector
 from labelwalk.faces.image import Image
+from labelwalk.faces.kept_mind import KeptMind
 from labelwalk.faces.minds import AtHand
+from labelwalk.faces.people_store import Gallery
 from labelwalk.faces.pictures import decoded, encoded
 from labelwalk.faces.pixels import Pixels
 from labelwalk.faces.profiles import PIXELS, VECTORS
 from labelwalk.faces.recognizer import FaceRecognizer
-from labelwalk.service.absent import PictureError
-from labelwalk.service.cameras import WAITING, Cameras
-from labelwalk.service.crops import Crops
-from labelwalk.service.faces import faces_in
-from labelwalk.service.gallery import Gallery
-from labelwalk.service.kept_mind import KeptMind
+from labelwalk.service.erasure import CleanupError
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.worker import BusyError
 from tests.faces import generated
@@ -583,7 +582,7 @@ def test_what_is_not_ours_among_pictures_stays(store: LearnerStore, tmp_path: Pa
     (crops / "7.jpg").mkdir(parents=True)
     (crops / "notes.txt").write_text("mine")
     (crops / "8.jpg").write_bytes(b"left")
-    with pytest.raises(PictureError, match=r"7\.jpg cannot be destroyed"):
+    with pytest.raises(CleanupError, match=r"7\.jpg cannot be destroyed"):
         Looking(tmp_path / "kept", store, keep_crops=True)
     assert not (crops / "8.jpg").exists()
     assert (crops / "notes.txt").exists()

@@ -8,24 +8,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import FastAPI, Path, Query, Request, Response
 
+from labelwalk.faces.absent import FacesOffError, NobodyError, NoFrameError, NoSourceError
+from labelwalk.faces.image import SourceError
 from labelwalk.faces.names import plain
-from labelwalk.service.absent import FacesOffError, NoSourceError
 from labelwalk.service.orders import ForgottenPerson, NamedFace, Sink, Undone
 from labelwalk.service.worker import to_asyncio_future
 
 if TYPE_CHECKING:  # OpenCV is there where faces are
-    from labelwalk.service.cameras import Cameras
+    from labelwalk.faces.camera_worker import Cameras, Faces, Watching
+    from labelwalk.faces.people_store import Gallery
     from labelwalk.service.erasure import ErasureResult
-    from labelwalk.service.faces import Faces
-    from labelwalk.service.gallery import Gallery
-    from labelwalk.service.watching import Watching
 
 JPEG, WHO = "image/jpeg", "x-labelwalk-faces"
 FARTHEST = 2**53  # numbers that JavaScript holds exactly
 SHOWN = 12  # views of a person
+STATUSES: dict[type[Exception], int] = {
+    NobodyError: 404,
+    FacesOffError: 404,
+    NoSourceError: 404,
+    SourceError: 422,
+    NoFrameError: 503,
+}
 
 
-def add_faces(app: FastAPI, faces: Faces | None, meaning: Callable[[ErasureResult], Any]) -> None:
+def add_routes(app: FastAPI, faces: Faces | None, meaning: Callable[[ErasureResult], Any]) -> None:
     """Add the routes.
 
     Parameters

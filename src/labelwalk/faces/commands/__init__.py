@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from labelwalk.cli.faces import enroll, evaluate, forget, name, people, watch
 from labelwalk.cli.failures import EXIT_CODES
+from labelwalk.faces.commands import enroll, evaluate, forget, name, people, watch
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(name="faces", no_args_is_help=True)
 
 
 @app.callback(epilog=EXIT_CODES)

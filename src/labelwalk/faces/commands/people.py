@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from labelwalk.cli.faces.folders import kept_in
-from labelwalk.cli.faces.options import Folder
 from labelwalk.cli.failures import told
 from labelwalk.cli.passphrase import PassphraseFile
+from labelwalk.faces.commands.folders import kept_in
+from labelwalk.faces.commands.options import Folder
 
 if TYPE_CHECKING:
-    from labelwalk.service.gallery import Gallery
+    from labelwalk.faces.people_store import Gallery
 
 
 def people(

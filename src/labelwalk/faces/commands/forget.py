@@ -10,15 +10,15 @@ import typer
 from rich.console import Console
 
 from labelwalk.cli import reading as read
-from labelwalk.cli.faces.folders import kept_in
-from labelwalk.cli.faces.options import Folder
 from labelwalk.cli.failures import FAILED, fail, told
 from labelwalk.cli.files import counted, say
 from labelwalk.cli.passphrase import PassphraseFile
+from labelwalk.faces.commands.folders import kept_in
+from labelwalk.faces.commands.options import Folder
 
 if TYPE_CHECKING:
+    from labelwalk.faces.people_store import Gallery
     from labelwalk.service.erasure import ErasureResult
-    from labelwalk.service.gallery import Gallery
 
 
 def forget(

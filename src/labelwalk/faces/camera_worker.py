@@ -7,22 +7,29 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from time import perf_counter
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from time import monotonic, perf_counter
+from typing import Any, NamedTuple, TypeVar
 
+from labelwalk.faces.absent import NoFrameError
+from labelwalk.faces.crops import pictured
+from labelwalk.faces.frames import Frame, Source
 from labelwalk.faces.haar import Detector, HaarDetector
 from labelwalk.faces.image import Image
 from labelwalk.faces.onlooker import Face, Onlooker
-from labelwalk.faces.pictures import decoded
+from labelwalk.faces.opening import opened
+from labelwalk.faces.people_store import Gallery, called, crops_in, representation_in
+from labelwalk.faces.pictures import decoded, encoded
 from labelwalk.faces.renumbering import Renumbering
-from labelwalk.service.crops import pictured
-from labelwalk.service.gallery import Gallery
+from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.worker import BusyError, NoLearnerError
 
 T = TypeVar("T")
 CAMERA = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MOST = 16  # cameras that are followed at a time
 WAITING = 8  # frames that may wait for their turn
+PAUSE = 5.0  # seconds before a camera that is away is looked for again
+OWN = "own"  # what the camera is called among others
 
 
 class Cameras:
@@ -178,3 +185,140 @@ def _told(face: Face, scale: float) -> dict[str, Any]:
         "confidence": face.confidence,
         "example": face.example,
     }
+
+
+class View(NamedTuple):
+    """A frame as a JPEG, and who is in it."""
+
+    picture: bytes
+    told: dict[str, Any]
+
+
+class Watching:
+    """Looks at a source in a thread of its own.
+
+    A file is watched at its own pace, and once; a camera that is away is looked for again.
+
+    Parameters
+    ----------
+    cameras : Cameras
+    where : str
+        As `labelwalk.faces.opening.opened` takes it.
+
+    Attributes
+    ----------
+    name : str
+        What it is called to people: without passwords.
+    error : str or None
+        Why there are no frames now.
+    """
+
+    def __init__(self, cameras: Cameras, where: str) -> None:
+        self._cameras, self._where = cameras, where
+        self._view: View | None = None
+        self._end = threading.Event()
+        first = opened(where)  # what cannot be opened at all is told at once
+        self.name = first.name
+        self.error: str | None = "there is no frame yet."
+        self._thread = threading.Thread(  # whoever began it may be interrupted before they hold it
+            target=self._watch, args=(first,), name="watching", daemon=True
+        )
+        self._thread.start()
+
+    def view(self) -> View:
+        """Return the newest frame.
+
+        Raises
+        ------
+        NoFrameError
+        """
+        if self.error is not None or self._view is None:
+            raise NoFrameError(f"{self.name}: {self.error}")
+        return self._view
+
+    def close(self) -> None:
+        """Look no more."""
+        self._end.set()
+        self._thread.join()
+
+    def _watch(self, source: Source | None) -> None:
+        """Look at what is open, and then at what can be opened again."""
+        while not self._end.is_set():
+            try:
+                if source is None:
+                    source = opened(self._where)
+                with source as now:
+                    self._look_at_all(now)
+                if not now.live:
+                    self.error, self._view = "it has ended.", None
+                    return
+            except Exception as error:  # whatever it is: who looks must not see the last for ever
+                self.error, self._view = str(error), None
+            source = None
+            self._end.wait(PAUSE)
+
+    def _look_at_all(self, source: Source) -> None:
+        begun = monotonic()
+        for frame in source:
+            if not source.live:
+                self._end.wait(max(0.0, frame.seconds - (monotonic() - begun)))
+            if self._end.is_set():
+                return
+            self._look_at(frame)
+
+    def _look_at(self, frame: Frame) -> None:
+        told = self._cameras.look_at(OWN, frame.image)
+        self._view, self.error = View(encoded(frame.image), told), None
+
+
+@dataclass(frozen=True)
+class Faces:
+    """Who looks, and at what without being asked."""
+
+    cameras: Cameras
+    watching: Watching | None = None
+
+    def close(self) -> None:
+        """Look no more, and do what waits."""
+        if self.watching is not None:
+            self.watching.close()
+        self.cameras.close()
+
+
+def faces_in(
+    folder: str,
+    store: LearnerStore,
+    kind: str,
+    *,
+    watch: str | None = None,
+    keep_crops: bool = False,
+) -> Faces:
+    """Return what looks at frames for the learner "faces" of a folder.
+
+    Parameters
+    ----------
+    folder : str
+    store : LearnerStore
+        Of that folder.
+    kind : str
+        The representation; "auto": what the folder has, or else pixels.
+    watch : str, optional
+        A source that is watched without being asked.
+    keep_crops : bool
+        Whether pictures are written to the disk.
+
+    Raises
+    ------
+    ValueError
+        The folder has faces of another representation.
+    SourceError
+        The source cannot be opened.
+    """
+    wanted = (representation_in(store) or "pixels") if kind == "auto" else kind
+    crops = crops_in(folder, store.cipher, are_kept=keep_crops)
+    cameras = Cameras(Gallery(store, called(wanted), crops=crops))
+    try:
+        return Faces(cameras, None if watch is None else Watching(cameras, watch))
+    except BaseException:
+        cameras.close()
+        raise

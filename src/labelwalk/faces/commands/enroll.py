@@ -11,16 +11,16 @@ import typer
 from rich.console import Console
 
 from labelwalk.cli import reading as read
-from labelwalk.cli.faces.folders import is_kept, kept_in
-from labelwalk.cli.faces.options import Faces, Kind, NewFolder, Smallest
 from labelwalk.cli.failures import NOT_UNDERSTOOD, fail, told
 from labelwalk.cli.files import counted, say
 from labelwalk.cli.passphrase import PassphraseFile
+from labelwalk.faces.commands.folders import is_kept, kept_in
+from labelwalk.faces.commands.options import Faces, Kind, NewFolder, Smallest
 
 if TYPE_CHECKING:
     from labelwalk.arrays import Floats
+    from labelwalk.faces.people_store import Gallery
     from labelwalk.faces.representations import Representation
-    from labelwalk.service.gallery import Gallery
 
 
 def enroll(
@@ -87,7 +87,7 @@ def _files(pictures: list[str]) -> list[str]:
 
 
 def _representation(gallery: Gallery | None, kind: Kind | None) -> Representation:
-    from labelwalk.service.gallery import called
+    from labelwalk.faces.people_store import called
 
     return called(kind or "pixels") if gallery is None else gallery.representation
 

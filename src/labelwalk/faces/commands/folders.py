@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from labelwalk.cli.faces.options import Kind
 from labelwalk.cli.passphrase import passphrase_from
+from labelwalk.faces.commands.options import Kind
 
 if TYPE_CHECKING:
-    from labelwalk.service.gallery import Gallery
+    from labelwalk.faces.people_store import Gallery
 
 
 def is_kept(folder: str) -> bool:
@@ -45,10 +45,10 @@ def kept_in(
     keep_crops : bool
         Whether pictures of faces are written there too.
     """
-    from labelwalk.service.absent import NobodyError
+    from labelwalk.faces.absent import NobodyError
+    from labelwalk.faces.people_store import Gallery, called, crops_in, representation_in
     from labelwalk.service.database import DamagedError, DiskError, FolderInUseError
     from labelwalk.service.encryption import PassphraseError
-    from labelwalk.service.gallery import Gallery, called, crops_in, representation_in
     from labelwalk.service.learner_store import LearnerStore
 
     nobody = f"{folder}: no people are kept there. `labelwalk faces enroll` makes such a folder."

@@ -13,6 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk.arrays import Bools, Floats, Label
+from labelwalk.faces.absent import NobodyError
+from labelwalk.faces.crops import Crops
+from labelwalk.faces.kept_mind import KeptMind
 from labelwalk.faces.onlooker import VIEWS
 from labelwalk.faces.pictures import encoded
 from labelwalk.faces.pixels import Pixels
@@ -21,12 +24,9 @@ from labelwalk.faces.recognizer import FaceRecognizer
 from labelwalk.faces.representations import Representation, name_of
 from labelwalk.faces.strangers import Stranger
 from labelwalk.learner import OnlineLearner
-from labelwalk.service.absent import NobodyError
 from labelwalk.service.commands import Rows
-from labelwalk.service.crops import Crops
 from labelwalk.service.encryption import Cipher
 from labelwalk.service.erasure import ErasureResult
-from labelwalk.service.kept_mind import KeptMind
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.service.worker import NoLearnerError
@@ -97,7 +97,7 @@ class Gallery:
         ------
         ValueError
             One took its place that was made for other vectors.
-        PictureError
+        CleanupError
             Pictures of before are left. Others of the same numbers would be taken for them.
         """
         self.crops.sweep([], 0)

@@ -12,9 +12,9 @@ from pathlib import Path
 from labelwalk.faces.boxes import Box, crop
 from labelwalk.faces.image import Image
 from labelwalk.faces.pictures import encoded
-from labelwalk.service.absent import PictureError
 from labelwalk.service.database import sync_folder
 from labelwalk.service.encryption import Cipher, DecryptionError, NoEncryption
+from labelwalk.service.erasure import CleanupError
 
 MARGIN = 0.25  # of a face, around what is shown of it
 MOST = 1000  # pictures in memory
@@ -79,7 +79,7 @@ class Crops:
 
         Raises
         ------
-        PictureError
+        CleanupError
             Some cannot be destroyed; all others are.
         """
         self._held.clear()
@@ -97,7 +97,7 @@ class Crops:
                     left.append(str(path))
         sync_folder(str(self._folder))
         if left:
-            raise PictureError(f"{', '.join(left)} cannot be destroyed. Take them out of there.")
+            raise CleanupError(f"{', '.join(left)} cannot be destroyed. Take them out of there.")
 
     def _path(self, example: int) -> Path:
         assert self._folder is not None

@@ -10,13 +10,13 @@ import typer
 from rich.console import Console
 
 from labelwalk.cli import reading as read
-from labelwalk.cli.faces.fitting import Fitting
-from labelwalk.cli.faces.folders import kept_in
-from labelwalk.cli.faces.options import Faces, Frames, Kind, Smallest, Source
-from labelwalk.cli.faces.passing import DEMO, Passing, source_of
 from labelwalk.cli.failures import told
 from labelwalk.cli.passphrase import PassphraseFile
 from labelwalk.cli.progress import showing
+from labelwalk.faces.commands.fitting import Fitting
+from labelwalk.faces.commands.folders import kept_in
+from labelwalk.faces.commands.options import Faces, Frames, Kind, Smallest, Source
+from labelwalk.faces.commands.passing import DEMO, Passing, source_of
 
 if TYPE_CHECKING:
     from labelwalk.faces import frames as given
@@ -133,7 +133,7 @@ def _onlooker(
     """Return who looks: with a copy of all who are known in a folder, or knowing nobody."""
     from labelwalk.faces.haar import HaarDetector
     from labelwalk.faces.onlooker import Onlooker
-    from labelwalk.service.gallery import called
+    from labelwalk.faces.people_store import called
 
     detector = HaarDetector(smallest=smallest)
     if people is None:
