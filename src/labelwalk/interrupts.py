@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-# the functions of `signal` return enumerations, which takes longer than an example
-import _signal  # type: ignore[import-not-found]
 import signal
 import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
+
+# the functions of `signal` return enumerations, which takes longer than an example
+from _signal import getsignal as get_handler  # type: ignore[import-not-found]
+from _signal import signal as set_handler
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2")
 SIGNALS = tuple(int(getattr(signal, name)) for name in _NAMES if hasattr(signal, name))
@@ -33,40 +35,35 @@ class held_interrupts:  # noqa: N801  # reads as a function
     is_outermost = False
 
     def __enter__(self) -> None:
-        if _held or threading.current_thread() is not threading.main_thread():
+        if _held or threading.get_ident() != threading.main_thread().ident:
             return
         self.is_outermost = True
         _pending.clear()
         try:
             for number in SIGNALS:
-                handler = _signal.getsignal(number)
+                handler = get_handler(number)
                 if callable(handler):
-                    _signal.signal(number, _hold)
+                    set_handler(number, _hold)
                     _held[number] = handler
         except BaseException:  # a handler that was not held yet has raised
-            _release()
+            self.__exit__()
             raise
 
     def __exit__(self, *_: object) -> None:
-        if self.is_outermost:
-            _release()
+        if not self.is_outermost:
+            return
+        try:
+            for number, handler in _held.items():
+                set_handler(number, handler)
+        except BaseException:  # a handler that was restored first has raised
+            for number, handler in _held.items():
+                set_handler(number, handler)
+            raise
+        finally:
+            _held.clear()
+        if _pending:
             for number in _pending.copy():
                 signal.raise_signal(number)
-
-
-def _release() -> None:
-    try:
-        _restore_handlers()
-    except BaseException:  # a handler that was restored first has raised
-        _restore_handlers()
-        raise
-    finally:
-        _held.clear()
-
-
-def _restore_handlers() -> None:
-    for number, handler in _held.items():
-        _signal.signal(number, handler)
 
 
 def deliver_interrupts() -> None:

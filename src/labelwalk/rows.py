@@ -96,15 +96,18 @@ def as_rows(
             f"X has {rows.shape[1]} features, but this learner was started with {n_features}. "
             "Give the same columns, or start a new learner."
         )
-    step = max(1, MOST_NUMBERS // rows.shape[1])
-    for start in range(0, len(rows), step):
-        _check_comparable(rows[start : start + step], start)
+    if rows.size <= MOST_NUMBERS:
+        _check_comparable(rows, 0)
+    else:
+        step = max(1, MOST_NUMBERS // rows.shape[1])
+        for start in range(0, len(rows), step):
+            _check_comparable(rows[start : start + step], start)
     return rows, single
 
 
 def _check_comparable(rows: Floats, start: int) -> None:
     # NaN and infinity fail the comparison too: one pass over the data where all is well.
-    if not np.abs(rows).max() <= LARGEST:
+    if not np.maximum.reduce(np.abs(rows), axis=None) <= LARGEST:
         i, j = np.argwhere(~(np.abs(rows) <= LARGEST))[0]
         raise ValueError(
             f"X[{start + i}, {j}] is {rows[i, j]}: only finite values of at most {LARGEST:g} can "

@@ -103,13 +103,16 @@ class Verdicts:
 
 def blank_answers(n_rows: int, n_classes: int) -> Answers:
     """Return answers that abstain everywhere, for the compiled loops to fill."""
+    winner, certain = np.empty(n_rows, dtype=np.int64), np.empty(n_rows, dtype=np.bool_)
+    winner.fill(NOBODY)  # np.full and np.ones take half a microsecond more
+    certain.fill(True)
     return Answers(
-        winner=np.full(n_rows, NOBODY, dtype=np.int64),
+        winner=winner,
         probabilities=np.zeros((n_rows, n_classes)),
         scores=np.zeros((n_rows, n_classes)),
         bound=np.zeros(n_rows),
         leeway=np.zeros(n_rows),
-        certain=np.ones(n_rows, dtype=np.bool_),
+        certain=certain,
         outlier=np.zeros(n_rows, dtype=np.bool_),
     )
 
