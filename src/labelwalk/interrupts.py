@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable
-from types import FrameType
-from typing import Any
 
 # the functions of `signal` return enumerations, which takes longer than an example
 from _signal import getsignal as get_handler  # type: ignore[import-not-found]
 from _signal import signal as set_handler
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2")
 SIGNALS = tuple(int(getattr(signal, name)) for name in _NAMES if hasattr(signal, name))
