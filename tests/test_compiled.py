@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -16,11 +17,11 @@ import pytest
 
 import labelwalk
 from labelwalk.arrays import Floats
-from labelwalk.kernels import compiled as compiled_module
-from labelwalk.kernels.compiled import compiled
+from labelwalk.kernels import jit
+from labelwalk.kernels.jit import compiled
 
 CALLEE = """
-from toy.kernels.compiled import compiled
+from toy.kernels.jit import compiled
 
 
 @compiled
@@ -29,7 +30,7 @@ def step(x):
 """
 CALLER = """
 from toy.kernels.callee import step
-from toy.kernels.compiled import compiled
+from toy.kernels.jit import compiled
 
 
 @compiled
@@ -81,7 +82,7 @@ def toy_in(root: Path) -> Path:
     kernels.mkdir(parents=True)
     for folder in (kernels.parent, kernels):
         (folder / "__init__.py").touch()
-    shutil.copy(compiled_module.__file__, kernels / "compiled.py")
+    shutil.copy(jit.__file__, kernels / "jit.py")
     (kernels / "callee.py").write_text(CALLEE)
     (kernels / "caller.py").write_text(CALLER)
     return root
@@ -117,11 +118,19 @@ class TestCache:
             callee.write_text(CALLEE.replace("x + 1.0", f"x + {number}"))
             assert answer(toy)[0] == str(1.0 + 2 * number)
 
+    def test_an_index_that_names_a_removed_class_is_ignored(self, toy: Path) -> None:
+        answer(toy)
+        content = pickle.dumps(numba.__version__) + b"cno.such.module\nPoint\n."
+        for index in (toy / "toy" / "kernels" / "__pycache__").glob("*.nbi"):
+            index.write_bytes(content)
+        assert answer(toy) == ["3.0", "compiled", "FunctionCache"]
+        assert answer(toy) == ["3.0", "found", "FunctionCache"]
+
     def test_numba_alone_would_run_the_old_code(self, toy: Path) -> None:
         """The reason for all this; once it fails, `compiled` can become plain Numba."""
         kernels = toy / "toy" / "kernels"
         plain = "import numba\n\ncompiled = numba.njit(cache=True)\n"
-        (kernels / "compiled.py").write_text(plain)
+        (kernels / "jit.py").write_text(plain)
         assert answer(toy)[0] == "3.0"
         (kernels / "callee.py").write_text(CALLEE.replace("x + 1.0", "x + 5.0"))
         assert answer(toy)[0] == "3.0"
@@ -223,7 +232,7 @@ def test_sums_are_not_reordered() -> None:
 def test_every_kernel_is_compiled_here_and_stamped_with_every_other() -> None:
     """No other file knows Numba, and no kernel lies in a folder that the stamp does not see."""
     package = Path(labelwalk.__file__).parent
-    compiler = Path(compiled_module.__file__)
+    compiler = Path(jit.__file__)
     for source in package.rglob("*.py"):
         imported = {
             name.partition(".")[0]

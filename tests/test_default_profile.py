@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from labelwalk import Gaussian, OnlineLearner, SelfTuning
 from labelwalk.arrays import Floats, Ints, Label
 from labelwalk.engine.weights import capped_mean
-from labelwalk.kernels.balance import balance, class_mass
+from labelwalk.kernels.answer import balance, class_mass
 from tests.reference.balance import balanced
 from tests.reference.harmonic import quantized_row_form, reaches_a_label
 from tests.reference.profile import ReferenceProfile

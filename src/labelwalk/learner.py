@@ -29,8 +29,8 @@ from labelwalk.engine.soundness import check_scale, check_sound
 from labelwalk.engine.sources import Sources, as_sources
 from labelwalk.engine.table import GraphTable, VertexTable, graph_table, vertex_table
 from labelwalk.interrupts import deliver_interrupts, held_interrupts
+from labelwalk.kernels.answer import KernelAnswers
 from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.kernels.verdict import Answers
 from labelwalk.parameters import check_choice, check_whole, shown
 from labelwalk.prior import check_covers, shares
 from labelwalk.rows import as_id, as_label, as_labels, as_rows, column_names, places
@@ -537,7 +537,7 @@ class OnlineLearner:
         path = [replace(point, point=original(point.point)) for point in said.path]
         return Explanation(met, said.sink, path)
 
-    def _feed(self, rows: Floats, codes: Ints, n_classes: int | None = None) -> list[Answers]:
+    def _feed(self, rows: Floats, codes: Ints, n_classes: int | None = None) -> list[KernelAnswers]:
         """Learn rows in order: one by one while the scale is being measured, then all at once."""
         deliver_interrupts()
         if self.n_features is None:
@@ -553,7 +553,7 @@ class OnlineLearner:
             answers.append(self._engine.learn(scaled, codes[row:], self._shares(n_classes)))
         return answers
 
-    def _warm_up(self, row: Floats, code: Ints) -> Answers:
+    def _warm_up(self, row: Floats, code: Ints) -> KernelAnswers:
         """Learn one row; where it changes the scale, begin again with all rows so far."""
         scale, engine = self._scale.with_example(row, code), self._engine
         if scale.just_measured:
@@ -568,7 +568,7 @@ class OnlineLearner:
         self._engine, self._scale = engine, scale
         if scale.complete:
             scale.freeze()
-        return Answers._make(part[-1:] for part in answers)
+        return KernelAnswers._make(part[-1:] for part in answers)
 
     @contextmanager
     def _naming(self, names: list[Label], X: ArrayLike) -> Iterator[Ints]:
@@ -602,7 +602,7 @@ class OnlineLearner:
     def _shares(self, n_classes: int | None = None) -> Floats:
         return shares(self.settings.prior, self.classes[:n_classes])
 
-    def _verdicts(self, answers: Answers, single: bool) -> Any:
+    def _verdicts(self, answers: KernelAnswers, single: bool) -> Any:
         to_verdict = decide_one if single else decide
         return to_verdict(answers, self.classes, self.settings.abstain_below)
 

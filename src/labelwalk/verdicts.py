@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwalk.arrays import Bools, Floats, Label
-from labelwalk.kernels.verdict import NOBODY, Answers
+from labelwalk.kernels.answer import NO_CLASS, KernelAnswers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,12 +101,12 @@ class Verdicts:
         return (self[i] for i in range(len(self)))
 
 
-def blank_answers(n_rows: int, n_classes: int) -> Answers:
+def blank_answers(n_rows: int, n_classes: int) -> KernelAnswers:
     """Return answers that abstain everywhere, for the compiled loops to fill."""
     winner, certain = np.empty(n_rows, dtype=np.int64), np.empty(n_rows, dtype=np.bool_)
-    winner.fill(NOBODY)  # np.full and np.ones take half a microsecond more
+    winner.fill(NO_CLASS)  # np.full and np.ones take half a microsecond more
     certain.fill(True)
-    return Answers(
+    return KernelAnswers(
         winner=winner,
         probabilities=np.zeros((n_rows, n_classes)),
         scores=np.zeros((n_rows, n_classes)),
@@ -117,17 +117,19 @@ def blank_answers(n_rows: int, n_classes: int) -> Answers:
     )
 
 
-def joined(parts: Sequence[Answers]) -> Answers:
+def joined(parts: Sequence[KernelAnswers]) -> KernelAnswers:
     """Return the answers to several runs of rows as one."""
-    return parts[0] if len(parts) == 1 else Answers(*map(np.concatenate, zip(*parts, strict=True)))
+    if len(parts) == 1:
+        return parts[0]
+    return KernelAnswers(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def decide(answers: Answers, classes: Sequence[Label], abstain_below: float) -> Verdicts:
+def decide(answers: KernelAnswers, classes: Sequence[Label], abstain_below: float) -> Verdicts:
     """Name the winners, and abstain where there is none or too little confidence."""
     confidence = answers.scores.max(axis=1, initial=0.0)
     winner, certain = answers.winner, answers.certain
     if abstain_below > 0.0:
-        winner = np.where(confidence < abstain_below, NOBODY, winner)
+        winner = np.where(confidence < abstain_below, NO_CLASS, winner)
         certain = certain & (np.abs(confidence - abstain_below) > answers.leeway)
     names: NDArray[Any] = np.empty(len(classes) + 1, dtype=object)
     names[: len(classes)] = classes
@@ -135,14 +137,14 @@ def decide(answers: Answers, classes: Sequence[Label], abstain_below: float) -> 
     return Verdicts(names[winner], confidence, *rest, certain)
 
 
-def decide_one(answers: Answers, classes: Sequence[Label], abstain_below: float) -> Verdict:
+def decide_one(answers: KernelAnswers, classes: Sequence[Label], abstain_below: float) -> Verdict:
     """Do what `decide` does for a single row, without its arrays."""
     winner, scores = int(answers.winner[0]), answers.scores[0]
-    confidence = float(scores[winner]) if winner != NOBODY else 0.0
+    confidence = float(scores[winner]) if winner != NO_CLASS else 0.0
     certain = bool(answers.certain[0])
     if abstain_below > 0.0:
         certain = certain and abs(confidence - abstain_below) > answers.leeway[0]
-        winner = winner if confidence >= abstain_below else NOBODY
-    label = classes[winner] if winner != NOBODY else None
+        winner = winner if confidence >= abstain_below else NO_CLASS
+    label = classes[winner] if winner != NO_CLASS else None
     outlier, bound = bool(answers.outlier[0]), float(answers.bound[0])
     return Verdict(label, confidence, answers.probabilities[0], scores, outlier, bound, certain)

@@ -25,13 +25,12 @@ from labelwalk.engine import (
 from labelwalk.engine.frozen import Frozen, frozen
 from labelwalk.interrupts import deliver_interrupts
 from labelwalk.kernels import stream
-from labelwalk.kernels.balance import balance
+from labelwalk.kernels.answer import KernelAnswers, balance
 from labelwalk.kernels.comparison import compare_with, draw, is_outlier
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.extension import compare_row, extend, extend_rows
 from labelwalk.kernels.progress import COMPARED, NEVER, NO_RECORD, NO_ROW, SOLVED, WAITING
 from labelwalk.kernels.system import System, rebuild
-from labelwalk.kernels.verdict import Answers
 from labelwalk.settings import Settings
 from labelwalk.similarity import Pairwise, compare
 from labelwalk.solver import relaxation
@@ -83,7 +82,7 @@ class Engine:
             now.here.choose_at_seen = FIRST_CHOICE
         return cls(settings, now)
 
-    def learn(self, rows: Floats, codes: Ints, shares: Floats) -> Answers:
+    def learn(self, rows: Floats, codes: Ints, shares: Floats) -> KernelAnswers:
         """Learn rows in order, all with their classes or all without (UNLABELLED, BARRED).
 
         Labels are learned such that they can be taken back.
@@ -104,7 +103,7 @@ class Engine:
             if here.n_pending == 0 or (not taught and here.n_seen > before):
                 undo.drop_record(self.now)
 
-    def feed(self, rows: Floats, codes: Ints, shares: Floats) -> Answers:
+    def feed(self, rows: Floats, codes: Ints, shares: Floats) -> KernelAnswers:
         """Learn rows in order, taught ones (class code) or not (UNLABELLED); answer the latter.
 
         The caller holds interrupts; they take effect between two blocks of rows.
@@ -187,9 +186,9 @@ class Engine:
             now.system.v[: now.n] = now.vertices.fresh[: now.n]
         relaxation.refresh(now.system, now.n)
 
-    def _run(self, rows: Floats, codes: Ints, row: int, answers: Answers) -> tuple[int, int]:
+    def _run(self, rows: Floats, codes: Ints, row: int, answers: KernelAnswers) -> tuple[int, int]:
         now = self.now
-        places = (now.vertices, now.system, now.progress, self.rules, now.beside, now.reading)
+        places = (now.vertices, now.system, now.progress, self.rules, now.beside, now.readout)
         kept = (now.quarantine, now.memory, now.watch)
         return stream.feed(*places, *kept, rows, codes, row, answers)
 
@@ -197,7 +196,9 @@ class Engine:
         """Compile the loop, or read it from the cache."""
         self._run(np.empty((0, 1)), np.empty(0, dtype=np.int64), 0, blank_answers(0, 0))
 
-    def _finish(self, event: int, rows: Floats, codes: Ints, row: int, answers: Answers) -> int:
+    def _finish(
+        self, event: int, rows: Floats, codes: Ints, row: int, answers: KernelAnswers
+    ) -> int:
         """Take the current row, the last of `rows`, all the way; return the next one."""
         for _ in range(MOST_EVENTS):
             self._attend(event, rows[row], int(codes[row]))
@@ -224,7 +225,7 @@ class Engine:
             weights.weigh(self.now, self.rules)
             rebuild(now.system, now.n)
         elif event == stream.BALANCE:
-            relaxation.settle_vertices(now.system, now.n, self.rules.tolerance, now.reading)
+            relaxation.settle_vertices(now.system, now.n, self.rules.tolerance, now.readout)
             balance(now.vertices, now.system, now.n, self.shares)
             before = int(now.here.n_seen) - 1
             now.here.balance_at_seen = before + max(1, min(BALANCED_EVERY, before))
@@ -323,7 +324,7 @@ class Engine:
         weights.weigh(self.now, self.rules)
         relaxation.refresh(self.now.system, self.now.n)
 
-    def extend(self, rows: Floats, shares: Floats) -> Answers:
+    def extend(self, rows: Floats, shares: Floats) -> KernelAnswers:
         """Answer rows without learning: the harmonic extension of the graph to each."""
         now = self.now
         answers = blank_answers(len(rows), len(shares))
@@ -332,7 +333,7 @@ class Engine:
         if len(rows) >= MANY and not self.rules.own_distances:
             return self.frozen(shares).answer(rows)
         system, errors = self.settled(shares)
-        parts = (now.vertices, system, now.progress, self.rules, now.beside, errors, now.reading)
+        parts = (now.vertices, system, now.progress, self.rules, now.beside, errors, now.readout)
         if not self.rules.own_distances:
             extend_rows(*parts, rows, answers)
         else:
@@ -348,7 +349,7 @@ class Engine:
         """
         if self._settled is None:
             now, here, tolerance = self.now, self.now.here, self.rules.tolerance
-            settled = relaxation.settled_copy(now.system, now.n, tolerance, now.reading)
+            settled = relaxation.settled_copy(now.system, now.n, tolerance, now.readout)
             if self.rules.balanced and here.n_seen >= here.balance_at_seen:
                 balance(now.vertices, settled[0], now.n, shares)
             self._settled = settled  # only now: an interrupt must not leave half of it

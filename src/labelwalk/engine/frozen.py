@@ -7,11 +7,11 @@ import numpy as np
 from labelwalk.arrays import Floats
 from labelwalk.engine.screen import PrefilterIndex
 from labelwalk.engine.state import State
+from labelwalk.kernels.answer import KernelAnswers
 from labelwalk.kernels.batch_answer import ReadoutParams, SolvedGraph, answer_rows
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.progress import Rules
 from labelwalk.kernels.system import System
-from labelwalk.kernels.verdict import Answers
 from labelwalk.verdicts import blank_answers
 
 
@@ -29,7 +29,7 @@ class Frozen:
         self._index = PrefilterIndex(*solved.points.shape)
         self._index.put(0, solved.points)
 
-    def answer(self, rows: Floats) -> Answers:
+    def answer(self, rows: Floats) -> KernelAnswers:
         """Answer rows, each by the harmonic extension of the graph to it."""
         answers = blank_answers(len(rows), self.solved.f.shape[1])
         for block, bounds in self._index.bound_distances(rows, len(self.solved.points)):

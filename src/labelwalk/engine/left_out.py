@@ -12,7 +12,7 @@ from labelwalk.arrays import Floats, Label
 from labelwalk.engine.leave_one_out import held_out, told
 from labelwalk.engine.state import State
 from labelwalk.engine.worth import nearest_other
-from labelwalk.kernels.verdict import NOBODY, write_answer
+from labelwalk.kernels.answer import NO_CLASS, write_answer
 from labelwalk.settings import Settings
 from labelwalk.verdicts import Verdicts, blank_answers, decide
 
@@ -51,7 +51,7 @@ def left_out(now: State, bias: Floats, settings: Settings, classes: Sequence[Lab
         values, near = held_out(now.graph, codes, len(classes)), nearest_other(now, codes)
         sharpness = float(now.here.sharpness)
         for row, i in enumerate(counted.tolist()):
-            guess = int(near[i]) if settings.unreached == "nearest" else NOBODY
+            guess = int(near[i]) if settings.unreached == "nearest" else NO_CLASS
             write_answer(answers, row, values[i], 0.0, bias, guess, sharpness)
     names = np.empty(len(classes), dtype=object)
     names[:] = classes

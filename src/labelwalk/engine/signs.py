@@ -104,7 +104,7 @@ def certificate(now: State, settings: Settings) -> Measured:
     limit = max(settings.tolerance, ROUNDING)
     if now.n == 0:
         return at_most(0.0, limit)
-    _, errors = relaxation.settled_copy(now.system, now.n, settings.tolerance, now.reading)
+    _, errors = relaxation.settled_copy(now.system, now.n, settings.tolerance, now.readout)
     return at_most(errors.max(), limit)
 
 

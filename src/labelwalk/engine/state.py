@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from labelwalk.arrays import Floats, Record
 from labelwalk.engine import cover, diary, memory
 from labelwalk.engine.diary import Diary
+from labelwalk.kernels.certificate import Readout
 from labelwalk.kernels.comparison import Comparison
 from labelwalk.kernels.cover import Vertices
 from labelwalk.kernels.drift import BLOCK, UNSTEADY, USUAL, Watch
@@ -19,7 +20,6 @@ from labelwalk.kernels.links import relink
 from labelwalk.kernels.memory import Memory
 from labelwalk.kernels.progress import NEVER, NO_RECORD, NO_ROW, PROGRESS
 from labelwalk.kernels.quarantine import ROOM, Quarantine
-from labelwalk.kernels.settle import Reading
 from labelwalk.kernels.system import System
 from labelwalk.solver import relaxation
 from labelwalk.solver.graphs import Graph
@@ -146,7 +146,7 @@ class State:
     vertices: Vertices
     system: System
     beside: Comparison
-    reading: Reading
+    readout: Readout
     quarantine: Quarantine
     memory: Memory
     before: Before
@@ -196,7 +196,7 @@ class State:
         """Memory taken by all arrays."""
         learned = (*self.vertices, *self.system, *self.quarantine, *self.memory, *self.before)
         watching = (*self.watch, *self.diary, self.progress, self.before_progress)
-        room = (*self.beside, *self.reading)
+        room = (*self.beside, *self.readout)
         return sum(int(array.nbytes) for array in (*learned, *watching, *room))
 
 
@@ -246,7 +246,7 @@ def empty(
         vertices,
         system,
         beside,
-        reading_room(capacity, n_classes),
+        allocate_readout(capacity, n_classes),
         quarantine,
         memory.empty(remember, n_features),
         before,
@@ -270,9 +270,9 @@ def watching(n_features: int) -> Watch:
     )
 
 
-def reading_room(capacity: int, n_classes: int) -> Reading:
+def allocate_readout(capacity: int, n_classes: int) -> Readout:
     """Return room for an answer that is an average over at most so many vertices."""
-    return Reading(
+    return Readout(
         vertex=np.zeros(capacity, dtype=np.int32),
         share=np.zeros(capacity),
         values=np.zeros(n_classes),
@@ -287,7 +287,7 @@ def resized(state: State, capacity: int, n_classes: int) -> State:
         _filled(new.vertices, state.vertices),
         _filled(new.system, state.system),
         _filled(new.beside, state.beside),
-        new.reading,
+        new.readout,
         _filled(new.quarantine, state.quarantine),
         state.memory,
         _filled(new.before, state.before),
@@ -308,7 +308,7 @@ def with_classes(state: State, n_classes: int) -> State:
     return replace(
         state,
         system=system._replace(f=f, r=r, bias=bias),
-        reading=reading_room(state.capacity, n_classes),
+        readout=allocate_readout(state.capacity, n_classes),
     )
 
 

@@ -1,4 +1,4 @@
-"""Answers for many rows from a solved graph, without measuring the points far from a row.
+"""KernelAnswers for many rows from a solved graph, without measuring the points far from a row.
 
 `nearest` finds the near points; the rest is the harmonic extension, bit for bit that of
 `extension`.
@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Bools, Floats, Ints, SmallInts
+from labelwalk.kernels.answer import NO_CLASS, KernelAnswers, write_answer
 from labelwalk.kernels.comparison import LENIENT, between, gaussian, width_at
-from labelwalk.kernels.compiled import compiled
+from labelwalk.kernels.jit import compiled
 from labelwalk.kernels.nearest import DistanceBounds, distance, insert, write_bounds
 from labelwalk.kernels.system import UNIT_ROUNDOFF
-from labelwalk.kernels.verdict import NOBODY, Answers, write_answer
 
 SEARCH_MARGIN = 1.0 + 1e-9  # factor on distances that are compared with bounds
 
@@ -125,8 +125,8 @@ def is_outlier(
 
 @compiled
 def nearest_label(graph: SolvedGraph, x: Floats, lowest: Floats, unit: float) -> int:
-    """Return the class of the nearest labelled vertex, or NOBODY."""
-    guess, shortest, span = NOBODY, np.inf, np.inf
+    """Return the class of the nearest labelled vertex, or NO_CLASS."""
+    guess, shortest, span = NO_CLASS, np.inf, np.inf
     for a in range(graph.labelled.shape[0]):
         j = graph.labelled[a]
         if lowest[j] <= span * span:
@@ -147,7 +147,7 @@ def answer_row(
     similar: Ints,
     flow: Floats,
     values: Floats,
-    answers: Answers,
+    answers: KernelAnswers,
     row: int,
 ) -> None:
     """Answer one row."""
@@ -173,7 +173,7 @@ def answer_row(
                 values[c] += share * graph.f[j, c]
     if is_reached:
         error += 2.0 * (lowest.shape[0] + 8) * UNIT_ROUNDOFF
-    guess = nearest_label(graph, x, lowest, unit) if params.nearest_fallback else NOBODY
+    guess = nearest_label(graph, x, lowest, unit) if params.nearest_fallback else NO_CLASS
     write_answer(answers, row, values, error, graph.bias, guess, params.sharpness)
 
 
@@ -183,7 +183,7 @@ def answer_rows(
     params: ReadoutParams,
     bounds: DistanceBounds,
     rows: Floats,
-    answers: Answers,
+    answers: KernelAnswers,
     first: int,
 ) -> None:
     """Write the answers of rows, from place `first` on."""

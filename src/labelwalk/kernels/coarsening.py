@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints, SmallInts
-from labelwalk.kernels.compiled import compiled
 from labelwalk.kernels.cover import UNLABELLED, Vertices, join, nearer_to_all
+from labelwalk.kernels.jit import compiled
 
 
 @compiled

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from labelwalk.arrays import Floats, Ints
-from labelwalk.kernels.compiled import compiled
+from labelwalk.kernels.jit import compiled
 
 
 @compiled

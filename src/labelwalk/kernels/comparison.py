@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Floats, Record
-from labelwalk.kernels.compiled import compiled
+from labelwalk.kernels.jit import compiled
 from labelwalk.kernels.progress import Rules
 
 FADED = 39.0  # at so many bandwidths a Gaussian is zero in double precision

@@ -8,7 +8,7 @@ import numpy as np
 
 from labelwalk.arrays import Floats, Ints, SmallInts
 from labelwalk.kernels.comparison import distances_to
-from labelwalk.kernels.compiled import compiled
+from labelwalk.kernels.jit import compiled
 
 UNLABELLED = -1
 UNKNOWN = -1

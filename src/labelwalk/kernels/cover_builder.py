@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints
-from labelwalk.kernels.compiled import compiled
 from labelwalk.kernels.cover import nearer_to_all
+from labelwalk.kernels.jit import compiled
 from labelwalk.kernels.nearest import NO_VERTEX, distance, insert
 
 STALE = -2  # as first neighbor: all have merged away, and the distance is a lower bound

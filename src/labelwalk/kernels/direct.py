@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints
-from labelwalk.kernels.compiled import compiled
+from labelwalk.kernels.jit import compiled
 
 
 @compiled

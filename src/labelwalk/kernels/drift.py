@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints, Record
-from labelwalk.kernels.compiled import compiled
+from labelwalk.kernels.jit import compiled
 
 BLOCK = 256  # examples between two looks
 FEWEST = BLOCK // 2  # unlabelled ones among them; a block of fewer goes on

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labelwalk.kernels.compiled import compiled
+from labelwalk.kernels.jit import compiled
 from labelwalk.kernels.links import append_neighbour, join_components, update_neighbour
 from labelwalk.kernels.system import STEPS, UNIT_ROUNDOFF, System, reweigh
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from labelwalk.arrays import Floats, Record
+from labelwalk.kernels.answer import NO_CLASS, KernelAnswers, write_answer
+from labelwalk.kernels.certificate import Readout, average_values
 from labelwalk.kernels.comparison import Comparison, compare_with, distances_to, is_outlier
-from labelwalk.kernels.compiled import compiled
 from labelwalk.kernels.cover import UNLABELLED, Vertices
+from labelwalk.kernels.jit import compiled
 from labelwalk.kernels.progress import Rules
-from labelwalk.kernels.settle import Reading, read
 from labelwalk.kernels.system import UNIT_ROUNDOFF, System
-from labelwalk.kernels.verdict import NOBODY, Answers, write_answer
 
 
 @compiled
@@ -29,7 +29,7 @@ def compare_row(vertices: Vertices, here: Record, x: Floats, beside: Comparison)
 
 @compiled
 def extended(
-    system: System, here: Record, rules: Rules, beside: Comparison, reading: Reading
+    system: System, here: Record, rules: Rules, beside: Comparison, reading: Readout
 ) -> int:
     """Let the reading be the average that the row's own similarities take; return over how many."""
     total = rules.sink * (here.mu if rules.label_weight > 0.0 else 1.0)
@@ -47,7 +47,7 @@ def extended(
 
 
 @compiled
-def reaches(system: System, reading: Reading, many: int) -> bool:
+def reaches(system: System, reading: Readout, many: int) -> bool:
     """Say whether a walk from there can reach a label, so that the average is rounded."""
     for a in range(many):
         if system.lit[system.component[reading.vertex[a]]]:
@@ -57,8 +57,8 @@ def reaches(system: System, reading: Reading, many: int) -> bool:
 
 @compiled
 def nearest_label(vertices: Vertices, here: Record, rules: Rules, beside: Comparison) -> int:
-    """Return the class of the nearest labelled vertex where it may be guessed, or NOBODY."""
-    guess, shortest = NOBODY, np.inf
+    """Return the class of the nearest labelled vertex where it may be guessed, or NO_CLASS."""
+    guess, shortest = NO_CLASS, np.inf
     if rules.guess:
         for j in range(here.n):
             if vertices.label[j] != UNLABELLED and beside.apart_row[j] < shortest:
@@ -74,8 +74,8 @@ def extend(
     rules: Rules,
     beside: Comparison,
     errors: Floats,
-    reading: Reading,
-    answers: Answers,
+    reading: Readout,
+    answers: KernelAnswers,
     row: int,
 ) -> None:
     """Answer a row that has been compared from vertices with these proven errors."""
@@ -88,7 +88,7 @@ def extend(
     error = 0.0
     for a in range(many):
         error += reading.share[a] * errors[reading.vertex[a]]
-    read(system, reading, many)
+    average_values(system, reading, many)
     if reaches(system, reading, many):
         error += 2.0 * (here.n + 8) * UNIT_ROUNDOFF
     guess = nearest_label(vertices, here, rules, beside)
@@ -103,9 +103,9 @@ def extend_rows(
     rules: Rules,
     beside: Comparison,
     errors: Floats,
-    reading: Reading,
+    reading: Readout,
     rows: Floats,
-    answers: Answers,
+    answers: KernelAnswers,
 ) -> None:
     """Answer many rows on a Gaussian graph."""
     for row in range(rows.shape[0]):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from labelwalk.arrays import Record
-from labelwalk.kernels.compiled import compiled
 from labelwalk.kernels.cover import UNLABELLED, Vertices, let_go
+from labelwalk.kernels.jit import compiled
 from labelwalk.kernels.memory import GONE, Memory, age
 
 

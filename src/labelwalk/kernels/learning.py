@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from labelwalk.arrays import Floats, Record
 from labelwalk.kernels.comparison import Comparison, compare_with, gaussian_row
-from labelwalk.kernels.compiled import compiled
 from labelwalk.kernels.cover import (
     UNLABELLED,
     Vertices,
@@ -17,6 +16,7 @@ from labelwalk.kernels.cover import (
     same_point,
 )
 from labelwalk.kernels.edges import attach, change_edge
+from labelwalk.kernels.jit import compiled
 from labelwalk.kernels.links import find_components, share_a_neighbour
 from labelwalk.kernels.progress import Rules
 from labelwalk.kernels.system import STEPS, System, rebuild, reweigh

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelwalk.kernels.compiled import compiled
+from labelwalk.kernels.jit import compiled
 from labelwalk.kernels.system import DENSE, STEPS, WIDTH, System
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from labelwalk.arrays import Floats, Ints, Record, SmallInts
-from labelwalk.kernels.compiled import compiled
+from labelwalk.kernels.jit import compiled
 
 OUT, GONE = -1, -2  # in place of a vertex: kept out as an outlier, or no longer counted
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints, Singles
-from labelwalk.kernels.compiled import compiled
+from labelwalk.kernels.jit import compiled
 
 NO_VERTEX = -1
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from labelwalk.arrays import Floats, Ints, Record
 from labelwalk.kernels.comparison import distances_to
-from labelwalk.kernels.compiled import compiled
+from labelwalk.kernels.jit import compiled
 from labelwalk.kernels.memory import age
 from labelwalk.kernels.progress import Rules
 

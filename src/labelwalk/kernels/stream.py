@@ -8,11 +8,13 @@ choice depends on the state alone, so a stream cut into other chunks takes the v
 from __future__ import annotations
 
 from labelwalk.arrays import Floats, Ints, Record
+from labelwalk.kernels.answer import KernelAnswers, write_answer
+from labelwalk.kernels.certificate import Readout, compute_error
 from labelwalk.kernels.comparison import Comparison, compare_with, is_outlier
-from labelwalk.kernels.compiled import compiled
 from labelwalk.kernels.cover import UNLABELLED, Vertices
 from labelwalk.kernels.drift import Watch, watch_row
 from labelwalk.kernels.extension import compare_row, extended, nearest_label, reaches
+from labelwalk.kernels.jit import compiled
 from labelwalk.kernels.learning import learn
 from labelwalk.kernels.memory import GONE, OUT, Memory, age, remember
 from labelwalk.kernels.progress import (
@@ -27,9 +29,8 @@ from labelwalk.kernels.progress import (
     Rules,
 )
 from labelwalk.kernels.quarantine import Quarantine, hold
-from labelwalk.kernels.settle import UNPROVEN, Reading, error_of, settle
+from labelwalk.kernels.relaxation import NOT_CERTIFIED, relax_until_certified
 from labelwalk.kernels.system import UNIT_ROUNDOFF, System
-from labelwalk.kernels.verdict import Answers, write_answer
 
 # What the caller has to do before the loop can go on.
 DONE, GROW, MEASURE, COMPARE, TRIM, COARSEN, REBALANCE, BALANCE, CHOOSE = range(9)
@@ -86,8 +87,8 @@ def answer(
     here: Record,
     rules: Rules,
     beside: Comparison,
-    reading: Reading,
-    answers: Answers,
+    reading: Readout,
+    answers: KernelAnswers,
     row: int,
 ) -> bool:
     """Answer a row at itself, or at its vertex; return whether that was possible without help."""
@@ -99,10 +100,10 @@ def answer(
         reading.share[0] = 1.0
     guess = nearest_label(vertices, here, rules, beside)
     if here.stage == SOLVED:
-        error = error_of(system, here.n, reading, many)
+        error = compute_error(system, here.n, reading, many)
     else:
-        error = settle(system, here.n, reading, many, guess, rules.tolerance)
-        if error == UNPROVEN:
+        error = relax_until_certified(system, here.n, reading, many, guess, rules.tolerance)
+        if error == NOT_CERTIFIED:
             return False
     if rules.read_first and reaches(system, reading, many):
         error += 2.0 * (here.n + 8) * UNIT_ROUNDOFF
@@ -117,14 +118,14 @@ def feed(
     progress: Record,
     rules: Rules,
     beside: Comparison,
-    reading: Reading,
+    reading: Readout,
     quarantine: Quarantine,
     memory: Memory,
     watch: Watch,
     rows: Floats,
     labels: Ints,
     start: int,
-    answers: Answers,
+    answers: KernelAnswers,
 ) -> tuple[int, int]:
     """Take rows from `start` on; return the row that is next and the event it waits for."""
     here = progress[0]

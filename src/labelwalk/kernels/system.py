@@ -14,11 +14,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from labelwalk.arrays import Bools, Floats, Places, SmallInts
-from labelwalk.kernels.compiled import compiled
+from labelwalk.kernels.jit import compiled
 
 UNIT_ROUNDOFF = 2.0**-53
 STEPS = 0  # the column of f and r that holds the expected steps
-MOST_STEPS = 1e18  # expected steps are capped here; rounding proves nothing of walks this long
+MAX_STEPS = 1e18  # expected steps are capped here; rounding proves nothing of walks this long
 DENSE = -1  # in `n_neighbours`: more than WIDTH of them, so walk the whole row
 WIDTH = 64
 
@@ -75,8 +75,8 @@ def push(
 
 
 @compiled
-def stir(system: System, n: int, i: int) -> None:
-    """Note that the residuals of the neighbours of vertex i have changed."""
+def mark_dirty(system: System, n: int, i: int) -> None:
+    """Mark the neighbours of vertex i, whose residuals have changed."""
     length = system.n_neighbours[i]
     if length == DENSE:
         for j in range(n):
@@ -108,7 +108,7 @@ def reweigh(system: System, n: int, i: int, change: float) -> None:
             r[STEPS, j] += flow
             for column in range(f.shape[0]):
                 r[column, j] += flow * (f[column, i] - f[column, j])
-    stir(system, n, i)
+    mark_dirty(system, n, i)
     system.drift[0] += 8 * UNIT_ROUNDOFF
 
 

@@ -1,8 +1,8 @@
 """The incremental solution: a linear system that is relaxed, never re-solved, and certified.
 
-The compiled loops in `kernels.system` and `kernels.settle` do the work example by example; what is
-here happens rarely: room for more vertices or classes, fewer vertices after a coarsening, and the
-direct solution where relaxing would cost more.
+The compiled loops in `kernels.system` and `kernels.relaxation` do the work of each example. This
+module does what is rare: more or fewer vertices and classes, and the direct solution where relaxing
+would cost more.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from labelwalk.arrays import Floats, Ints
+from labelwalk.kernels.certificate import Readout, certify
 from labelwalk.kernels.compaction import keep_pairs
 from labelwalk.kernels.links import relink
-from labelwalk.kernels.settle import Reading, certify, settle_all
-from labelwalk.kernels.system import MOST_STEPS, STEPS, WIDTH, System, rebuild
+from labelwalk.kernels.relaxation import relax_all_until_certified
+from labelwalk.kernels.system import MAX_STEPS, STEPS, WIDTH, System, rebuild
 from labelwalk.one_thread import one_blas_thread
 from labelwalk.solver.factorisation import factorise_graph
 from labelwalk.solver.graphs import Graph
@@ -100,9 +101,9 @@ def solve_exactly(system: System, n: int) -> None:
     right[:, STEPS] = system.d[:n] + system.g[:n]
     with np.errstate(over="ignore", invalid="ignore"):  # walks of more steps than a float can hold
         solution = factorise_graph(graph._replace(labelled=~free)).solve(right)[free].T
-    solution[STEPS][np.isnan(solution[STEPS])] = MOST_STEPS
+    solution[STEPS][np.isnan(solution[STEPS])] = MAX_STEPS
     f[:, free] = np.where(np.isnan(solution), 0.0, solution)
-    np.clip(f[STEPS], 0.0, MOST_STEPS, out=f[STEPS])
+    np.clip(f[STEPS], 0.0, MAX_STEPS, out=f[STEPS])
     np.clip(f[STEPS + 1 :], 0.0, 1.0, out=f[STEPS + 1 :])
     rebuild(system, n)
 
@@ -114,17 +115,17 @@ def proven_errors(system: System, n: int) -> Floats:
     return errors
 
 
-def settle_vertices(system: System, n: int, tolerance: float, reading: Reading) -> None:
+def settle_vertices(system: System, n: int, tolerance: float, readout: Readout) -> None:
     """Settle every vertex, or solve where that costs less.
 
-    Half the tolerance, since an answer's bound may be twice its error (see `excess_each`).
+    Half the tolerance, since an answer's bound may be twice its error (see `compute_excess`).
     """
-    if not settle_all(system, n, 0.5 * tolerance, reading):
+    if not relax_all_until_certified(system, n, 0.5 * tolerance, readout):
         solve_exactly(system, n)
 
 
 def settled_copy(
-    system: System, n: int, tolerance: float, reading: Reading
+    system: System, n: int, tolerance: float, readout: Readout
 ) -> tuple[System, Floats]:
     """Return the system with every vertex settled, and the bounds; the original is not touched."""
     copy = system._replace(
@@ -138,6 +139,6 @@ def settled_copy(
         bias=system.bias.copy(),
     )
     errors = np.zeros(max(n, 1))
-    settle_vertices(copy, n, tolerance, reading)
+    settle_vertices(copy, n, tolerance, readout)
     certify(copy, n, errors)
     return copy, errors

@@ -1,4 +1,4 @@
-"""Vertices that walks are slow to leave: solved at once, and the bound that knows of them."""
+"""Slow blocks: vertices with long walks are solved directly, and the bound knows of them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from labelwalk.arrays import Floats
 from labelwalk.engine import state
-from labelwalk.kernels.corner import bend_for, eliminate, n_beyond, solve_corner
-from labelwalk.kernels.settle import error_of, settle
+from labelwalk.kernels.answer import NO_CLASS
+from labelwalk.kernels.certificate import choose_cutoff, compute_error, count_slow
+from labelwalk.kernels.relaxation import eliminate, relax_until_certified, solve_slow_block
 from labelwalk.kernels.system import STEPS, System
-from labelwalk.kernels.verdict import NOBODY
 from labelwalk.solver import relaxation
 from tests.reference.harmonic import quantized_row_form
 
@@ -19,7 +19,7 @@ seeds = st.integers(0, 2**32 - 1)
 ways_out = st.sampled_from([1e-3, 1e-5, 1e-7])
 
 
-def slow_corner(seed: int, way_out: float, n: int = 40, m: int = 3) -> System:
+def weakly_joined_system(seed: int, way_out: float, n: int = 40, m: int = 3) -> System:
     """Return a system whose last m vertices are joined to each other, and barely to the others."""
     rng = np.random.default_rng(seed)
     w = rng.random((n, n)) * (rng.random((n, n)) < 0.3)
@@ -58,19 +58,19 @@ def test_an_elimination_solves_its_system(seed: int, way_out: float) -> None:
 
 
 @given(seeds, ways_out)
-def test_a_corner_is_found_and_its_equations_hold_once_it_is_solved(
+def test_a_slow_block_is_found_and_its_equations_hold_once_it_is_solved(
     seed: int, way_out: float
 ) -> None:
-    system = slow_corner(seed, way_out)
+    system = weakly_joined_system(seed, way_out)
     n = len(system.v)
     relaxation.solve_exactly(system, n)
     system.f[1:, 2:] = np.random.default_rng(seed).random((2, n - 2))
     relaxation.refresh(system, n)
     system.touched[:] = True
-    bend = bend_for(system, n, float(system.f[STEPS, n - 1]))
-    assert 1 <= n_beyond(system, n, bend) <= n // 10
-    inside, before = system.f[STEPS] > bend, system.f.copy()
-    solve_corner(system, n, bend, 0.0)
+    cutoff = choose_cutoff(system, n, float(system.f[STEPS, n - 1]))
+    assert 1 <= count_slow(system, n, cutoff) <= n // 10
+    inside, before = system.f[STEPS] > cutoff, system.f.copy()
+    solve_slow_block(system, n, cutoff, 0.0)
     total = system.d + system.g
     assert np.abs(system.r[1:, inside] / total[inside]).max() <= 1e-12
     assert (system.f[:, ~inside] == before[:, ~inside]).all()
@@ -82,36 +82,36 @@ def test_a_corner_is_found_and_its_equations_hold_once_it_is_solved(
 
 
 @given(seeds, ways_out, st.sampled_from([1e-2, 1e-3]))
-def test_an_answer_from_a_corner_is_within_its_bound(
+def test_an_answer_from_a_slow_block_is_within_its_bound(
     seed: int, way_out: float, tolerance: float
 ) -> None:
-    system = slow_corner(seed, way_out)
-    n, reading = len(system.v), state.reading_room(len(system.v), 2)
-    reading.share[0] = 1.0
+    system = weakly_joined_system(seed, way_out)
+    n, readout = len(system.v), state.allocate_readout(len(system.v), 2)
+    readout.share[0] = 1.0
     solution = exact(system).T
     for vertex in (n - 1, 5):
-        reading.vertex[0] = vertex
-        as_it_stands = error_of(system, n, reading, 1)
-        assert np.abs(reading.values - solution[:, vertex]).max() <= as_it_stands + 1e-9
-        error = settle(system, n, reading, 1, NOBODY, tolerance)
+        readout.vertex[0] = vertex
+        as_it_stands = compute_error(system, n, readout, 1)
+        assert np.abs(readout.values - solution[:, vertex]).max() <= as_it_stands + 1e-9
+        error = relax_until_certified(system, n, readout, 1, NO_CLASS, tolerance)
         if error < 0:
             relaxation.solve_exactly(system, n)
-            error = error_of(system, n, reading, 1)
+            error = compute_error(system, n, readout, 1)
         assert error <= tolerance
         assert np.abs(system.f[1:, vertex] - solution[:, vertex]).max() <= error + 1e-9
 
 
-def test_where_all_walks_are_alike_there_is_no_corner() -> None:
-    system = slow_corner(0, 1.0)
+def test_where_all_walks_are_alike_there_is_no_slow_block() -> None:
+    system = weakly_joined_system(0, 1.0)
     n = len(system.v)
     relaxation.solve_exactly(system, n)
     system.touched[:] = True
-    assert bend_for(system, n, float(np.median(system.f[STEPS]))) == np.inf
+    assert choose_cutoff(system, n, float(np.median(system.f[STEPS]))) == np.inf
 
 
 @given(seeds)
 def test_what_no_label_can_reach_is_left_as_it_is(seed: int) -> None:
-    system = slow_corner(seed, 1e-3)
+    system = weakly_joined_system(seed, 1e-3)
     n, alone = len(system.v), np.arange(len(system.v)) >= len(system.v) - 3
     system.w[np.ix_(alone, ~alone)] = system.w[np.ix_(~alone, alone)] = 0.0
     system.f[1:, alone] = 0.0

@@ -1,9 +1,9 @@
-"""The one way a kernel is compiled: cached on disk, and never stale.
+"""Compilation of kernels with Numba and a disk cache that is never stale.
 
-Numba stamps a cached function with its own source file only, so a kernel that calls one in another
-file keeps running the old machine code after the other file has changed. Here every kernel is
-stamped with the whole folder. Where nothing can be cached (a read-only install without a home),
-kernels are compiled anew in each process instead of failing.
+Numba stamps a cached function with its own source file only, so a kernel that calls a function of
+another file would keep running the old machine code after that file has changed. Here the stamp of
+every kernel covers the whole folder. Where no cache can be written (a read-only installation
+without a home folder), each process compiles its kernels.
 """
 
 from __future__ import annotations
@@ -30,17 +30,28 @@ def _folder_stamp(folder: Path) -> str:
 _STAMP = _folder_stamp(Path(__file__).parent)
 
 
+class _StampedIndex(caching.IndexDataCacheFile):  # type: ignore[misc]  # Numba is untyped
+    """Index of cached machine code that ignores entries of other versions of this package."""
+
+    def _load_index(self) -> dict[Any, Any]:
+        try:
+            index: dict[Any, Any] = super()._load_index()
+        except (ImportError, AttributeError):  # it names a class that has been moved or renamed
+            return {}
+        return index
+
+
 def compiled(function: Kernel) -> Kernel:
     """Compile `function` with Numba, without fast-math, cached under the stamp of this folder.
 
-    Other threads go on while it runs; a learner sees to it that none touches what it works on.
+    It releases the GIL; the learner's lock keeps other threads from its arrays.
     """
     if numba.config.DISABLE_JIT:
         return function
     try:
         kernel = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
         cache = kernel._cache
-        cache._cache_file = caching.IndexDataCacheFile(
+        cache._cache_file = _StampedIndex(
             cache_path=cache._cache_path,
             filename_base=cache._impl.filename_base,
             source_stamp=_STAMP,
