@@ -31,7 +31,7 @@ from labelwalk.distributed.tasks import (
     write_sketch,
 )
 from labelwalk.distributed.whole import write_whole
-from labelwalk.io.columns import Columns
+from labelwalk.io.examples import Columns
 
 SETTINGS = OnlineLearner(1000).settings
 WIDTHS = (16, 64)

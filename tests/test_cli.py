@@ -197,7 +197,7 @@ class TestCommands:
         [
             ("example,label\n999999,a\n", "line 2: example_id=999999"),
             ("example,label\nx,a\n", "line 2: 'x' is not the number of an example"),
-            ("example,label\n1,\n", "line 2: the label is missing"),
+            ("example,label\n1,\n", "line 2: The label is missing"),
         ],
     )
     def test_teaching_by_id_what_is_not_there(self, text: str, said: str, folder: Path) -> None:
@@ -210,10 +210,10 @@ class TestCommands:
         assert (folder / "m.lw").read_bytes() == before
         result = labelwalk("teach", "m.lw", "answers.csv", "--by-id=number")
         assert result.exit_code == 2
-        assert "--by-id 'number': there is no such column" in result.stderr
+        assert "--by-id 'number': no such column" in result.stderr
         (folder / "answers.csv").write_text(text.replace("label", "kind"))
         result = labelwalk("teach", "m.lw", "answers.csv", "--by-id=example")
-        assert "Which of 'example', 'kind' holds the labels?" in result.stderr
+        assert "Which of 'example', 'kind' contains the labels?" in result.stderr
 
     def test_teach_needs_labels(self, folder: Path) -> None:
         result = labelwalk("teach", "m.lw", "in.csv", *COLUMNS)
@@ -222,7 +222,7 @@ class TestCommands:
         assert not (folder / "m.lw").exists()
         result = labelwalk("teach", "m.lw", "in.csv", "--features=x,y")
         assert result.exit_code == 2
-        assert "Name one by --label-column" in result.stderr
+        assert "Name it with --label-column" in result.stderr
 
     def test_explain(self, folder: Path) -> None:
         ok("label", "in.csv", *COLUMNS, "-oout.csv", "--model=m.lw")
@@ -319,7 +319,7 @@ class TestCommands:
     def test_plot_what_is_not_there(self, folder: Path) -> None:
         result = labelwalk("plot", "accuracy", "in.csv", "--truth-column=truth")
         assert result.exit_code == 2
-        assert "there is no column 'label'" in result.stderr
+        assert "There is no column 'label'" in result.stderr
         OnlineLearner().save("empty.lw")
         result = labelwalk("plot", "centroids", "empty.lw")
         assert result.exit_code == 2

@@ -62,7 +62,7 @@ KINDS = {
     "infinity": Broken("i.csv", GOOD + b"1,-inf,\n", "line 4, column 'b': '-inf' is not a finite"),
     "1e999": Broken("i.csv", GOOD + b"1e999,1,\n", "'1e999' is not a finite number"),
     "beyond what can be squared": Broken("i.csv", GOOD + b"1e200,1,\n", "'1e200' is not a finite"),
-    "text": Broken("i.csv", GOOD + b"one,1,\n", "'one' is not a number: repair it"),
+    "text": Broken("i.csv", GOOD + b"one,1,\n", "'one' is not a number: correct it"),
     "a comma for a point": Broken("i.csv", GOOD + b'"1,5",1,\n', "'1,5' is not a number"),
     "a missing value": Broken("i.csv", GOOD + b",1,\n", "line 4, column 'a': is missing"),
     "a row too short": Broken("i.csv", GOOD + b"1,2\n", "line 4: 2 fields where 3 are expected"),
@@ -79,12 +79,12 @@ KINDS = {
     "unknown column": Broken("i.csv", GOOD, "--features 'c'", 2, ("--features=c",)),
     "unknown label column": Broken("i.csv", GOOD, "--label-column 'y'", 2, ("--label-column=y",)),
     "duplicate ids": Broken(
-        "i.csv", b"i,a,b\nq,1,2\nq,2,3\n", "'q' came before", 3, ("--id-column=i",)
+        "i.csv", b"i,a,b\nq,1,2\nq,2,3\n", "'q' is a duplicate", 3, ("--id-column=i",)
     ),
     "a missing id": Broken(
         "i.csv", b"i,a,b\n,1,2\n", "every row needs an id", 3, ("--id-column=i",)
     ),
-    "other features": Broken("i.csv", b"a,b,c\n1,2,3\n", "there are 3 features", 2),
+    "other features": Broken("i.csv", b"a,b,c\n1,2,3\n", "There are 3 features", 2),
     "truncated gz": Broken("i.csv.gz", gzip.compress(GOOD * 50)[:-20], "damaged or cut short"),
     "no gz at all": Broken("i.csv.gz", GOOD, "damaged or cut short"),
     "no JSON": Broken("i.ndjson", b'{"a": 1, "b": 2}\n{"a": 1,\n', "line 2: is not JSON"),
@@ -108,9 +108,9 @@ KINDS = {
     "Parquet with nulls": Broken(
         "i.parquet", parquet(a=[1.0, None], b=[1.0, 2.0]), "row 2, column 'a': is missing"
     ),
-    "no Parquet at all": Broken("i.parquet", GOOD, "is not what its name says, or damaged"),
-    "Parquet cut short": Broken("i.parquet", parquet(a=[1.0], b=[2.0])[:-20], "or damaged"),
-    "Arrow cut short": Broken("i.arrows", arrow(a=[1.0], b=[2.0])[:60], "or damaged"),
+    "no Parquet at all": Broken("i.parquet", GOOD, "is damaged, or not of the format"),
+    "Parquet cut short": Broken("i.parquet", parquet(a=[1.0], b=[2.0])[:-20], "is damaged, or not"),
+    "Arrow cut short": Broken("i.arrows", arrow(a=[1.0], b=[2.0])[:60], "is damaged, or not"),
     "no NPZ at all": Broken("i.npz", GOOD, "cannot be read as arrays"),
     "NPZ of objects": Broken(
         "i.npz", npz(a=np.array([{}]), b=np.zeros(1)), "cannot be read as arrays"
@@ -145,7 +145,7 @@ KINDS = {
     ),
     "output over the model": Broken("i.csv", GOOD, "are the same, m.lw", 2, ("-om.lw", "--to=csv")),
     "no embedding": Broken(
-        "i.csv", GOOD, "names no function", 2, ("--format=images", "--embed=a:b")
+        "i.csv", GOOD, "does not name a function", 2, ("--format=images", "--embed=a:b")
     ),
 }
 
@@ -229,7 +229,7 @@ class TestElsewhere:
     def test_a_folder_without_images(self, model: Path) -> None:
         code, said = self.run("label", ".")
         assert code == 3
-        assert "has no images" in said
+        assert "contains no images" in said
 
     def test_an_address_without_a_topic(self, model: Path) -> None:
         code, said = self.run("label", "kafka://localhost:9092")

@@ -15,7 +15,7 @@ from confluent_kafka import Producer
 
 from labelwalk import OnlineLearner, load
 from labelwalk.io import Columns, InputError, Reading, Task, run
-from labelwalk.io.paths import PathError
+from labelwalk.io.formats import PathError
 from labelwalk.storage.model_file import read
 from tests.labelled_rows import (
     COLUMNS,
@@ -76,7 +76,7 @@ class TestKafka:
         assert load(checkpoint).digest() == by_hand()[0].digest()
 
     def test_no_such_broker(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("labelwalk.io.kafka.CONNECT", 0.5)
+        monkeypatch.setattr("labelwalk.io.kafka.CONNECT_TIMEOUT_S", 0.5)
         with pytest.raises(OSError, match="Kafka at localhost:1 cannot be used"):
             run(Task("kafka://localhost:1/rows"), OnlineLearner(K))
 
@@ -92,7 +92,7 @@ class TestKafka:
     def test_a_row_that_no_broker_takes(self, broker: str, tmp_path: Path) -> None:
         (tmp_path / "in.ndjson").write_text(json.dumps({"f0": 1, "note": "x" * 1_200_000}))
         task = Task(str(tmp_path / "in.ndjson"), f"kafka://{broker}/big", Columns(("f0",)))
-        with pytest.raises(OSError, match="'big' cannot take a message of 1,2"):
+        with pytest.raises(OSError, match="Topic 'big' rejects a message of 1,2"):
             run(task, OnlineLearner(K))
 
     def test_a_topic_does_not_feed_itself(self) -> None:

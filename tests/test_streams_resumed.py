@@ -14,9 +14,9 @@ import pytest
 from PIL import Image
 
 from labelwalk import OnlineLearner, load
-from labelwalk.io import InputError, Reading, Task, blocks, run
+from labelwalk.io import InputError, ReadOptions, Task, run, text_records
 from labelwalk.io.checkpoint import CheckpointError
-from labelwalk.io.paths import PathError
+from labelwalk.io.formats import PathError
 from labelwalk.storage.model_file import read
 from tests.labelled_rows import (
     COLUMNS,
@@ -45,9 +45,8 @@ class TestResumed:
     def test_after_any_accident_the_output_is_the_same(
         self, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(blocks, "BLOCK", 2000)
-        monkeypatch.setattr("labelwalk.io.tabular.ROWS", 37)
-        monkeypatch.setattr("labelwalk.io.arrays.ROWS", 37)
+        monkeypatch.setattr(text_records, "BLOCK_BYTES", 2000)
+        monkeypatch.setattr("labelwalk.io.table_formats.BATCH_ROWS", 37)
         plain = kind.removesuffix(".gz")
         source = str(input_file(plain, tmp_path))
         ending = output_kind(kind)
@@ -105,7 +104,7 @@ class TestResumed:
     @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["csv", "parquet"])
     @pytest.mark.parametrize("every", [60, 50_000])
-    @pytest.mark.parametrize("step", ["complete", "save", "tidy"])
+    @pytest.mark.parametrize("step", ["finalize_output", "save", "cleanup"])
     def test_killed_in_its_last_steps(
         self, kind: str, every: int, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -124,7 +123,7 @@ class TestResumed:
         save = killed if step == "save" else lambda learner: learner.save(model)
         with monkeypatch.context() as patch:
             if step != "save":
-                patch.setattr(f"labelwalk.io.labelling._Job.{step}", _killed)
+                patch.setattr(f"labelwalk.io.labelling._Run.{step}", _killed)
             with pytest.raises(Killed):
                 run(task, load(model), checkpoint=checkpoint, every=every, save=save)
         outcome = run(
@@ -151,12 +150,12 @@ class TestResumed:
         first = Task(str(source), str(tmp_path / "o.csv"), COLUMNS)
         run(first, OnlineLearner(K), checkpoint=checkpoint)
         other = Task(str(source), str(tmp_path / "other.csv"), COLUMNS)
-        with pytest.raises(CheckpointError, match="belongs to another run: there output is"):
+        with pytest.raises(CheckpointError, match="belongs to another run, with output="):
             run(other, OnlineLearner(K), checkpoint=checkpoint)
-        with pytest.raises(CheckpointError, match="was made with other settings"):
+        with pytest.raises(CheckpointError, match="whose learner has other settings"):
             run(first, OnlineLearner(K + 1), checkpoint=checkpoint)
         OnlineLearner(K).save(tmp_path / "plain.lw")
-        with pytest.raises(CheckpointError, match="is a learner, but no checkpoint"):
+        with pytest.raises(CheckpointError, match="is a model file without a checkpoint"):
             run(other, OnlineLearner(K), checkpoint=str(tmp_path / "plain.lw"))
 
     @pytest.mark.slow
@@ -164,9 +163,8 @@ class TestResumed:
     def test_stopped_before_anything_new(
         self, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(blocks, "BLOCK", 2000)
-        monkeypatch.setattr("labelwalk.io.tabular.ROWS", 37)
-        monkeypatch.setattr("labelwalk.io.arrays.ROWS", 37)
+        monkeypatch.setattr(text_records, "BLOCK_BYTES", 2000)
+        monkeypatch.setattr("labelwalk.io.table_formats.BATCH_ROWS", 37)
         output = tmp_path / f"o.{output_kind(kind)}"
         task = Task(str(input_file(kind, tmp_path)), str(output), COLUMNS)
         checkpoint = str(tmp_path / "c.lw")
@@ -213,8 +211,8 @@ class TestResumed:
                 os.kill(os.getpid(), signal.SIGINT)
             return pixels[0, 0].astype(float)
 
-        monkeypatch.setattr("labelwalk.io.images.embedding", lambda name: embed)
-        reading = Reading(embed="ours:embed")
+        monkeypatch.setattr("labelwalk.io.images.import_embedding", lambda name: embed)
+        reading = ReadOptions(embed="ours:embed")
         task = Task(str(folder), str(tmp_path / "o.csv"), reading=reading, on_error="skip")
         checkpoint = str(tmp_path / "c.lw")
         assert run(task, OnlineLearner(K), checkpoint=checkpoint).signal == signal.SIGINT
@@ -231,7 +229,7 @@ class TestResumed:
         outcome = run(task, OnlineLearner(K), checkpoint=checkpoint, watch=watch)
         taught = outcome.learner
         taught.teach([50.0, 50.0, 50.0], "new")
-        with pytest.raises(CheckpointError, match="the learner was changed since"):
+        with pytest.raises(CheckpointError, match="The learner was changed since"):
             run(task, taught, checkpoint=checkpoint)
         run(task, OnlineLearner(K), checkpoint=checkpoint)
 
@@ -243,7 +241,7 @@ class TestResumed:
         checkpoint = str(tmp_path / "c.lw")
         run(task, OnlineLearner(K), checkpoint=checkpoint)
         other = replace(task, rejects=str(tmp_path / "notes.txt"))
-        with pytest.raises(CheckpointError, match="there rejects is None"):
+        with pytest.raises(CheckpointError, match="with rejects=None"):
             run(other, OnlineLearner(K), checkpoint=checkpoint)
         assert (tmp_path / "notes.txt").read_text() == "mine"
 

@@ -15,10 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.io import Columns, InputError, Task, blocks, run
-from labelwalk.io.columns import ColumnError
-from labelwalk.io.formats import FormatError
-from labelwalk.io.paths import PathError
+from labelwalk.io import Columns, InputError, Task, run, text_records
+from labelwalk.io.examples import ColumnError
+from labelwalk.io.formats import FormatError, PathError
 from tests.labelled_rows import (
     COLUMNS,
     K,
@@ -60,20 +59,20 @@ class TestRows:
         text = "id,x\na,1\nb,2\na,3\n"
         task = self.task(tmp_path, text, columns=Columns(id="id"), on_error="skip")
         run(task, OnlineLearner(K))
-        assert "came before" in Path(task.reject_path).read_text()
+        assert "is a duplicate" in Path(task.reject_path).read_text()
 
     def test_names_that_are_taken(self, tmp_path: Path) -> None:
         text = "x,label\n1,a\n2,\n"
         run(self.task(tmp_path, text), OnlineLearner(K))
         header = (tmp_path / "out.csv").read_text().splitlines()[0]
         assert header == "x,label,predicted_label,predicted_confidence,predicted_outlier"
-        with pytest.raises(ColumnError, match="there is a column 'label' already"):
+        with pytest.raises(ColumnError, match="There is already a column 'label'"):
             run(self.task(tmp_path, text, prefix=""), OnlineLearner(K))
 
     def test_another_number_of_features(self, tmp_path: Path) -> None:
         learner = OnlineLearner(K)
         learner.teach([1.0, 2.0], "a")
-        with pytest.raises(ColumnError, match="there are 1 features \\('x'\\), but the learner"):
+        with pytest.raises(ColumnError, match="There are 1 features \\('x'\\), but the learner"):
             run(self.task(tmp_path, "x\n1\n"), learner)
         assert learner.n_seen == 1
 
@@ -106,13 +105,17 @@ class TestRows:
     @pytest.mark.parametrize(
         ("text", "output", "said"),
         [
-            ('{"x": 0}\n{"x": 1, "label": "a"}\n', "out.ndjson", "a row has 'label' of its own"),
+            (
+                '{"x": 0}\n{"x": 1, "label": "a"}\n',
+                "out.ndjson",
+                "already has the key 'label'",
+            ),
             (
                 '{"x": 0}\n{"x": 1, "z": 2}\n',
                 "out.csv",
-                "a row has 'z', which the first one has not",
+                "A row has the key 'z', which the first row lacks",
             ),
-            ("", "out.parquet", "there are no rows and no columns"),
+            ("", "out.parquet", "There are no rows and no columns"),
         ],
     )
     def test_json_that_would_lose_something(
@@ -152,7 +155,7 @@ class TestRows:
         text = "id,x\n" + "".join(f"{name},{i}\n" for i, name in enumerate(names))
         skipped = []
         for size in (1, 8, 1000):
-            monkeypatch.setattr(blocks, "BLOCK", size)
+            monkeypatch.setattr(text_records, "BLOCK_BYTES", size)
             task = self.task(tmp_path, text, columns=Columns(id="id"), on_error="skip")
             run(task, OnlineLearner(K))
             rejects = Path(task.reject_path).read_text().splitlines()
@@ -165,7 +168,7 @@ class TestRows:
             run(self.task(tmp_path, text), OnlineLearner(K))
 
     def test_a_pause_does_not_change_types(self, tmp_path: Path, monkeypatch: Any) -> None:
-        monkeypatch.setattr(blocks, "BLOCK", 2)
+        monkeypatch.setattr(text_records, "BLOCK_BYTES", 2)
         source = write_csv(tmp_path / "in.csv", 20)
         run(Task(str(source), str(tmp_path / "o.parquet"), COLUMNS), OnlineLearner(K))
         assert pq.read_table(tmp_path / "o.parquet").schema.field("f0").type == pa.float64()
@@ -199,7 +202,7 @@ class TestRows:
         path = tmp_path / "in.ndjson"
         path.write_text('{"v": null}\n' + '{"v": [1, 2]}\n' * 3)
         for size in (1, 1000):
-            monkeypatch.setattr(blocks, "BLOCK", size)
+            monkeypatch.setattr(text_records, "BLOCK_BYTES", size)
             task = Task(str(path), str(tmp_path / "o.ndjson"), on_error="skip")
             tally = run(task, OnlineLearner(K)).tally
             assert (tally.rows, tally.skipped) == (4, 1)
@@ -234,7 +237,7 @@ class TestRows:
         with pytest.raises(ColumnError, match="there is no column 'b' among 'a', 'c'"):
             run(self.task(tmp_path, "a,c\n1,2\n", taught_by=("a", "b")), learner)
         columns = Columns(features=("b", "a"))
-        with pytest.raises(ColumnError, match="in this order, and is given 'b', 'a'"):
+        with pytest.raises(ColumnError, match="in this order; --features selects 'b', 'a'"):
             run(self.task(tmp_path, text, columns=columns, taught_by=("a", "b")), learner)
 
     def test_an_open_quote_in_the_header(self, tmp_path: Path) -> None:

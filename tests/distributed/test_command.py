@@ -116,7 +116,7 @@ def test_workers_of_this_machine_leave_the_same_files(rows: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--label-column", "kind"], "--label-column 'kind': there is no such column"),
+        (["--label-column", "kind"], "--label-column 'kind': no such column"),
         (["--window", "100"], "window=100: shards have no order in time"),
     ],
 )

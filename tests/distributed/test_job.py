@@ -22,8 +22,8 @@ from labelwalk.distributed import job as jobs
 from labelwalk.distributed import places, shards, whole
 from labelwalk.distributed.job import Job, Step, run
 from labelwalk.distributed.output import END, WORK
-from labelwalk.io.columns import ColumnError, Columns
-from labelwalk.io.fault import InputError
+from labelwalk.io.examples import ColumnError, Columns
+from labelwalk.io.rows import InputError
 from tests.distributed.test_sketch import shard
 
 SETTINGS = OnlineLearner(60).settings
@@ -414,7 +414,7 @@ def test_most_files_may_have_no_column_of_labels(rows: Path, tmp_path: Path) -> 
     assert pq.read_table(tmp_path / "out" / "b.parquet").column_names[-3:] == [
         *("predicted_label", "predicted_confidence", "predicted_outlier")
     ]
-    with pytest.raises(ColumnError, match=r"--label-column 'y': there is no such column"):
+    with pytest.raises(ColumnError, match=r"--label-column 'y': no such column"):
         run(job(rows, tmp_path / "other", columns=Columns(label="y")))
 
 

@@ -22,7 +22,7 @@ import pytest
 from labelwalk.distributed import shards
 from labelwalk.distributed.job import Step, run
 from labelwalk.distributed.output import END, WORK
-from labelwalk.io.fault import InputError
+from labelwalk.io.rows import InputError
 from tests.distributed.test_job import contents, job, spoil
 from tests.distributed.test_sketch import shard
 

@@ -24,8 +24,8 @@ from labelwalk.distributed.sketch_tables import (
 )
 from labelwalk.distributed.sketches import Sketch, merge
 from labelwalk.distributed.sketching import sketch
-from labelwalk.io.columns import ColumnError, Columns
-from labelwalk.io.fault import InputError
+from labelwalk.io.examples import ColumnError, Columns
+from labelwalk.io.rows import InputError
 
 
 def shard(n: int, seed: int, labelled: int = 3) -> pa.RecordBatch:

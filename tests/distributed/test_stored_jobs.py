@@ -19,7 +19,7 @@ from labelwalk.distributed.centre import Centre
 from labelwalk.distributed.job import Job, Outcome, run
 from labelwalk.distributed.keyed import KeyedLearners
 from labelwalk.distributed.output import BEGUN, END, WORK
-from labelwalk.io.columns import Columns
+from labelwalk.io.examples import Columns
 from tests.distributed.test_job import Dying, KilledError
 
 DATA = Path(__file__).parents[1] / "data" / "golden-0.7"

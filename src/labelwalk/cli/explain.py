@@ -33,7 +33,7 @@ def explain(
       labelwalk explain learner.lw doubtful.csv
       labelwalk explain learner.lw doubtful.csv --limit 1 --json
     """  # noqa: D301
-    from labelwalk.io import examples_of
+    from labelwalk.io import read_examples
     from labelwalk.learner import load
 
     task = read.task_of(
@@ -48,7 +48,7 @@ def explain(
         model=model,
     )
     learner, left = load(model), limit
-    for batch, found in examples_of(task.for_learner(learner)):
+    for batch, found in read_examples(task, learner):
         for i, x in enumerate(found.matrix()[:left]):
             said, verdict = learner.explain(x), learner.predict(x)
             row = found.ids[i] if found.ids else batch.where(i)

@@ -17,7 +17,7 @@ from labelwalk.cli.units import say_mixed_units
 from labelwalk.configuration import Configuration
 
 if TYPE_CHECKING:
-    from labelwalk.io import Outcome, Task
+    from labelwalk.io import RunResult, Task
 
 LONG_RUNS = "Long runs"
 
@@ -81,7 +81,6 @@ def label(
       labelwalk label - < stream.ndjson > labelled.ndjson
     """  # noqa: D301
     from labelwalk.io import run
-    from labelwalk.io.paths import check_distinct
 
     console = Console(stderr=True, highlight=False, quiet=quiet)
     task = read.task_of(
@@ -99,9 +98,6 @@ def label(
         example_ids=example_ids,
         model=model,
     )
-    check_distinct(
-        model=model, input=input, output=output, rejects=task.reject_path, checkpoint=checkpoint
-    )
     learner = started(configuration, model, console)
     before = learner.classes
     with watching(console) as watch:
@@ -110,7 +106,7 @@ def label(
             learner,
             checkpoint=checkpoint,
             every=every,
-            save=(lambda learned: learned.save(model)) if model else (lambda learned: None),
+            model=model,
             watch=watch,
             report=reporting(configuration, input),
         )
@@ -122,7 +118,7 @@ def label(
 
 
 def _say(
-    console: Console, outcome: Outcome, task: Task, model: str | None, checkpoint: str | None
+    console: Console, outcome: RunResult, task: Task, model: str | None, checkpoint: str | None
 ) -> None:
     say_summary(console, outcome.tally, task)
     if outcome.already_finished:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Collection
 from typing import TYPE_CHECKING
@@ -38,3 +39,31 @@ def say_new_classes(console: Console, before: Collection[Label], learner: Online
             f" and {len(new) - SHOWN} more" if len(new) > SHOWN else ""
         )
         say(console, f"New classes: {shown}.")
+
+
+def read_feature_names(model: str) -> tuple[str, ...]:
+    """Return the features in the file beside a model, which labelwalk 0.4 to 0.7 wrote."""
+    path = model + ".columns.json"
+    if not os.path.exists(path):
+        return ()
+    with open(path, "rb") as file:
+        content = file.read()
+    try:
+        names = json.loads(content)["features"]
+        if not all(isinstance(name, str) for name in names):
+            raise TypeError
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"{path} is damaged. Delete it, and name the features with --features."
+        ) from error
+    return tuple(names)
+
+
+def load_with_feature_names(model: str) -> OnlineLearner:
+    """Load a learner, with the features of the file beside it if it has no names itself."""
+    from labelwalk.learner import load
+
+    learner, names = load(model), read_feature_names(model)
+    if names and not learner.feature_names:
+        learner.feature_names = names * (learner.n_features or 0 if len(names) == 1 else 1)
+    return learner

@@ -21,14 +21,14 @@ def merge(
       labelwalk merge shard-*.lw -o whole.lw
     """  # noqa: D301
     with told():
-        from labelwalk.io.feature_names import loaded
+        from labelwalk.cli.learners import load_with_feature_names
 
         if len(models) < 2:
             raise ValueError(f"there is one file, {models[0]}. Give two or more to merge.")
-        learner = loaded(models[0])
+        learner = load_with_feature_names(models[0])
         for path in models[1:]:
             try:
-                learner.merge(loaded(path))
+                learner.merge(load_with_feature_names(path))
             except ValueError as error:
                 raise type(error)(f"{path} cannot be merged: {error}") from error
         learner.save(output)

@@ -55,19 +55,19 @@ def plot(
     """  # noqa: D301
     with told():
         from labelwalk import charts
-        from labelwalk.io import Reading
-        from labelwalk.io.labelled import judged, precision_and_recall
+        from labelwalk.io import ReadOptions
+        from labelwalk.io.scored_output import compute_precision_and_recall, read_scored_output
         from labelwalk.learner import load
 
         if kind is Kind.centroids:
             figure = charts.centroids(load(input))
         else:
-            reading = Reading(format, delimiter)
-            found = judged(input, truth_column, label_column, prefix, reading)
+            reading = ReadOptions(format, delimiter)
+            found = read_scored_output(input, truth_column, label_column, prefix, reading)
             figure = (
-                charts.accuracy(found.right)
+                charts.accuracy(found.is_right)
                 if kind is Kind.accuracy
-                else charts.precision_recall(*precision_and_recall(found))
+                else charts.precision_recall(*compute_precision_and_recall(found))
             )
         path = output or Path(f"{kind.value}.png")
         with writing(path):

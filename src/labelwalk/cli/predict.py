@@ -35,7 +35,6 @@ def predict(
       labelwalk predict learner.lw new.parquet --truth-column y -o named.parquet
     """  # noqa: D301
     from labelwalk.io import run
-    from labelwalk.io.paths import check_distinct
     from labelwalk.learner import load
 
     console = Console(stderr=True, highlight=False, quiet=quiet)
@@ -53,10 +52,11 @@ def predict(
         prefix=prefix,
         rejects=rejects,
     )
-    check_distinct(model=model, input=input, output=output, rejects=task.reject_path)
     learner = load(model)
     with watching(console) as watch:
-        outcome = run(task, learner, watch=watch, report=reporting(configuration, input))
+        outcome = run(
+            task, learner, model=model, watch=watch, report=reporting(configuration, input)
+        )
     say_summary(console, outcome.tally, task)
     if outcome.signal is not None:
         raise typer.Exit(128 + outcome.signal)

@@ -17,12 +17,13 @@ from labelwalk.cli.files import say
 
 if TYPE_CHECKING:
     from labelwalk.configuration import Configuration
-    from labelwalk.io import Fault, SoFar, Tally, Task
+    from labelwalk.io import Progress as RunProgress
+    from labelwalk.io import RowError, RunStats, Task
 
 SECONDS = 10.0  # between lines, where no terminal keeps one alive
 PATIENCE = 5.0  # seconds without a row
 COMPILING = "Nothing is answered yet. The first run after an installation compiles for a minute."
-Watch = Callable[["SoFar"], None]
+Watch = Callable[["RunProgress"], None]
 
 
 class State(NamedTuple):
@@ -108,7 +109,7 @@ def _now_and_then(console: Console) -> Show:
     return show
 
 
-def line(so_far: SoFar) -> str:
+def line(so_far: RunProgress) -> str:
     """Return a state of a run in one line."""
     tally, parts = so_far.tally, [f"{so_far.tally.rows:,} rows"]
     if so_far.rate is not None:
@@ -120,21 +121,21 @@ def line(so_far: SoFar) -> str:
     return "  ".join(parts)
 
 
-def reporting(configuration: Configuration, path: str) -> Callable[[Fault], None]:
+def reporting(configuration: Configuration, path: str) -> Callable[[RowError], None]:
     """Return what is said of a row that is skipped: something, where that is wanted."""
     if configuration.on_error != "report":
         return lambda fault: None
     return lambda fault: typer.echo(f"{path}, {fault}.", err=True)
 
 
-def say_summary(console: Console, tally: Tally, task: Task) -> None:
+def say_summary(console: Console, tally: RunStats, task: Task) -> None:
     """Say what came of a run, and where skipped rows are."""
     say(console, summary(tally))
     if tally.skipped:
         say(console, f"Skipped rows: {task.reject_path}")
 
 
-def summary(tally: Tally) -> str:
+def summary(tally: RunStats) -> str:
     """Return what came of a run in one sentence."""
     parts = [
         f"{tally.rows:,} rows: {tally.taught:,} taught",

@@ -97,17 +97,17 @@ def task_of(
     **more: Any,
 ) -> Task:
     """Return what the options say is to be done with a stream; `more` as `Task` has it."""
-    from labelwalk.io import Reading, Task
-    from labelwalk.io.feature_names import remembered
+    from labelwalk.cli.learners import read_feature_names
+    from labelwalk.io import ReadOptions, Task
 
     return Task(
         input,
         output,
         replace(configuration.columns, label_optional=not learn),
-        Reading(format, delimiter, not no_header, follow, embed),
+        ReadOptions(format, delimiter, not no_header, follow, embed),
         learn=learn,
         unlabeled=configuration.unlabeled,
         on_error=configuration.on_error,
-        taught_by=remembered(model) if model else (),
+        taught_by=read_feature_names(model) if model else (),
         **more,
     )

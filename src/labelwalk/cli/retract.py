@@ -37,7 +37,7 @@ def retract(
       labelwalk retract learner.lw --label leek --forget
     """  # noqa: D301
     with told():
-        from labelwalk.io.words import as_known
+        from labelwalk.io.rows import to_class_names
         from labelwalk.learner import load
 
         examples = example or []
@@ -48,7 +48,7 @@ def retract(
         for number in examples:
             learner.retract(number)
         if label is not None:
-            name = as_known([label], learner.classes)[0]
+            name = to_class_names([label], learner.classes)[0]
             if forget:
                 learner.forget(name)
             else:

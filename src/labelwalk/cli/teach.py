@@ -45,7 +45,7 @@ def teach(
       labelwalk teach learner.lw answers.csv --by-id example --label-column y
     """  # noqa: D301
     from labelwalk.io import run, teach_by_id
-    from labelwalk.io.paths import check_distinct
+    from labelwalk.io.formats import check_distinct
 
     console = Console(stderr=True, highlight=False, quiet=quiet)
     task = read.task_of(
@@ -60,10 +60,10 @@ def teach(
         model=model,
         rejects=rejects,
     )
-    check_distinct(model=model, input=input, rejects=task.reject_path)
     learner = started(configuration, model, console)
     before = learner.classes
     if by_id is not None:
+        check_distinct(model=model, input=input)
         n = teach_by_id(learner, task, by_id)
         learner.save(model)
         say(console, f"{n:,} examples taught later.")
@@ -72,7 +72,7 @@ def teach(
             outcome = run(
                 task,
                 learner,
-                save=lambda learned: learned.save(model),
+                model=model,
                 watch=watch,
                 report=reporting(configuration, input),
             )

@@ -11,8 +11,8 @@ from labelwalk.distributed.places import Found, blamed
 from labelwalk.distributed.rows import UNKNOWN, Widths, examples_of
 from labelwalk.distributed.shards import ANSWERS, batches_of, with_answers
 from labelwalk.distributed.tasks import Reading
-from labelwalk.io.columns import ColumnError, Columns
-from labelwalk.io.task import PREDICTED
+from labelwalk.io.examples import ColumnError, Columns
+from labelwalk.io.task import PREDICTED_PREFIX
 
 
 def agreed(
@@ -33,15 +33,15 @@ def agreed(
     """
     if any(columns.label in schema.names for schema in schemas):
         columns = replace(columns, label_optional=True)
-    features = columns.among(schemas[0].names)
+    features = columns.select_features(schemas[0].names)
     if prefix is None:
         taken = {name for schema in schemas for name in schema.names}
-        prefix = PREDICTED if taken & ANSWERS.keys() else ""
+        prefix = PREDICTED_PREFIX if taken & ANSWERS.keys() else ""
     for file, schema in zip(files, schemas, strict=True):
         with blamed(file.name):
             _check_features(schema, schemas[0], features)
             with_answers(schema, prefix)
-            _check_no_more(columns.among(schema.names), features)
+            _check_no_more(columns.select_features(schema.names), features)
     reading = Reading(columns, unlabeled, features)
     return reading._replace(widths=_widths(files, reading)), prefix
 

@@ -34,9 +34,9 @@ from labelwalk.distributed.shards import footers_of, parts_of
 from labelwalk.distributed.sketches import Sketch, decide_held, in_pairs
 from labelwalk.distributed.tasks import MergeSome, SketchPart, merge_some, read_sketch, sketch_part
 from labelwalk.distributed.whole import write_whole
-from labelwalk.io.columns import Columns
-from labelwalk.io.fault import InputError
-from labelwalk.io.tally import Tally
+from labelwalk.io.examples import Columns
+from labelwalk.io.rows import InputError
+from labelwalk.io.task import RunStats
 from labelwalk.release import release
 from labelwalk.settings import Settings
 
@@ -79,7 +79,7 @@ class Step(NamedTuple):
 class Outcome(NamedTuple):
     """What came of a job."""
 
-    tally: Tally
+    tally: RunStats
     files: int
     features: tuple[str, ...]
     vertices: int
@@ -227,7 +227,7 @@ class _Run:
         self.watch(Step("solve", 1, 1, 0))
         return model
 
-    def labelled(self) -> tuple[Tally, tuple[Outliers, ...]]:
+    def labelled(self) -> tuple[RunStats, tuple[Outliers, ...]]:
         """Name the rows of every file, and return what was counted."""
         naming = Naming(self.reading, self.prefix, *self._signed_model(), self.work)
         tasks: list[LabelRows] = []

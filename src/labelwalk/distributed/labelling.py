@@ -10,11 +10,9 @@ import pyarrow as pa
 from labelwalk.arrays import Label
 from labelwalk.distributed.model import Model
 from labelwalk.distributed.rows import examples_of, reader_of
-from labelwalk.io.batch import Answers
-from labelwalk.io.columns import Columns
-from labelwalk.io.examples import Examples
-from labelwalk.io.tables import TableRows, with_columns
-from labelwalk.io.tally import Tally
+from labelwalk.io.examples import Columns, Examples
+from labelwalk.io.rows import AnswerColumns, TableRows, append_columns
+from labelwalk.io.task import RunStats
 
 
 def label(
@@ -25,7 +23,7 @@ def label(
     unlabeled: str = "",
     prefix: str = "",
     features: tuple[str, ...] = (),
-    tally: Tally | None = None,
+    tally: RunStats | None = None,
 ) -> Iterator[pa.Table]:
     """Yield batches with three more columns: label, confidence and outlier.
 
@@ -39,7 +37,7 @@ def label(
         As in `labelwalk.distributed.sketch`.
     prefix : str
         Before the names of the new columns.
-    tally : Tally, optional
+    tally : RunStats, optional
         Counts what is named, and what of it rightly where the truth is known.
 
     Examples
@@ -58,7 +56,7 @@ def label(
 
 
 def labelled(
-    found: Iterable[Examples], model: Model, prefix: str, tally: Tally | None
+    found: Iterable[Examples], model: Model, prefix: str, tally: RunStats | None
 ) -> Iterator[pa.Table]:
     """Yield the rows of examples with three more columns, as `label` does."""
     words: dict[Label | None, str | None] = {name: str(name) for name in model.classes}
@@ -76,7 +74,7 @@ def labelled(
         for i, name in enumerate(examples.labels):
             if name is not None:
                 said[i], confidence[i], outlier[i], given[i] = name, 1.0, False, True
-        answers = Answers(said, confidence, outlier)
+        answers = AnswerColumns(said, confidence, outlier)
         if tally is not None:
             tally.count(examples, answers, given)
-        yield with_columns(rows.content, answers.named(prefix))
+        yield append_columns(rows.content, answers.by_name(prefix))

@@ -18,7 +18,7 @@ from labelwalk.engine.bandwidth import typical
 from labelwalk.engine.engine import Engine
 from labelwalk.engine.frozen import Frozen
 from labelwalk.engine.weights import capped_mean
-from labelwalk.io.fault import InputError
+from labelwalk.io.rows import InputError
 from labelwalk.kernels.batch_answer import ReadoutParams, SolvedGraph
 from labelwalk.kernels.comparison import own_bandwidths
 from labelwalk.kernels.cover import UNLABELLED

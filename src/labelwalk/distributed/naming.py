@@ -23,9 +23,9 @@ from labelwalk.distributed.shards import (
 )
 from labelwalk.distributed.tasks import Reading
 from labelwalk.distributed.whole import write_whole
-from labelwalk.io.tally import Tally
+from labelwalk.io.task import RunStats
 
-STORED_COUNTS = {  # name in `Tally`: name in the files of a job
+STORED_COUNTS = {  # name in `RunStats`: name in the files of a job
     "rows": "rows",
     "taught": "taught",
     "answered": "answered",
@@ -87,7 +87,7 @@ class JoinParts(NamedTuple):
 
 def label_rows(task: LabelRows) -> int:
     """Name the rows of a file or of a part, and return how many there are."""
-    tally, outliers = Tally(), list[int]()
+    tally, outliers = RunStats(), list[int]()
     schema = with_answers(footer_of(task.file).schema, task.naming.prefix)
     tables = _labelled(task, tally, outliers)
 
@@ -138,7 +138,7 @@ def _write_verdicts(schema: pa.Schema, tables: Iterable[pa.Table], out: Any) -> 
             writer.write_batch(batch)
 
 
-def read_counts(tasks: Iterable[LabelRows]) -> tuple[Tally, tuple[Outliers, ...]]:
+def read_counts(tasks: Iterable[LabelRows]) -> tuple[RunStats, tuple[Outliers, ...]]:
     """Return the sum of what `label_rows` counted, and the outliers of each file that has any."""
     whole, outliers = Counter[str](), dict[str, Outliers]()
     for task in tasks:
@@ -152,17 +152,17 @@ def read_counts(tasks: Iterable[LabelRows]) -> tuple[Tally, tuple[Outliers, ...]
     return tally_from_stored(whole), tuple(outliers.values())
 
 
-def tally_to_stored(tally: Tally) -> dict[str, int]:
+def tally_to_stored(tally: RunStats) -> dict[str, int]:
     """Return counts as files of a job have them; these names are a stored format."""
     return {stored: getattr(tally, name) for name, stored in STORED_COUNTS.items()}
 
 
-def tally_from_stored(counts: Mapping[str, int]) -> Tally:
+def tally_from_stored(counts: Mapping[str, int]) -> RunStats:
     """Return counts that `tally_to_stored` wrote, or a sum of them; a missing one is 0."""
-    return Tally(**{name: counts.get(stored, 0) for name, stored in STORED_COUNTS.items()})
+    return RunStats(**{name: counts.get(stored, 0) for name, stored in STORED_COUNTS.items()})
 
 
-def _labelled(task: LabelRows, tally: Tally, outliers: list[int]) -> Iterator[pa.Table]:
+def _labelled(task: LabelRows, tally: RunStats, outliers: list[int]) -> Iterator[pa.Table]:
     """Yield rows with their verdicts, count them, and list the first few outliers."""
     naming, before = task.naming, task.part.first if task.part else 0
     examples = naming.reading.examples(task.file, task.part)

@@ -10,7 +10,7 @@ from typing import Any
 
 from labelwalk.distributed.places import Found, Place, blamed, check_unchanged
 from labelwalk.distributed.whole import write_whole
-from labelwalk.io.fault import InputError
+from labelwalk.io.rows import InputError
 
 WORK, BEGUN, END = ".labelwalk", "job.json", "_labelwalk.json"
 

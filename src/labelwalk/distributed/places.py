@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyarrow import fs
 
-from labelwalk.io.columns import ColumnError
-from labelwalk.io.fault import InputError
+from labelwalk.io.examples import ColumnError
+from labelwalk.io.rows import InputError
 
 WILD = "*?["
 

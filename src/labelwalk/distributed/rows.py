@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from labelwalk.io.columns import Columns
-from labelwalk.io.examples import Examples, Reader
-from labelwalk.io.fault import InputError
-from labelwalk.io.tabular import table_batch
+from labelwalk.io.examples import Columns, ExampleReader, Examples
+from labelwalk.io.rows import InputError
+from labelwalk.io.table_formats import batch_of_table
 
 Widths = Mapping[str, int | None]
 UNKNOWN: Widths = {}
@@ -21,7 +20,7 @@ def reader_of(
     unlabeled: str = "",
     features: tuple[str, ...] = (),
     widths: Widths = UNKNOWN,
-) -> Reader:
+) -> ExampleReader:
     """Return what makes examples of batches.
 
     Nobody sees all rows of a data set, so that ids cannot be told to differ, and sources have no
@@ -40,18 +39,18 @@ def reader_of(
     known = columns or Columns()
     aside = [name for name in (known.id, known.source) if name is not None]
     known = replace(known, id=None, source=None, drop=(*known.drop, *aside))
-    return Reader(known, unlabeled, widths=dict(widths), taught_by=features)
+    return ExampleReader(known, unlabeled, widths=dict(widths), taught_by=features)
 
 
 def examples_of(
-    batches: Iterable[pa.RecordBatch | pa.Table], reader: Reader, first: int = 0
+    batches: Iterable[pa.RecordBatch | pa.Table], reader: ExampleReader, first: int = 0
 ) -> Iterator[Examples]:
     """Yield batches as examples; the first value that is no number ends it.
 
     Parameters
     ----------
     batches : iterable of pyarrow.RecordBatch or Table
-    reader : Reader
+    reader : ExampleReader
     first : int
         How many rows came before these, where errors tell the number of a row.
 
@@ -69,7 +68,7 @@ def examples_of(
     [([[1.0], [2.0]], ['low', None])]
     """
     for batch in batches:
-        found, faults = reader.read(table_batch(_table(batch), first, None), first_fault=True)
+        found, faults = reader.read(batch_of_table(_table(batch), first, None), first_fault=True)
         if faults:
             raise InputError(str(faults[0]))
         first += batch.num_rows

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from labelwalk.distributed.places import Found, blamed, check_unchanged
-from labelwalk.io.fault import InputError
+from labelwalk.io.rows import InputError
 
 ROWS, FEWEST, BATCH_BYTES = 1 << 14, 1 << 8, 1 << 24  # a batch: fewer rows where they are wide
 GROUP, GROUP_BYTES = 1 << 17, 1 << 26  # rows that are written at once, and how much they may be

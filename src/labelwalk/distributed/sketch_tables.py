@@ -11,8 +11,8 @@ import pyarrow as pa
 from labelwalk.arrays import Floats, Ints
 from labelwalk.distributed.cover import Cover, empty
 from labelwalk.distributed.sketches import Sketch
-from labelwalk.io.arrow_arrays import from_matrix, from_numpy, from_words
-from labelwalk.io.fault import InputError
+from labelwalk.io.arrow_columns import from_matrix, from_numpy, from_text
+from labelwalk.io.rows import InputError
 
 KEY = b"labelwalk.sketch"  # of what a table says of itself in its schema
 FORMAT = 2  # of tables with held rows; others are as they ever were, and say nothing of it
@@ -44,7 +44,7 @@ def to_arrow(sketch: Sketch) -> pa.RecordBatch:
 
     names = [label for label, cover in covers for _ in range(len(cover))]
     columns = {
-        "label": from_words(names),
+        "label": from_text(names),
         "point": from_matrix(stacked("points", np.empty((0, width)))),
         "mean": from_matrix(stacked("means", np.empty((0, width)))),
         "examples": from_numpy(stacked("examples", np.empty(0)).astype(np.int64)),

@@ -14,8 +14,7 @@ from labelwalk.distributed.covering import Covering
 from labelwalk.distributed.covers import LAYERS, unite_layers
 from labelwalk.distributed.rows import examples_of, reader_of
 from labelwalk.distributed.sketches import Sketch
-from labelwalk.io.columns import Columns
-from labelwalk.io.examples import Examples
+from labelwalk.io.examples import Columns, Examples
 from labelwalk.parameters import check_number, check_whole
 
 MANY = 16  # covers of held rows

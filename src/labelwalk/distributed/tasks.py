@@ -17,8 +17,7 @@ from labelwalk.distributed.sketch_tables import sketch_from_bytes, sketch_to_byt
 from labelwalk.distributed.sketches import Sketch, merge
 from labelwalk.distributed.sketching import sketch_of
 from labelwalk.distributed.whole import write_whole
-from labelwalk.io.columns import Columns
-from labelwalk.io.examples import Examples, Reader
+from labelwalk.io.examples import Columns, ExampleReader, Examples
 
 
 class Reading(NamedTuple):
@@ -29,7 +28,7 @@ class Reading(NamedTuple):
     features: tuple[str, ...]
     widths: Widths = UNKNOWN
 
-    def reader(self) -> Reader:
+    def reader(self) -> ExampleReader:
         """Return what makes examples of the rows of one file."""
         return reader_of(self.columns, self.unlabeled, self.features, self.widths)
 

@@ -1,26 +1,27 @@
 """From any stream to labels: sources, sinks, and runs that can be resumed."""
 
-from labelwalk.io.columns import ColumnError, Columns
-from labelwalk.io.fault import Fault, InputError
-from labelwalk.io.formats import FORMATS, FormatError, Reading
-from labelwalk.io.labelling import Outcome, run
-from labelwalk.io.tally import SoFar, Tally
-from labelwalk.io.task import Task
-from labelwalk.io.teaching import examples_of, teach_by_id
+from labelwalk.io.examples import ColumnError, Columns
+from labelwalk.io.formats import FORMATS, FormatError, ReadOptions
+from labelwalk.io.labelling import RunResult, read_examples, run, teach_by_id
+from labelwalk.io.rows import InputError, RowError
+from labelwalk.io.task import Progress, RunStats, Task
+
+Reading = ReadOptions  # name until version 0.7
 
 __all__ = [
     "FORMATS",
     "ColumnError",
     "Columns",
-    "Fault",
     "FormatError",
     "InputError",
-    "Outcome",
+    "Progress",
+    "ReadOptions",
     "Reading",
-    "SoFar",
-    "Tally",
+    "RowError",
+    "RunResult",
+    "RunStats",
     "Task",
-    "examples_of",
+    "read_examples",
     "run",
     "teach_by_id",
 ]

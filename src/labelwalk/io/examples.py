@@ -1,21 +1,145 @@
-"""What the learner needs of rows: numbers, labels, and what only we look at."""
+"""Roles of columns (features, labels, ids ...), and rows turned into examples by them."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from fnmatch import fnmatchcase
+from itertools import compress
 
 import numpy as np
 
 from labelwalk.arrays import Bools, Floats
-from labelwalk.io.batch import Batch, Rows
-from labelwalk.io.columns import ColumnError, Columns, listed
-from labelwalk.io.fault import Fault
-from labelwalk.io.words import as_word
+from labelwalk.io.rows import Batch, RowError, Rows, as_label_text
 
+DEFAULT_LABEL_COLUMN = "label"
+INDEX_COLUMN = re.compile(r"unnamed \d+|__index_level_\d+__")  # as pandas writes row numbers
 RECENT_IDS = 10_000
+MAX_LISTED_COLUMNS = 20
 
-Words = list[str | None]
+TextColumn = list[str | None]
+
+
+class ColumnError(ValueError):
+    """A column that does not exist, or that has two roles."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The roles of columns.
+
+    Attributes
+    ----------
+    features : names or patterns such as "f*"
+        In this order; the columns of a pattern in the order of the file. Empty: all columns
+        without another role.
+    label : str, optional
+        The column of labels, empty where a row has none. None: "label", if that column exists.
+    id, truth, source : str, optional
+        Columns of unique row ids; of labels that only measure accuracy; of the sources that
+        `source_share` limits.
+    drop : names or patterns
+        Columns that are not features. They are passed on unchanged.
+    label_optional : bool
+        Whether the column of labels may be missing.
+    """
+
+    features: tuple[str, ...] = ()
+    label: str | None = None
+    id: str | None = None
+    truth: str | None = None
+    source: str | None = None
+    drop: tuple[str, ...] = ()
+    label_optional: bool = False
+
+    @property
+    def named(self) -> list[str]:
+        """The named columns that are not features."""
+        columns = (self.label, self.id, self.truth, self.source)
+        return [name for name in columns if name is not None]
+
+    def select_features(
+        self,
+        names: Sequence[str],
+        *,
+        not_features: Collection[str] = (),
+        has_optional_columns: bool = False,
+    ) -> tuple[str, ...]:
+        """Return the features among the columns of a file.
+
+        Parameters
+        ----------
+        names : sequence of str
+        not_features : collection of str
+            Columns that are features only if they are named.
+        has_optional_columns : bool
+            Whether a row may lack the columns that are not features.
+
+        Raises
+        ------
+        ColumnError
+            A column does not exist, or no column is left as a feature.
+
+        Examples
+        --------
+        >>> Columns(features=("f*",), label="y").select_features(["id", "f1", "f2", "y"])
+        ('f1', 'f2')
+        >>> Columns(label="y", drop=("id",)).select_features(["id", "a", "y"])
+        ('a',)
+        """
+        label = self.find_label(names, has_optional_columns=has_optional_columns)
+        roles = {"label": label, "id": self.id, "truth": self.truth, "source": self.source}
+        for role, name in roles.items():
+            if name is not None and name not in names and not has_optional_columns:
+                raise ColumnError(describe_missing(f"--{role}-column", name, names))
+        excluded = {*roles.values(), *_match_patterns("--drop", self.drop, names)}
+        if self.features:
+            features = _match_patterns("--features", self.features, names)
+            for name in features:
+                if name in excluded:
+                    raise ColumnError(
+                        f"Column {name!r} has two roles: feature and another. Narrow --features, "
+                        "or leave the other option out."
+                    )
+        else:
+            excluded |= {n for n in names if n in not_features or INDEX_COLUMN.fullmatch(n)}
+            features = [name for name in names if name not in excluded]
+        if not features:
+            raise ColumnError(
+                f"No column is left as a feature; the columns are {list_names(names)}. Name the "
+                "features with --features."
+            )
+        return tuple(features)
+
+    def find_label(self, names: Sequence[str], *, has_optional_columns: bool = False) -> str | None:
+        """Return the column of labels among the columns of a file, if it has one."""
+        if self.label is None:
+            exists = DEFAULT_LABEL_COLUMN in names or has_optional_columns
+            return DEFAULT_LABEL_COLUMN if exists else None
+        return None if self.label_optional and self.label not in names else self.label
+
+
+def _match_patterns(option: str, patterns: Iterable[str], names: Sequence[str]) -> list[str]:
+    """Return the names that match each pattern, without repetition."""
+    matches: dict[str, None] = {}
+    for pattern in patterns:
+        new = [pattern] if pattern in names else [n for n in names if fnmatchcase(n, pattern)]
+        if not new:
+            raise ColumnError(describe_missing(option, pattern, names))
+        matches.update(dict.fromkeys(new))
+    return list(matches)
+
+
+def describe_missing(option: str, name: str, names: Sequence[str]) -> str:
+    """Return the message about a column that does not exist."""
+    return f"{option} {name!r}: no such column. The columns are {list_names(names)}."
+
+
+def list_names(names: Sequence[str], max_listed: int = MAX_LISTED_COLUMNS) -> str:
+    """Return names for a message, only the first of a long list."""
+    shown = ", ".join(map(repr, names[:max_listed]))
+    return shown if len(names) <= max_listed else f"{shown} and {len(names) - max_listed} more"
 
 
 @dataclass(frozen=True)
@@ -25,56 +149,70 @@ class Examples:
     Attributes
     ----------
     rows : Rows
-        As they came.
     features : dict from names to matrices
         The numbers of each feature.
     labels, truths, ids, sources : lists of text or None
-        Empty where there is no such column.
+        Empty if the column does not exist.
     """
 
     rows: Rows
     features: dict[str, Floats]
-    labels: Words
-    truths: Words
-    ids: Words
-    sources: Words
+    labels: TextColumn
+    truths: TextColumn
+    ids: TextColumn
+    sources: TextColumn
 
     def matrix(self) -> Floats:
         """Return all features side by side."""
-        none = np.empty((len(self.rows), 0))
-        return np.concatenate([none, *self.features.values()], axis=1)
+        no_features = np.empty((len(self.rows), 0))
+        return np.concatenate([no_features, *self.features.values()], axis=1)
 
-    def taken(self, keep: Bools) -> Examples:
-        """Return some of them."""
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The name of each column of the matrix."""
+        return tuple(
+            name for name, numbers in self.features.items() for _ in range(numbers.shape[1])
+        )
+
+    @property
+    def has_label(self) -> Bools:
+        """Which rows have a label."""
+        if not self.labels:
+            return np.zeros(len(self.rows), dtype=bool)
+        return np.array([label is not None for label in self.labels], dtype=bool)
+
+    def filter(self, keep: Bools) -> Examples:
+        """Return the examples selected by a mask."""
         if keep.all():
             return self
-        words = (self.labels, self.truths, self.ids, self.sources)
+        columns = (self.labels, self.truths, self.ids, self.sources)
         return Examples(
-            self.rows.taken(keep),
+            self.rows.filter(keep),
             {name: numbers[keep] for name, numbers in self.features.items()},
-            *(
-                [word for word, kept in zip(some, keep, strict=True) if kept] if some else []
-                for some in words
-            ),
+            *(list(compress(texts, keep)) for texts in columns),
         )
 
 
+Faults = dict[int, tuple[str | None, str | None, str]]
+"""Column, value and problem of each faulty row."""
+
+
 @dataclass
-class Reader:
-    """Makes examples of rows; the first batch decides which columns are features.
+class ExampleReader:
+    """Turns rows into examples. The first batch decides which columns are features.
 
     Attributes
     ----------
     columns : Columns
     unlabeled : str
-        What stands for no label, beside nothing at all.
+        A value that means "unlabelled", in addition to an empty one.
     all_labelled : bool
-        Whether a row without a label cannot be used.
+        Whether a row without a label is an error.
     widths : dict from names to int or None
-        The features, once they are known, and how many numbers their lists hold; 0: no lists; None:
-        no value has come yet.
+        The features, once they are known, and the lengths of their lists; 0: no lists; None: no
+        value has been read yet.
     taught_by : names
-        The features that the learner was taught by, in order; empty where nobody knows.
+        The features of the learner, in order; empty if it has no names.
     recent : dict from ids to None
         The last ids, in order.
     """
@@ -88,40 +226,43 @@ class Reader:
 
     @property
     def n_features(self) -> int | None:
-        """How many numbers an example has; None as long as that is not known."""
+        """The number of features of an example; None while it is unknown."""
         widths = list(self.widths.values())
-        known = [max(1, width) for width in widths if width is not None]
-        return sum(known) if widths and len(known) == len(widths) else None
+        known_widths = [max(1, width) for width in widths if width is not None]
+        return sum(known_widths) if widths and len(known_widths) == len(widths) else None
 
-    def read(self, batch: Batch, *, first_fault: bool = False) -> tuple[Examples, list[Fault]]:
-        """Return all rows as examples, and what is wrong with some, in order, or the first."""
+    def read(self, batch: Batch, *, first_fault: bool = False) -> tuple[Examples, list[RowError]]:
+        """Return all rows as examples, and the faulty rows in order, or only the first of them."""
         rows = batch.rows
         if not self.widths and (rows.names or len(rows)):
-            self.widths = dict.fromkeys(self._features(rows))
+            self.widths = dict.fromkeys(self._select_features(rows))
         for name, width in self.widths.items():
             if width is None:
                 self.widths[name] = rows.width(name) if len(rows) else None
-        found: dict[int, tuple[str, str | None, str]] = {}
+        faults: Faults = {}
         features = {}
         for name, width in self.widths.items():
-            features[name], bad = rows.numbers(name, width or 0)
-            for one in bad:
-                found.setdefault(one.row, (name, one.value, one.problem))
-        label, known = self.columns.label_among(rows.names, loose=rows.loose), self.columns
-        special = (label, known.truth, known.id, known.source)
-        labels, truths, ids, sources = (self._words(rows, name, found) for name in special)
-        labels = [None if label == self.unlabeled else label for label in labels]
+            features[name], bad_values = rows.numbers(name, width or 0)
+            for bad in bad_values:
+                faults.setdefault(bad.row, (name, bad.value, bad.problem))
+        roles = self.columns
+        label = roles.find_label(rows.names, has_optional_columns=rows.has_optional_columns)
+        labels, truths, ids, sources = (
+            _read_texts(rows, name, faults) for name in (label, roles.truth, roles.id, roles.source)
+        )
+        labels = [None if text == self.unlabeled else text for text in labels]
+        if self.all_labelled and label is None:
+            raise ColumnError("There is no column of labels. Name it with --label-column.")
         if self.all_labelled:
-            self._check_labels(rows, labels, found)
-        self._check_sources(sources, found)
-        self._check_ids(ids, found)
-        wrong = sorted(found)[:1] if first_fault else sorted(found)
-        faults = [
-            Fault(i, batch.where(i), found[i][2], found[i][0], found[i][1], rows.written(i))
-            for i in wrong
+            _check_no_gaps(labels, label, "every row needs a label here", faults)
+        _check_no_gaps(sources, roles.source, "every row needs a source", faults)
+        self._check_ids(ids, faults)
+        row_errors = [
+            RowError(i, batch.where(i), faults[i][2], faults[i][0], faults[i][1], rows.text(i))
+            for i in sorted(faults)[: 1 if first_fault else None]
         ]
-        everything = sorted([*batch.faults, *faults], key=lambda fault: fault.at)
-        return Examples(rows, features, labels, truths, ids, sources), everything
+        ordered = sorted([*batch.faults, *row_errors], key=lambda error: error.at)
+        return Examples(rows, features, labels, truths, ids, sources), ordered
 
     def accept(self, examples: Examples) -> None:
         """Remember the ids of rows that were learned."""
@@ -129,63 +270,62 @@ class Reader:
             if name is not None:
                 _remember(self.recent, name)
 
-    def _features(self, rows: Rows) -> tuple[str, ...]:
-        """Return the features, those of the learner in their order where it has some."""
-        taught_by, given = self.taught_by, bool(self.columns.features)
-        chosen = self.columns.among(rows.names, asides=rows.asides, loose=rows.loose)
-        if not taught_by or (given and not set(chosen) & set(taught_by)):
-            return chosen
-        among = chosen if given else rows.names
-        lacking = [name for name in taught_by if name not in among]
-        if lacking:
+    def _select_features(self, rows: Rows) -> tuple[str, ...]:
+        """Return the features, those of the learner in their order if it has names."""
+        selected = self.columns.select_features(
+            rows.names,
+            not_features=rows.not_features,
+            has_optional_columns=rows.has_optional_columns,
+        )
+        is_explicit = bool(self.columns.features)
+        if not self.taught_by or (is_explicit and not set(selected) & set(self.taught_by)):
+            return selected
+        candidates = selected if is_explicit else rows.names
+        missing = [name for name in self.taught_by if name not in candidates]
+        if missing:
             raise ColumnError(
-                f"the learner was taught by {listed(taught_by)}, and there is no column "
-                f"{lacking[0]!r} among {listed(among)}. Give them, or name others by --features."
+                f"The features of the learner are {list_names(self.taught_by)}, but there is no "
+                f"column {missing[0]!r} among {list_names(candidates)}. Add it, or name other "
+                "features with --features."
             )
-        if given and chosen != taught_by:
+        if is_explicit and selected != self.taught_by:
             raise ColumnError(
-                f"the learner was taught by {listed(taught_by)}, in this order, and is given "
-                f"{listed(chosen)}. Leave --features out."
+                f"The features of the learner are {list_names(self.taught_by)}, in this order; "
+                f"--features selects {list_names(selected)}. Leave --features out."
             )
-        return taught_by
+        return self.taught_by
 
-    def _words(self, rows: Rows, name: str | None, found: dict[int, Any]) -> Words:
-        if name is None:
-            return []
-        words: Words = []
-        for i, value in enumerate(rows.values(name)):
-            try:
-                words.append(None if value is None else as_word(value))
-            except ValueError as error:
-                words.append(None)
-                found.setdefault(i, (name, str(value), str(error)))
-        return words
-
-    def _check_labels(self, rows: Rows, labels: Words, found: dict[int, Any]) -> None:
-        label = self.columns.label_among(rows.names, loose=rows.loose)
-        if label is None:
-            raise ColumnError("there is no column of labels. Name one by --label-column.")
-        for i, name in enumerate(labels):
-            if name is None:
-                found.setdefault(i, (label, None, "is missing: every row needs a label here"))
-
-    def _check_ids(self, ids: Words, found: dict[int, Any]) -> None:
-        """Look for ids among the last ones before them; rows that are refused do not count."""
+    def _check_ids(self, ids: TextColumn, faults: Faults) -> None:
+        """Reject ids that are among the last ones; rows that are rejected do not count."""
         recent = dict(self.recent)
         for i, name in enumerate(ids):
-            if i in found:
+            if i in faults:
                 continue
             if name is None:
-                found[i] = (self.columns.id, None, "is missing: every row needs an id")
+                faults[i] = (self.columns.id, None, "is missing: every row needs an id")
             elif name in recent:
-                found[i] = (self.columns.id, name, "came before: ids must differ")
+                faults[i] = (self.columns.id, name, "is a duplicate: ids must be unique")
             else:
                 _remember(recent, name)
 
-    def _check_sources(self, sources: Words, found: dict[int, Any]) -> None:
-        for i, name in enumerate(sources):
-            if name is None:
-                found.setdefault(i, (self.columns.source, None, "is missing: name a source"))
+
+def _read_texts(rows: Rows, column: str | None, faults: Faults) -> TextColumn:
+    if column is None:
+        return []
+    texts: TextColumn = []
+    for i, value in enumerate(rows.values(column)):
+        try:
+            texts.append(as_label_text(value))
+        except ValueError as error:
+            texts.append(None)
+            faults.setdefault(i, (column, str(value), str(error)))
+    return texts
+
+
+def _check_no_gaps(texts: TextColumn, column: str | None, rule: str, faults: Faults) -> None:
+    for i, text in enumerate(texts):
+        if text is None:
+            faults.setdefault(i, (column, None, f"is missing: {rule}"))
 
 
 def _remember(recent: dict[str, None], name: str) -> None:

@@ -1,19 +1,19 @@
-"""From a path or an address to a source or a sink."""
+"""Formats: found by the name of a path or address, checked, and opened as a source or a sink."""
 
 from __future__ import annotations
 
-import os.path
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from labelwalk.io.batch import Source
-from labelwalk.io.sinks import Sink
-from labelwalk.io.standard import guessed_format
+from labelwalk.io.output import Sink
+from labelwalk.io.rows import Source
+from labelwalk.io.text_records import open_stdin
 
 FORMATS = ("csv", "tsv", "ndjson", "parquet", "arrow", "arrows", "npz", "npy", "images", "kafka")
-SUFFIXES = {
+FORMAT_OF_SUFFIX = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
@@ -26,17 +26,21 @@ SUFFIXES = {
     ".npz": "npz",
     ".npy": "npy",
 }
-TEXT = ("csv", "tsv", "ndjson")
-COMPRESSED = (".gz", ".zst")
+TEXT_FORMATS = ("csv", "tsv", "ndjson")
+COMPRESSED_SUFFIXES = (".gz", ".zst")
 REMOVED_OUTPUTS = {"arrow": "an Arrow file", "npz": "NPZ"}
 
 
 class FormatError(ValueError):
-    """A path whose format is unknown, or cannot do what is asked of it."""
+    """A path whose format is unknown, or does not support the operation."""
+
+
+class PathError(ValueError):
+    """A path that cannot be used for its purpose."""
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How to read a source.
 
     Attributes
@@ -44,13 +48,13 @@ class Reading:
     format : str, optional
         One of `FORMATS`; None: by the name.
     delimiter : str, optional
-        Of CSV; None: a comma, or a tab where the format is TSV.
+        The delimiter of CSV; None: a comma, or a tab for TSV.
     header : bool
         Whether a CSV begins with the names of its columns.
     follow : bool
         Whether to wait for more at the end of a text file or topic.
     embed : str, optional
-        The function that makes vectors of images, as package.module:function.
+        The function that embeds images as vectors, as package.module:function.
     """
 
     format: str | None = None
@@ -60,77 +64,89 @@ class Reading:
     embed: str | None = None
 
 
-def format_of(path: str, given: str | None = None) -> str:
-    """Return the format of a path; that of standard input by a look at it.
+def find_format(path: str, name: str | None = None) -> str:
+    """Return the format of a path: the one of that name, or by the suffix, or by the first bytes.
 
     Raises
     ------
     FormatError
-        Its name does not tell.
+        The format is unknown.
 
     Examples
     --------
-    >>> format_of("stream.csv.gz"), format_of("kafka://localhost:9092/rows"), format_of("-", "csv")
-    ('csv', 'kafka', 'csv')
+    >>> find_format("stream.csv.gz"), find_format("kafka://localhost:9092/rows")
+    ('csv', 'kafka')
     """
-    if given is not None:
-        if given not in FORMATS:
-            raise FormatError(f"format {given!r} is unknown. Choose one of {', '.join(FORMATS)}.")
-        return given
+    if name is not None:
+        if name not in FORMATS:
+            raise FormatError(f"Format {name!r} is unknown. Choose one of {', '.join(FORMATS)}.")
+        return name
     if path == "-":
-        return guessed_format()
+        return _guess_stdin_format()
     if path.startswith("kafka://"):
         return "kafka"
     if os.path.isdir(path):
         return "images"
-    name = Path(path)
-    suffix = Path(name.stem).suffix if name.suffix in COMPRESSED else name.suffix
-    kind = SUFFIXES.get(suffix.lower())
-    if kind in TEXT or (kind is not None and name.suffix not in COMPRESSED):
+    file = Path(path)
+    is_compressed = file.suffix in COMPRESSED_SUFFIXES
+    suffix = Path(file.stem).suffix if is_compressed else file.suffix
+    kind = FORMAT_OF_SUFFIX.get(suffix.lower())
+    if kind in TEXT_FORMATS or (kind is not None and not is_compressed):
         return str(kind)
     raise FormatError(
-        f"the name of {path!r} does not tell its format. Give --format (--to for the output), one "
+        f"The name of {path!r} does not tell its format. Give --format (--to for the output), one "
         f"of {', '.join(FORMATS)}."
     )
 
 
-def open_source(path: str, reading: Reading, also: Sequence[str] = ()) -> Source:
-    """Return the source that a path or address names.
+def _guess_stdin_format() -> str:
+    start = open_stdin().peek(64).lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start.startswith((b"\xff\xff\xff\xff", b"ARROW1")):
+        return "arrow"
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    return "ndjson" if start.startswith(b"{") else "csv"
+
+
+def open_source(path: str, options: ReadOptions, also: Sequence[str] = ()) -> Source:
+    """Return the source of a path or address.
 
     Parameters
     ----------
     path : str
         A file, a folder of images, "-", or kafka://host:port/topic.
-    reading : Reading
+    options : ReadOptions
     also : names
-        Columns that rows of JSON have, even where the first of them has not.
+        Columns of JSON objects, in addition to the keys of the first object.
     """
-    kind = format_of(path, reading.format)
-    if reading.follow and kind not in (*TEXT, "kafka"):
+    kind = find_format(path, options.format)
+    if options.follow and kind not in (*TEXT_FORMATS, "kafka"):
         raise FormatError(f"--follow: a {kind} file does not grow. Follow CSV, TSV or NDJSON.")
-    if kind in ("csv", "tsv"):
-        from labelwalk.io.delimited import Delimited
+    if kind in TEXT_FORMATS:
+        from labelwalk.io.text_formats import CsvSource, NdjsonSource
 
-        return Delimited(path, _delimiter(kind, reading), reading.header, reading.follow)
-    if kind == "ndjson":
-        from labelwalk.io.ndjson import NDJSON
-
-        return NDJSON(path, reading.follow, also)
+        if kind == "ndjson":
+            return NdjsonSource(path, options.follow, also)
+        return CsvSource(path, _find_delimiter(kind, options), options.header, options.follow)
     if kind == "kafka":
-        from labelwalk.io.kafka import Topic
+        from labelwalk.io.kafka import TopicSource
 
-        return Topic(*address(path), until_end=not reading.follow, also=also)
+        return TopicSource(*parse_address(path), until_end=not options.follow, also=also)
     if kind == "images":
-        from labelwalk.io.images import ImageFolder, embedding
+        from labelwalk.io.images import ImageSource, import_embedding
 
-        return ImageFolder(path, embedding(reading.embed) if reading.embed else None)
+        return ImageSource(path, import_embedding(options.embed) if options.embed else None)
     if path == "-" and kind not in ("arrow", "arrows"):
         raise FormatError(f"{kind} cannot be read from standard input. Give its path.")
-    return _table_source(kind, path)
+    from labelwalk.io.table_formats import ArrowSource, NumpySource, ParquetSource
+
+    if kind == "parquet":
+        return ParquetSource(path)
+    return ArrowSource(path) if "arrow" in kind else NumpySource(path, kind == "npy")
 
 
-def open_sink(path: str, kind: str, mark: int | None, reading: Reading) -> Sink:
-    """Return the sink that a path or address names.
+def open_sink(path: str, kind: str, size: int | None, options: ReadOptions) -> Sink:
+    """Return the sink of a path or address.
 
     Parameters
     ----------
@@ -138,39 +154,43 @@ def open_sink(path: str, kind: str, mark: int | None, reading: Reading) -> Sink:
         A file, "-", or kafka://host:port/topic.
     kind : str
         Its format.
-    mark : int or None
-        Where to go on; None begins anew.
-    reading : Reading
-        Delimiter and header are those of the input, where that is CSV too.
+    size : int or None
+        The size to resume from; None starts a new output.
+    options : ReadOptions
+        CSV is written with the delimiter and header of a CSV input.
     """
-    if kind in TEXT:
-        from labelwalk.io.text_sinks import DelimitedSink, NDJSONSink
+    if kind in ("csv", "tsv"):
+        from labelwalk.io.text_formats import CsvSink
 
-        if kind == "ndjson":
-            return NDJSONSink(path, mark)
-        delimiter = "\t" if kind == "tsv" else _delimiter(kind, reading)
-        return DelimitedSink(path, mark, delimiter, header=reading.header)
+        delimiter = "\t" if kind == "tsv" else _find_delimiter(kind, options)
+        return CsvSink(path, size, delimiter, header=options.header)
+    if kind == "ndjson":
+        from labelwalk.io.text_formats import NdjsonSink
+
+        return NdjsonSink(path, size)
     if kind == "kafka":
         from labelwalk.io.kafka import TopicSink
 
-        return TopicSink(*address(path))
-    from labelwalk.io import spooled
+        return TopicSink(*parse_address(path))
+    from labelwalk.io.table_formats import ArrowSink, ParquetSink
 
-    check_output(path, kind)
-    return spooled.ParquetSink(path, mark) if kind == "parquet" else spooled.ArrowSink(path, mark)
+    return ParquetSink(path, size) if kind == "parquet" else ArrowSink(path, size)
 
 
-def check_output(path: str, kind: str) -> None:
-    """Refuse an output whose format cannot be written.
+def check_output(path: str, kind: str, *, is_resumable: bool) -> None:
+    """Reject an output whose format cannot be written, or that cannot be resumed if it must be.
 
     Raises
     ------
-    FormatError
+    FormatError, PathError
     """
-    if kind in (*TEXT, "kafka"):
+    is_special = path == "-" or (os.path.exists(path) and not os.path.isfile(path))
+    if is_resumable and is_special:
+        raise PathError("--checkpoint requires an output that can be truncated: give -o FILE.")
+    if kind in (*TEXT_FORMATS, "kafka"):
         return
-    if path.endswith(COMPRESSED):
-        raise FormatError(f"{path}: {kind} is not compressed as a whole. Leave the ending out.")
+    if path.endswith(COMPRESSED_SUFFIXES):
+        raise FormatError(f"{path}: {kind} is not compressed as a whole. Remove the suffix.")
     if kind in REMOVED_OUTPUTS and path != "-":
         raise FormatError(
             f"{path}: {REMOVED_OUTPUTS[kind]} is no longer written. Write .parquet, or .arrows for "
@@ -180,31 +200,58 @@ def check_output(path: str, kind: str) -> None:
         where = " to standard output" if path == "-" else ""
         raise FormatError(
             f"{kind} cannot be written{where}. Choose csv, tsv, ndjson, arrows"
-            f"{'' if path == '-' else ', parquet'} by --to."
+            f"{'' if path == '-' else ', parquet'} with --to."
         )
+    if kind == "parquet" and is_special:
+        raise PathError(f"{path} is not a file, and would be replaced. Choose another path.")
 
 
-def address(url: str) -> tuple[str, str]:
-    """Return servers and topic of kafka://host:port/topic."""
+def check_distinct(**paths: str | None) -> None:
+    """Reject a file with two roles, since writing the one would destroy the other.
+
+    Raises
+    ------
+    PathError
+
+    Examples
+    --------
+    >>> check_distinct(input="a.csv", output="./a.csv")
+    Traceback (most recent call last):
+    labelwalk.io.formats.PathError: input and output are the same, ./a.csv. Choose another path.
+    """
+    roles: dict[object, str] = {}
+    for role, path in paths.items():
+        if path is None or path == "-" or path.startswith("/dev/"):
+            continue
+        identity = path if path.startswith("kafka://") else _identify_file(path)
+        if identity in roles:
+            raise PathError(
+                f"{roles[identity]} and {role} are the same, {path}. Choose another path."
+            )
+        roles[identity] = role
+
+
+def _identify_file(path: str) -> object:
+    """Return an object that is equal for two paths of one file, including hard links."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return os.path.realpath(path)
+    return status.st_dev, status.st_ino
+
+
+def parse_address(url: str) -> tuple[str, str]:
+    """Return the servers and the topic of kafka://host:port/topic."""
     parts = urlsplit(url)
     topic = parts.path.strip("/")
     if parts.scheme != "kafka" or not parts.netloc or not topic or "/" in topic:
-        raise FormatError(f"{url!r} is no address of a topic. Write kafka://host:port/topic.")
+        raise FormatError(f"{url!r} is not the address of a topic. Write kafka://host:port/topic.")
     return parts.netloc, topic
 
 
-def _delimiter(kind: str, reading: Reading) -> str:
-    delimiter = reading.delimiter or ("\t" if kind == "tsv" else ",")
+def _find_delimiter(kind: str, options: ReadOptions) -> str:
+    delimiter = options.delimiter or ("\t" if kind == "tsv" else ",")
     delimiter = "\t" if delimiter in ("tab", "\\t") else delimiter
     if len(delimiter) != 1 or delimiter in '"\r\n':
         raise FormatError(f"--delimiter {delimiter!r} is not a single character. Try ';' or tab.")
     return delimiter
-
-
-def _table_source(kind: str, path: str) -> Source:
-    from labelwalk.io.arrays import Arrays
-    from labelwalk.io.tabular import ArrowFile, Parquet
-
-    if kind == "parquet":
-        return Parquet(path)
-    return ArrowFile(path) if kind in ("arrow", "arrows") else Arrays(path, kind == "npy")

@@ -1,4 +1,4 @@
-"""Topics of Kafka: a JSON object a message in, and a message a row out."""
+"""Kafka topics: messages with one JSON object each are read as rows, and rows are sent."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from confluent_kafka import (
 )
 
 from labelwalk.arrays import Floats
-from labelwalk.io.batch import Batch, Position, Rows
-from labelwalk.io.fault import InputError
-from labelwalk.io.ndjson import parsed
+from labelwalk.io.output import Sink
+from labelwalk.io.rows import Batch, InputError, Position, Rows
+from labelwalk.io.text_formats import parse_objects
 
-MESSAGES = 2000  # a batch, at most
-PATIENCE = 0.2  # seconds to wait for the first message of a batch
-CONNECT = 15.0  # seconds to wait for a broker
-LAST = 10.0  # seconds to wait for it in the end
+MAX_BATCH_MESSAGES = 2000
+POLL_TIMEOUT_S = 0.2
+CONNECT_TIMEOUT_S = 15.0
+CLOSE_TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True)
-class Topic:
-    """A topic, all partitions of it, read by this process alone.
+class TopicSource:
+    """All partitions of a topic, without a consumer group.
 
-    Offsets are kept in the checkpoint, never with the broker, so that they belong to what the
-    learner has learned. Messages of one partition come in order, partitions as they are fetched.
+    Offsets are stored in the checkpoint, never with the broker, so that they agree with the state
+    of the learner. The messages of a partition are read in order, partitions as they are fetched.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ class Topic:
         host:port, or several with commas.
     name : str
     until_end : bool
-        Whether to stop at the messages that are last when it begins, or to wait for more for ever.
+        Whether to stop at the end of all partitions, or to wait for more.
     also : names
-        Columns beside those of the first message.
+        Columns in addition to the keys of the first message.
     """
 
     servers: str
@@ -55,7 +55,7 @@ class Topic:
         consumer = Consumer(
             {
                 "bootstrap.servers": self.servers,
-                "group.id": "labelwalk",  # asked for by the client, not used: nothing is committed
+                "group.id": "labelwalk",  # required by the client; no offset is committed
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
                 "auto.offset.reset": "error",
@@ -65,42 +65,45 @@ class Topic:
             offsets = self._start(consumer, position)
             yield from self._read(consumer, offsets, [] if position is None else position["names"])
         except KafkaException as error:
-            raise _unreachable(self.servers, error) from error
+            raise OSError(
+                f"Kafka at {self.servers} cannot be used ({error.args[0]}). Check that it runs."
+            ) from error
         finally:
             consumer.close()
 
     def _start(self, consumer: Consumer, position: Position | None) -> dict[int, int]:
-        topics = consumer.list_topics(self.name, timeout=CONNECT).topics
+        topics = consumer.list_topics(self.name, timeout=CONNECT_TIMEOUT_S).topics
         if topics[self.name].error is not None or not topics[self.name].partitions:
-            raise InputError(f"there is no topic {self.name!r} at {self.servers}. Create it first.")
-        known = {int(number): at for number, at in (position or {"offsets": {}})["offsets"].items()}
+            raise InputError(f"Topic {self.name!r} does not exist at {self.servers}. Create it.")
+        stored = {} if position is None else position["offsets"]
+        read = {int(number): offset for number, offset in stored.items()}
         partitions = sorted(topics[self.name].partitions)
-        offsets = {number: known.get(number, OFFSET_BEGINNING) for number in partitions}
+        offsets = {number: read.get(number, OFFSET_BEGINNING) for number in partitions}
         consumer.assign([TopicPartition(self.name, n, offset) for n, offset in offsets.items()])
-        return known
+        return read
 
     def _read(
         self, consumer: Consumer, offsets: dict[int, int], names: list[str]
     ) -> Iterator[Batch]:
-        open_ends = {one.partition for one in consumer.assignment()}
-        while open_ends:
+        unfinished = {partition.partition for partition in consumer.assignment()}
+        while unfinished:
             messages = []
-            for message in _waiting(consumer):
+            for message in _poll(consumer):
                 error = message.error()
                 if error is None:
                     messages.append(message)
                 elif error.code() == KafkaError._PARTITION_EOF:
                     if self.until_end:
-                        open_ends.discard(message.partition())
+                        unfinished.discard(message.partition())
                 else:
                     raise KafkaException(error)
             if messages:
-                batch = _batch(messages, offsets, names, self.also)
-                offsets, names = _moved(offsets, messages), batch.rows.names
+                batch = _make_batch(messages, offsets, names, self.also)
+                offsets, names = _advance(offsets, messages), batch.rows.names
                 yield batch
 
 
-class TopicSink:
+class TopicSink(Sink):
     """A topic that rows are sent to, as JSON with their answers."""
 
     def __init__(self, servers: str, name: str) -> None:
@@ -116,77 +119,70 @@ class TopicSink:
         )
 
     def write(self, rows: Rows, features: Mapping[str, Floats], added: Mapping[str, Any]) -> None:
-        """Send rows; where the broker is slow, wait for it."""
-        for line in rows.lines(features, added):
+        """Send rows; wait for the broker if its queue is full."""
+        for line in rows.to_json_lines(features, added):
             while True:
                 try:
-                    self._producer.produce(self._name, line.encode(), on_delivery=self._delivered)
+                    self._producer.produce(self._name, line.encode(), on_delivery=self._on_delivery)
                     break
                 except BufferError:
-                    self._producer.poll(PATIENCE)
+                    self._producer.poll(POLL_TIMEOUT_S)
                 except KafkaException as error:
                     raise OSError(
-                        f"{self._name!r} cannot take a message of {len(line.encode()):,} bytes "
+                        f"Topic {self._name!r} rejects a message of {len(line.encode()):,} bytes "
                         f"({error.args[0]}). Make the row smaller, or write a file."
                     ) from error
             self._producer.poll(0)
 
     def flush(self) -> None:
-        """Send what waits, without waiting for the broker."""
+        """Send waiting rows, without waiting for the broker."""
         self._producer.poll(0)
 
-    def mark(self) -> int:
-        """Wait until the broker has everything."""
+    def checkpoint(self) -> int:
+        """Wait until the broker has acknowledged all rows."""
         self._producer.flush()
         if self._failed:
             raise OSError(
-                f"{self._servers} did not take {len(self._failed)} messages for {self._name!r} "
-                f"({self._failed[0]}). Check the broker; a checkpointed run can go on after that."
+                f"{self._servers} did not accept {len(self._failed)} messages for {self._name!r} "
+                f"({self._failed[0]}). Check the broker; a run with a checkpoint can be resumed."
             )
         return 0
 
-    def complete(self) -> None:
-        """Wait until the broker has everything."""
-        self.mark()
+    def finalize(self) -> None:
+        """Wait until the broker has acknowledged all rows."""
+        self.checkpoint()
 
-    def tidy(self) -> None:
-        """There is nothing to remove."""
+    def close(self) -> None:
+        """Send the rest, also if an error has ended the run."""
+        self._producer.flush(CLOSE_TIMEOUT_S)
 
-    def release(self) -> None:
-        """Let the broker have what was answered, also where a fault has ended the run."""
-        self._producer.flush(LAST)
-
-    def _delivered(self, error: KafkaError | None, message: Message) -> None:
+    def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
             self._failed.append(str(error))
 
 
-def _waiting(consumer: Consumer) -> list[Message]:
-    """Return what there is by now; where there is nothing, wait a little for one message."""
-    first = consumer.poll(PATIENCE)
-    return [] if first is None else [first, *consumer.consume(MESSAGES, 0)]
+def _poll(consumer: Consumer) -> list[Message]:
+    """Return the messages that have been fetched; if there are none, wait briefly for one."""
+    first = consumer.poll(POLL_TIMEOUT_S)
+    return [] if first is None else [first, *consumer.consume(MAX_BATCH_MESSAGES, 0)]
 
 
-def _batch(
+def _make_batch(
     messages: list[Message], before: Mapping[int, int], names: list[str], also: Sequence[str]
 ) -> Batch:
     wheres = [f"partition {m.partition()}, offset {m.offset()}" for m in messages]
-    rows, faults, good = parsed([m.value() or b"" for m in messages], wheres, names, also)
+    values = [message.value() or b"" for message in messages]
+    rows, faults, good = parse_objects(values, wheres, names, also)
 
     def after(n: int | None) -> Position:
-        done = len(messages) if n is None else (good[n - 1] + 1 if n else 0)
-        moved = _moved(before, messages[:done])
-        return {"offsets": {str(number): at for number, at in moved.items()}, "names": rows.names}
+        n_read = len(messages) if n is None else (good[n - 1] + 1 if n else 0)
+        offsets = _advance(before, messages[:n_read])
+        return {"offsets": {str(n): offset for n, offset in offsets.items()}, "names": rows.names}
 
     return Batch(rows, where=lambda i: wheres[good[i]], after=after, faults=faults)
 
 
-def _moved(offsets: Mapping[int, int], messages: list[Message]) -> dict[int, int]:
-    moved = dict(offsets)
-    for message in messages:
-        moved[int(message.partition() or 0)] = int(message.offset() or 0) + 1
-    return moved
-
-
-def _unreachable(servers: str, error: KafkaException) -> OSError:
-    return OSError(f"Kafka at {servers} cannot be used ({error.args[0]}). Check that it runs.")
+def _advance(offsets: Mapping[int, int], messages: list[Message]) -> dict[int, int]:
+    """Return the offsets after some messages."""
+    ends = {int(m.partition() or 0): int(m.offset() or 0) + 1 for m in messages}
+    return {**offsets, **ends}

@@ -1,50 +1,57 @@
-"""A stream in, the same rows out with their answers: resumable, in constant memory."""
+"""Runs over streams: answer and learn row by row, resumable, in constant memory."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from labelwalk.arrays import Bools
-from labelwalk.io.answering import learned, predicted, taught
-from labelwalk.io.batch import Answers, Batch, Rows
-from labelwalk.io.checkpoint import Standing, resumed
-from labelwalk.io.columns import ColumnError, listed
-from labelwalk.io.examples import Examples, Reader
-from labelwalk.io.fault import Fault, InputError, Rejects
-from labelwalk.io.formats import check_output, open_sink, open_source
-from labelwalk.io.paths import check_distinct, check_regular
-from labelwalk.io.sinks import Sink
-from labelwalk.io.stopping import Stop, Stopped
-from labelwalk.io.tally import SoFar, Tally
-from labelwalk.io.task import Task
+from labelwalk.arrays import Bools, Floats, Label
+from labelwalk.io.checkpoint import RunCheckpoint, load_checkpoint
+from labelwalk.io.examples import ColumnError, ExampleReader, Examples, describe_missing, list_names
+from labelwalk.io.formats import check_distinct, check_output, open_sink, open_source
+from labelwalk.io.output import RejectFile, Sink
+from labelwalk.io.rows import (
+    AnswerColumns,
+    Batch,
+    InputError,
+    RowError,
+    Rows,
+    as_label_text,
+    to_class_names,
+)
+from labelwalk.io.stop_signals import Stopped, StopSignals
+from labelwalk.io.task import Progress, RunStats, Task
 from labelwalk.learner import OnlineLearner
+from labelwalk.rows import NamedRows
 
-EVERY = 50_000  # rows between checkpoints
+CHECKPOINT_ROWS = 50_000
+MAX_SHOWN_FEATURES = 5
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What came of a run.
+class RunResult:
+    """The result of a run.
 
     Attributes
     ----------
     learner : OnlineLearner
-        As it is now; of a resumed run, that of the checkpoint.
-    tally : Tally
+        The learner after the run; of a resumed run, that of the checkpoint.
+    tally : RunStats
     signal : int or None
-        Which signal ended the run early.
+        The signal that ended the run early.
     resumed, already_finished : bool
-        Whether it went on from a checkpoint; whether there was nothing left to do.
+        Whether it was resumed from a checkpoint; whether there was nothing left to do.
     features : names
         The columns that were learned, in order.
     """
 
     learner: OnlineLearner
-    tally: Tally
+    tally: RunStats
     signal: int | None
     resumed: bool
     already_finished: bool
@@ -56,26 +63,31 @@ def run(
     learner: OnlineLearner,
     *,
     checkpoint: str | None = None,
-    every: int = EVERY,
-    save: Callable[[OnlineLearner], None] = lambda learner: None,
-    watch: Callable[[SoFar], None] = lambda so_far: None,
-    report: Callable[[Fault], None] = lambda fault: None,
-) -> Outcome:
-    r"""Read a stream, answer every row, and write it down.
+    every: int = CHECKPOINT_ROWS,
+    model: str | None = None,
+    save: Callable[[OnlineLearner], None] | None = None,
+    watch: Callable[[Progress], None] | None = None,
+    report: Callable[[RowError], None] | None = None,
+) -> RunResult:
+    r"""Read a stream, answer every row, and write it.
 
     Parameters
     ----------
     task : Task
     learner : OnlineLearner
-        It learns as the stream passes; where the run goes on from a checkpoint, that of the
-        checkpoint does, and is returned.
+        It learns from the stream. If the run resumes from a checkpoint, the learner of the
+        checkpoint does instead, and is returned.
     checkpoint : path, optional
-        Where to keep how far the run has come; if it is there, go on from it.
+        Checkpoint file. If it exists, the run resumes from it.
     every : int
         Rows between checkpoints.
-    save : function of a learner
-        Called when all rows are written down, and before the run counts as finished.
-    watch, report : functions of `SoFar` and `Fault`
+    model : path, optional
+        The file of the learner. No other file of the run may have this path. If the task learns,
+        the learner is written to it when all rows are written, and before the run counts as
+        finished.
+    save : function of a learner, optional
+        Called at the same moment.
+    watch, report : functions of `Progress` and `RowError`, optional
         Called after each batch, and for each row that is skipped.
 
     Examples
@@ -88,7 +100,7 @@ def run(
     ...     path = pathlib.Path(folder) / "in.csv"
     ...     _ = path.write_text(rows)
     ...     task = Task(str(path), f"{folder}/out.csv", Columns(label="label"))
-    ...     outcome = run(task, OnlineLearner())
+    ...     result = run(task, OnlineLearner())
     ...     print(pathlib.Path(f"{folder}/out.csv").read_text().strip())
     x,y,label,predicted_label,predicted_confidence,predicted_outlier
     0,0,low,low,1,false
@@ -96,212 +108,271 @@ def run(
     1,0,,low,0.99...,false
     8,9,,high,0.99...,false
     """
-    if checkpoint is not None:
-        check_regular(task.output)
-    check_distinct(
-        input=task.input, output=task.output, rejects=task.reject_path, checkpoint=checkpoint
-    )
+    files = {"model": model, "input": task.input, "output": task.output}
+    check_distinct(**files, rejects=task.reject_path, checkpoint=checkpoint)
     if task.output is not None:
-        check_output(task.output, task.output_format)
-    standing, kept = resumed(checkpoint, task.described(), learner)
-    if kept is not None and standing.finished:
-        features = tuple(name for name, _ in standing.widths)
-        return Outcome(kept, Tally(**standing.tally), None, True, True, features)
-    learner = kept or learner
-    job = _Job(task.for_learner(learner), learner, standing, watch, report)
-    with Stop() as stop, job:
-        job.pass_through(stop, checkpoint, every)
-        done = stop.signal is None
-        if checkpoint is not None:  # before the model is saved, which must not learn it all again
-            job.mark()
-            job.standing(finished=False).save(checkpoint, job.learner)
-        if done or task.reading.follow or checkpoint is None:
-            job.complete()
-        if done or task.reading.follow:
-            save(job.learner)
-        if checkpoint is not None and done:
-            job.standing(finished=True).save(checkpoint, job.learner)
-        if done or checkpoint is None:
-            job.tidy()
-    signal = None if done else stop.signal
-    return Outcome(job.learner, job.tally, signal, kept is not None, False, job.features)
+        check_output(task.output, task.output_format, is_resumable=checkpoint is not None)
+    progress, stored_learner = load_checkpoint(checkpoint, task, learner)
+    is_resumed = stored_learner is not None
+    learner = stored_learner or learner
+    if progress.is_finished:
+        features = tuple(name for name, _ in progress.widths)
+        return RunResult(learner, progress.stats, None, True, True, features)
+
+    def save_model() -> None:
+        if model is not None and task.learn:
+            learner.save(model)
+        if save is not None:
+            save(learner)
+
+    with StopSignals() as stop, _Run(task, learner, progress, checkpoint) as job:
+        job.process(stop, every, watch, report)
+        signal = stop.signal
+        if signal is None:
+            job.finish(save_model)
+        elif checkpoint is not None:
+            job.pause(save_model)
+        else:
+            job.end_early(save_model)
+    return RunResult(learner, job.stats, signal, is_resumed, False, job.features)
 
 
-class _Job:
-    """A task under way."""
+class _Run:
+    """A run in progress."""
 
     def __init__(
-        self,
-        task: Task,
-        learner: OnlineLearner,
-        standing: Standing,
-        watch: Callable[[SoFar], None],
-        report: Callable[[Fault], None],
+        self, task: Task, learner: OnlineLearner, progress: RunCheckpoint, checkpoint: str | None
     ) -> None:
+        names = tuple(dict.fromkeys(learner.feature_names)) or task.taught_by
         self.task, self.learner = task, learner
-        self.tally = Tally(**standing.tally)
-        self._watch, self._report = watch, report
-        self._position, self._began = standing.position, standing.began
-        self._reader = Reader(
+        self.stats = progress.stats
+        self._progress, self._checkpoint = progress, checkpoint
+        self._reader = ExampleReader(
             task.columns,
             task.unlabeled,
             task.all_labelled,
-            dict(standing.widths),
-            dict.fromkeys(standing.recent),
-            task.taught_by,
+            dict(progress.widths),
+            dict.fromkeys(progress.recent_ids),
+            names,
         )
         self._source = open_source(task.input, task.reading, task.columns.named)
         self._sink: Sink | None = None
-        self._empty: Rows | None = None  # columns without rows, where nothing else has come
-        if standing.output is not None:
-            self._open_sink(standing.output)
-        self._rejects = Rejects(task.reject_path, standing.rejects)
-        self._marks = standing.output, standing.rejects
-        self._after_first: tuple[float, int] | None = None  # when the first batch was done
+        self._empty_rows: Rows | None = None  # the columns of an input without rows
+        if progress.output_size is not None:
+            self._open_sink(progress.output_size)
+        self._rejects = RejectFile(task.reject_path, progress.rejects_size)
+        self._first_batch: tuple[float, int] | None = None  # its end: time and rows
 
-    def pass_through(self, stop: Stop, checkpoint: str | None, every: int) -> None:
-        """Answer batch after batch, until there is none or somebody asks to stop."""
-        saved = self.tally.rows
-        for batch in _until_stopped(self._source.batches(self._position), stop):
-            fault = self._answer(batch)
-            self._watch(self._so_far(batch.share))
-            due = self.tally.rows - saved >= every
-            if checkpoint is not None and (due or fault is not None):
-                saved = self.tally.rows
-                self.mark()
-                self.standing(finished=False).save(checkpoint, self.learner)
-            if fault is not None:
-                raise InputError(f"{self.task.input}, {fault}.")
+    def __enter__(self) -> _Run:
+        return self
 
-    def mark(self) -> None:
-        """Put on the disk what is written, before it is said to be."""
-        self._marks = None if self._sink is None else self._sink.mark(), self._rejects.mark()
-
-    def complete(self) -> None:
-        """Make the output whole, also where there were no rows."""
-        if self.task.output is not None:
-            sink = self._sink or self._open_sink(None)
-            if self._empty is not None:
-                names = self._empty.names
-                numbers = np.empty(0, dtype=np.int64) if self.task.example_ids else None
-                none = Answers([], np.empty(0), np.empty(0, dtype=bool), numbers)
-                sink.write(self._empty, {}, none.named(self.task.prefix_among(names)))
-            sink.complete()
-
-    def tidy(self) -> None:
-        """Remove what only served to go on."""
+    def __exit__(self, *error: object) -> None:
+        self._rejects.close()
         if self._sink is not None:
-            self._sink.tidy()
+            self._sink.close()
 
     @property
     def features(self) -> tuple[str, ...]:
         """The columns that are learned."""
         return tuple(self._reader.widths)
 
-    def __enter__(self) -> _Job:
-        return self
+    def process(
+        self,
+        stop: StopSignals,
+        every: int,
+        watch: Callable[[Progress], None] | None,
+        report: Callable[[RowError], None] | None,
+    ) -> None:
+        """Answer batch after batch, until the end or a signal."""
+        saved = self.stats.rows
+        for batch in _read_until_stopped(self._source.batches(self._progress.position), stop):
+            fault = self._answer(batch, report)
+            if watch is not None:
+                watch(self._measure_progress(batch.share))
+            if self.stats.rows - saved >= every or fault is not None:
+                saved = self.stats.rows
+                self.save_checkpoint()
+            if fault is not None:
+                raise InputError(f"{self.task.input}, {fault}.")
 
-    def __exit__(self, *error: object) -> None:
-        """Let go of files, whatever happened."""
-        self._rejects.close()
+    def finish(self, save_model: Callable[[], None]) -> None:
+        """End a run whose input was read completely.
+
+        The checkpoint comes before the model: after a crash between them, the resumed run must not
+        learn the rows a second time.
+        """
+        self.save_checkpoint()
+        self.finalize_output()
+        save_model()
+        self.save_checkpoint(is_finished=True)
+        self.cleanup()
+
+    def pause(self, save_model: Callable[[], None]) -> None:
+        """End a run that can be resumed. The output of `follow` is complete at each pause."""
+        self.save_checkpoint()
+        if self.task.reading.follow:
+            self.finalize_output()
+            save_model()
+
+    def end_early(self, save_model: Callable[[], None]) -> None:
+        """End a run that cannot be resumed. The model is saved if a signal is the normal end."""
+        self.finalize_output()
+        if self.task.reading.follow:
+            save_model()
+        self.cleanup()
+
+    def save_checkpoint(self, *, is_finished: bool = False) -> None:
+        """Make the output durable, then save the progress and the learner."""
+        if self._checkpoint is None:
+            return
+        if not is_finished:
+            self._progress.output_size = None if self._sink is None else self._sink.checkpoint()
+            self._progress.rejects_size = self._rejects.checkpoint()
+        self._progress.widths = [list(pair) for pair in self._reader.widths.items()]
+        self._progress.recent_ids = list(self._reader.recent)
+        self._progress.is_finished = is_finished
+        self._progress.save(self._checkpoint, self.learner)
+
+    def finalize_output(self) -> None:
+        """Complete the output, even if there were no rows."""
+        if self.task.output is not None:
+            sink = self._sink or self._open_sink(None)
+            if self._empty_rows is not None:
+                answers = AnswerColumns.for_no_rows(example_ids=self.task.example_ids)
+                prefix = self.task.choose_prefix(self._empty_rows.names)
+                sink.write(self._empty_rows, {}, answers.by_name(prefix))
+            sink.finalize()
+
+    def cleanup(self) -> None:
+        """Remove files that only served to resume."""
         if self._sink is not None:
-            self._sink.release()
+            self._sink.cleanup()
 
-    def standing(self, *, finished: bool) -> Standing:
-        """Return how far the task has come."""
-        output, rejects = self._marks
-        return Standing(
-            task=self.task.described(),
-            began=self._began,
-            position=self._position,
-            output=output,
-            rejects=rejects,
-            widths=[list(pair) for pair in self._reader.widths.items()],
-            recent=list(self._reader.recent),
-            tally=asdict(self.tally),
-            finished=finished,
-        )
+    def _open_sink(self, size: int | None) -> Sink:
+        """Open the output; a new one only with the first rows, so that bad input keeps the old."""
+        task = self.task
+        self._sink = open_sink(str(task.output), task.output_format, size, task.reading)
+        return self._sink
 
-    def _answer(self, batch: Batch) -> Fault | None:
-        """Learn, answer and write down a batch; return what ends the run, if anything does."""
-        strict = self.task.on_error == "stop"
-        examples, faults = self._reader.read(batch, first_fault=strict)
-        fatal = faults[0] if faults and strict else None
+    def _answer(self, batch: Batch, report: Callable[[RowError], None] | None) -> RowError | None:
+        """Learn, answer and write a batch; return the faulty row that ends the run, if any."""
+        is_strict = self.task.on_error == "stop"
+        examples, faults = self._reader.read(batch, first_fault=is_strict)
+        fatal = faults[0] if faults and is_strict else None
         n = len(batch.rows) if fatal is None else fatal.at
-        examples = examples.taken(_good(len(batch.rows), n, faults))
+        examples = examples.filter(_select_good(len(batch.rows), n, faults))
         if fatal is None:
-            self._set_aside(faults)
+            self._reject(faults, report)
         self._check_width()
-        answers = self._answers(examples)
+        answers = self._predict_and_learn(examples)
         if len(examples.rows) == 0:
-            self._empty = examples.rows if self._sink is None and batch.rows.names else None
+            self._empty_rows = examples.rows if self._sink is None and batch.rows.names else None
         elif self.task.output is not None:
-            self._empty = None
-            added = answers.named(self.task.prefix_among(batch.rows.names))
-            _check_free(list(added), batch.rows.names)
+            self._empty_rows = None
+            added = answers.by_name(self.task.choose_prefix(batch.rows.names))
+            for name in added:
+                if name in batch.rows.names:
+                    raise ColumnError(
+                        f"There is already a column {name!r}. Choose another --prefix for the "
+                        "added columns."
+                    )
             sink = self._sink or self._open_sink(None)
             sink.write(examples.rows, examples.features, added)
             sink.flush()
         self._reader.accept(examples)
-        self._position = batch.after(None if fatal is None else n)
+        self._progress.position = batch.after(None if fatal is None else n)
         return fatal
 
-    def _open_sink(self, mark: int | None) -> Sink:
-        """Open the output; a new one only when there are rows: an old one outlives bad input."""
-        task = self.task
-        self._sink = open_sink(str(task.output), task.output_format, mark, task.reading)
-        return self._sink
-
-    def _answers(self, examples: Examples) -> Answers:
+    def _predict_and_learn(self, examples: Examples) -> AnswerColumns:
         first = self.learner.n_seen
+        is_taught = examples.has_label & self.task.learn
         if self.task.learn:
-            given = taught(examples)
-            answers = learned(self.learner, examples, given)
+            answers = teach_and_observe(self.learner, examples, is_taught)
         else:
-            given = np.zeros(len(examples.rows), dtype=bool)
-            answers = predicted(self.learner, examples)
-        self.tally.count(examples, answers, given)
+            answers = predict_rows(self.learner, examples)
+        self.stats.count(examples, answers, is_taught)
         if self.task.example_ids:
             return answers._replace(example=np.arange(first, self.learner.n_seen))
         return answers
 
-    def _set_aside(self, faults: list[Fault]) -> None:
+    def _reject(self, faults: list[RowError], report: Callable[[RowError], None] | None) -> None:
         for fault in faults:
             self._rejects.write(fault)
-            self._report(fault)
-        self.tally.skipped += len(faults)
-        self.tally.rows += len(faults)
+            if report is not None:
+                report(fault)
+        self.stats.skipped += len(faults)
+        self.stats.rows += len(faults)
 
     def _check_width(self) -> None:
         width = self._reader.n_features
         if width is not None and self.learner.n_features not in (None, width):
+            names = list_names(self.features, MAX_SHOWN_FEATURES)
             raise ColumnError(
-                f"there are {width} features ({listed(list(self._reader.widths), 5)}), but the "
-                f"learner was started with {self.learner.n_features}. Choose them by --features."
+                f"There are {width} features ({names}), but the learner has "
+                f"{self.learner.n_features}. Select them with --features."
             )
 
-    def _so_far(self, share: float | None) -> SoFar:
-        now, rows = time.monotonic(), self.tally.rows
-        start, before = self._after_first = self._after_first or (now, rows)
-        return SoFar(self.tally, share, (rows - before) / (now - start) if rows > before else None)
+    def _measure_progress(self, share: float | None) -> Progress:
+        seconds, rows = time.monotonic(), self.stats.rows
+        start, before = self._first_batch = self._first_batch or (seconds, rows)
+        rate = (rows - before) / (seconds - start) if rows > before else None
+        return Progress(self.stats, share, rate)
 
 
-def _check_free(added: list[str], names: list[str]) -> None:
-    for name in added:
-        if name in names:
-            raise ColumnError(
-                f"there is a column {name!r} already. Give another --prefix for the new columns."
-            )
+def teach_and_observe(
+    learner: OnlineLearner, examples: Examples, is_taught: Bools
+) -> AnswerColumns:
+    """Teach the rows of a mask and observe the others, all in order."""
+    X, n = _name_features(examples, learner), len(examples.rows)
+    answers = AnswerColumns([None] * n, np.ones(n), np.zeros(n, dtype=bool))
+    edges = np.flatnonzero(np.diff(is_taught)) + 1
+    for start, stop in pairwise([0, *edges.tolist(), n]):
+        if start == stop:
+            continue
+        rows = slice(start, stop)
+        if is_taught[start]:
+            labels = [label for label in examples.labels[rows] if label is not None]
+            learner.teach(X[rows], to_class_names(labels, learner.classes))
+            answers.label[rows] = labels
+        else:
+            sources = [name for name in examples.sources[rows] if name is not None]
+            verdicts = learner.observe(X[rows], source=sources or None)
+            answers.label[rows] = _to_texts(verdicts.label, learner)
+            answers.confidence[rows] = verdicts.confidence
+            answers.outlier[rows] = verdicts.outlier
+    return answers
 
 
-def _good(n: int, stop: int, faults: list[Fault]) -> Bools:
-    """Return which rows are kept: those before the end that have no fault."""
+def predict_rows(learner: OnlineLearner, examples: Examples) -> AnswerColumns:
+    """Answer rows without learning; their labels are ignored."""
+    if len(examples.rows) == 0:
+        return AnswerColumns.for_no_rows()
+    verdicts = learner.predict(_name_features(examples, learner))
+    return AnswerColumns(_to_texts(verdicts.label, learner), verdicts.confidence, verdicts.outlier)
+
+
+def _name_features(examples: Examples, learner: OnlineLearner) -> Floats:
+    """Return the matrix with its names, or the learner's if --features selected other columns."""
+    names, own_names = examples.feature_names, learner.feature_names
+    return NamedRows(
+        examples.matrix(), names if set(names) & set(own_names) else own_names or names
+    )
+
+
+def _to_texts(labels: NDArray[np.object_], learner: OnlineLearner) -> list[str | None]:
+    texts: dict[Label | None, str | None] = {name: str(name) for name in learner.classes}
+    texts[None] = None
+    return [texts[label] for label in labels.tolist()]
+
+
+def _select_good(n: int, stop: int, faults: list[RowError]) -> Bools:
+    """Return a mask of the rows before `stop` without a fault."""
     keep = np.arange(n) < stop
     keep[[fault.at for fault in faults if fault.column is not None and fault.at < n]] = False
     return keep
 
 
-def _until_stopped(batches: Iterator[Batch], stop: Stop) -> Iterator[Batch]:
+def _read_until_stopped(batches: Iterator[Batch], stop: StopSignals) -> Iterator[Batch]:
     while True:
         try:
             with stop.waiting():
@@ -311,3 +382,70 @@ def _until_stopped(batches: Iterator[Batch], stop: Stop) -> Iterator[Batch]:
         if batch is None:
             return
         yield batch
+
+
+def read_examples(task: Task, learner: OnlineLearner) -> Iterator[tuple[Batch, Examples]]:
+    """Yield the rows of a task as examples of a learner.
+
+    Raises
+    ------
+    InputError
+        A row cannot be read.
+    """
+    names = tuple(dict.fromkeys(learner.feature_names)) or task.taught_by
+    reader = ExampleReader(task.columns, task.unlabeled, taught_by=names)
+    for batch in open_source(task.input, task.reading).batches(None):
+        examples, faults = reader.read(batch)
+        if faults:
+            raise InputError(f"{task.input}, {faults[0]}.")
+        yield batch, examples
+
+
+def teach_by_id(learner: OnlineLearner, task: Task, number_column: str) -> int:
+    """Teach labels to examples that were observed earlier, and return their number.
+
+    Parameters
+    ----------
+    learner : OnlineLearner
+    task : Task
+        Its input has a column of labels, and a column of the numbers that `example_ids` added.
+    number_column : str
+
+    Raises
+    ------
+    InputError
+        A number or label is missing, or the example is no longer remembered.
+    """
+    n = 0
+    for batch in open_source(task.input, task.reading).batches(None):
+        if batch.faults:
+            raise InputError(f"{task.input}, {batch.faults[0]}.")
+        names = batch.rows.names
+        label_column = task.columns.find_label(names)
+        if label_column is None:
+            raise ColumnError(
+                f"There is no column 'label'. Which of {list_names(names)} contains the labels? "
+                "Name it with --label-column."
+            )
+        for option, name in (("--by-id", number_column), ("--label-column", label_column)):
+            if name not in names:
+                raise ColumnError(describe_missing(option, name, names))
+        rows = zip(batch.rows.values(number_column), batch.rows.values(label_column), strict=True)
+        for i, (number, label) in enumerate(rows):
+            try:
+                text = as_label_text(label)
+                if text is None or text == task.unlabeled:
+                    raise ValueError("The label is missing. Add it, or remove the row.")
+                class_name = to_class_names([text], learner.classes)[0]
+                learner.teach_later(_parse_example_number(number), class_name)
+            except ValueError as error:
+                raise InputError(f"{task.input}, {batch.where(i)}: {error}") from error
+            n += 1
+    return n
+
+
+def _parse_example_number(value: object) -> int:
+    text = as_label_text(value) or ""
+    if not text.isdigit():
+        raise ValueError(f"{text!r} is not the number of an example, such as --example-ids adds.")
+    return int(text)

@@ -1,20 +1,18 @@
-"""What to do with a stream."""
+"""What to do with a stream of rows, and what was counted on the way."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
-from labelwalk.io.batch import Answers
-from labelwalk.io.columns import Columns
-from labelwalk.io.fault import OnError
-from labelwalk.io.formats import Reading, format_of
-from labelwalk.learner import OnlineLearner
+from labelwalk.arrays import Bools
+from labelwalk.io.examples import Columns, Examples
+from labelwalk.io.formats import ReadOptions, find_format
+from labelwalk.io.rows import AnswerColumns
 
-PREDICTED = "predicted_"
-# what may be changed when a run goes on: how faults are met, and whether to wait for more
-FREE = ("columns", "reading", "on_error", "follow", "taught_by")
+PREDICTED_PREFIX = "predicted_"
+OnError: TypeAlias = Literal["stop", "skip", "report"]
 
 
 @dataclass(frozen=True)
@@ -24,36 +22,34 @@ class Task:
     Attributes
     ----------
     input, output : str
-        Paths, "-", or kafka://host:port/topic. No output: nothing is written.
+        Paths, "-", or kafka://host:port/topic. Without an output, nothing is written.
     columns : Columns
-    reading : Reading
+    reading : ReadOptions
     to : str, optional
         Format of the output; None: by its name, or that of the input.
     learn : bool
         Whether rows are learned as they pass.
     all_labelled : bool
-        Whether a row without a label cannot be used.
+        Whether a row without a label is an error.
     prefix : str, optional
-        Before the names of the new columns. None: nothing, or `predicted_` where the input has
-        columns of the same names.
+        Prefix for the added columns. None: no prefix, or `predicted_` if the input has columns of
+        these names.
     unlabeled : str
-        What stands for no label in its column, beside nothing.
+        A value that means "unlabelled", in addition to an empty one.
     on_error : "stop", "skip" or "report"
-        What becomes of a row that cannot be understood: it ends the run; it goes to `rejects`; or
-        that, and is reported at once.
+        A faulty row ends the run; is written to `rejects`; or is also reported at once.
     rejects : str, optional
-        A path; None: that of the output, with an ending.
+        A path; None: that of the output, with a suffix.
     example_ids : bool
         Whether to add a column with the number of each example, for `teach_later`.
     taught_by : names
-        The features of a learner whose file has no names: they are taken by name, whatever their
-        order.
+        The features of a learner whose file does not contain them.
     """
 
     input: str
     output: str | None = None
     columns: Columns = field(default_factory=Columns)
-    reading: Reading = field(default_factory=Reading)
+    reading: ReadOptions = field(default_factory=ReadOptions)
     to: str | None = None
     learn: bool = True
     all_labelled: bool = False
@@ -64,35 +60,85 @@ class Task:
     example_ids: bool = False
     taught_by: tuple[str, ...] = ()
 
-    def for_learner(self, learner: OnlineLearner) -> Task:
-        """Return the task with the features that a learner was taught by."""
-        own = tuple(dict.fromkeys(learner.feature_names))
-        return replace(self, taught_by=own or self.taught_by)
-
     @property
     def reject_path(self) -> str:
-        """Where rows go that cannot be understood."""
-        named = self.output not in (None, "-") and not str(self.output).startswith("kafka://")
-        return self.rejects or f"{self.output if named else 'labelwalk'}.rejects.ndjson"
+        """The path of the reject file."""
+        is_file = self.output not in (None, "-") and not str(self.output).startswith("kafka://")
+        return self.rejects or f"{self.output if is_file else 'labelwalk'}.rejects.ndjson"
 
     @property
     def output_format(self) -> str:
-        """The format of the output: its own, or that of the input if that can be written here."""
+        """The format of the output: its own, or for stdout that of the input if possible."""
         if self.to is not None or self.output != "-":
-            return format_of(str(self.output), self.to)
-        kind = format_of(self.input, self.reading.format)
+            return find_format(str(self.output), self.to)
+        kind = find_format(self.input, self.reading.format)
         return kind if kind in ("csv", "tsv", "arrow", "arrows") else "ndjson"
 
-    def prefix_among(self, names: Sequence[str]) -> str:
-        """Return what stands before the names of the new columns, given those of the input."""
+    def choose_prefix(self, names: Sequence[str]) -> str:
+        """Return the prefix of the added columns, given the columns of the input."""
         if self.prefix is not None:
             return self.prefix
-        return PREDICTED if any(name in names for name in Answers._fields) else ""
+        return PREDICTED_PREFIX if any(name in names for name in AnswerColumns._fields) else ""
 
-    def described(self) -> dict[str, Any]:
-        """Return what tells this task from others, as JSON can hold it."""
-        told: dict[str, Any] = {}
-        for part in (asdict(self), asdict(self.reading), asdict(self.columns)):
-            for name, value in part.items():
-                told[name] = list(value) if isinstance(value, tuple) else value
-        return {name: value for name, value in told.items() if name not in FREE}
+
+@dataclass
+class RunStats:
+    """What a run has counted.
+
+    Attributes
+    ----------
+    rows : int
+        All rows, including skipped ones.
+    taught, answered, outliers, skipped : int
+        Rows with a label; rows without one that were named; outliers; faulty rows.
+    judged, right : int
+        Unlabelled rows with a known truth, and those of them that were named correctly.
+    """
+
+    rows: int = 0
+    taught: int = 0
+    answered: int = 0
+    outliers: int = 0
+    skipped: int = 0
+    judged: int = 0
+    right: int = 0
+
+    def count(self, examples: Examples, answers: AnswerColumns, is_taught: Bools) -> None:
+        """Add rows; `is_taught` says which of them were learned with a label."""
+        self.rows += len(examples.rows)
+        self.taught += int(is_taught.sum())
+        self.answered += len(answers.label) - answers.label.count(None) - int(is_taught.sum())
+        self.outliers += int(answers.outlier.sum())
+        if examples.truths:
+            rows = zip(examples.truths, answers.label, is_taught, strict=True)
+            is_right = [truth == label for truth, label, taught in rows if truth and not taught]
+            self.judged += len(is_right)
+            self.right += sum(is_right)
+
+    @property
+    def unnamed(self) -> int:
+        """Rows that were read and got no name."""
+        return self.rows - self.taught - self.answered - self.skipped
+
+    @property
+    def accuracy(self) -> float | None:
+        """The share that was named correctly, abstentions counted as wrong; None without truth."""
+        return self.right / self.judged if self.judged else None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The progress of a run.
+
+    Attributes
+    ----------
+    tally : RunStats
+    share : float or None
+        The share of the input that has been read; None if its length is unknown.
+    rate : float or None
+        Rows per second after the first batch, which may include compilation; None until then.
+    """
+
+    tally: RunStats
+    share: float | None
+    rate: float | None

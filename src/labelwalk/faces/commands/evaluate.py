@@ -74,10 +74,10 @@ def evaluate(
         raise typer.BadParameter("TRUTH is missing. Say where faces really are.")
     with told():
         from labelwalk.faces.trial import Trial
-        from labelwalk.io.stopping import Stop
+        from labelwalk.io.stop_signals import StopSignals
 
         console = Console(stderr=True, highlight=False, quiet=quiet)
-        with Stop() as stop, source_of(source) as seen:
+        with StopSignals() as stop, source_of(source) as seen:
             fitting = None
             if truth is not None:
                 fitting = Fitting(truth, _truth(truth, name, first), seen.name)

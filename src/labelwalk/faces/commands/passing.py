@@ -17,7 +17,7 @@ from labelwalk.cli.progress import State
 if TYPE_CHECKING:
     from labelwalk.faces.frames import Frame, Source
     from labelwalk.faces.image import SourceError
-    from labelwalk.io.stopping import Stop
+    from labelwalk.io.stop_signals import StopSignals
 
 DEMO = "demo"
 
@@ -36,7 +36,7 @@ class Passing:
     Parameters
     ----------
     source : Source
-    stop : Stop
+    stop : StopSignals
         It may come while a frame is waited for; what is in hand is finished.
     limit : int or None
         How many frames are wanted.
@@ -48,7 +48,7 @@ class Passing:
         Why there are no more, where that is not the end.
     """
 
-    def __init__(self, source: Source, stop: Stop, limit: int | None) -> None:
+    def __init__(self, source: Source, stop: StopSignals, limit: int | None) -> None:
         self.n_frames = 0
         self.trouble: SourceError | None = None
         self._source, self._stop, self._limit = source, stop, limit
@@ -93,7 +93,7 @@ class Passing:
 
     def _next(self, frames: Iterator[Frame]) -> Frame | None:
         from labelwalk.faces.image import SourceError
-        from labelwalk.io.stopping import Stopped
+        from labelwalk.io.stop_signals import Stopped
 
         try:
             with self._stop.waiting():

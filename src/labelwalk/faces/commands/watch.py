@@ -75,12 +75,12 @@ def watch(
     if keep_crops and people is None:
         raise typer.BadParameter("--keep-crops keeps pictures with people. Give --people too.")
     with told():
-        from labelwalk.io.paths import check_distinct
-        from labelwalk.io.stopping import Stop
+        from labelwalk.io.formats import check_distinct
+        from labelwalk.io.stop_signals import StopSignals
 
         check_distinct(source=source, output=output, events=events)
         console = Console(stderr=True, highlight=False, quiet=quiet)
-        with Stop() as stop, ExitStack() as held:
+        with StopSignals() as stop, ExitStack() as held:
             seen = held.enter_context(source_of(source))
             recording = held.enter_context(Recording(output, seen)) if output else None
             tell = held.enter_context(telling(events))

@@ -10,30 +10,30 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Stopped(BaseException):  # no error that a function of the user's may be blamed for
-    """Raised while waiting for a batch, when a signal has come."""
+class Stopped(BaseException):
+    """Raised while waiting for a batch. Not an `Exception`, which user code might catch."""
 
 
-class Stop:
-    """Whether somebody has asked to stop; signals are heard inside `with`, in the main thread.
+class StopSignals:
+    """Whether a signal has asked to stop; handlers are installed inside `with`, in the main thread.
 
     Attributes
     ----------
     signal : int or None
-        The number of the signal that came.
+        The number of the signal.
     """
 
     def __init__(self) -> None:
         self.signal: int | None = None
-        self._waiting = False
+        self._is_waiting = False
         self._previous: dict[int, Any] = {}
 
-    def __enter__(self) -> Stop:
+    def __enter__(self) -> StopSignals:
         if threading.current_thread() is threading.main_thread():
-            self._previous = {number: signal.signal(number, self._heard) for number in SIGNALS}
+            self._previous = {n: signal.signal(n, self._handle) for n in STOP_SIGNALS}
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -42,20 +42,20 @@ class Stop:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Let a signal end the block at once; nothing in it may be lost by that."""
-        self._waiting = True
+        """Let a signal end the block at once by `Stopped`."""
+        self._is_waiting = True
         try:
             if self.signal is not None:
                 raise Stopped
             yield
         finally:
-            self._waiting = False
+            self._is_waiting = False
 
-    def _heard(self, number: int, frame: FrameType | None) -> None:
-        if self.signal is not None:  # asked twice: at once, whatever it costs
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.signal is not None:  # the second signal ends the process at once
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
         self.signal = number
-        if self._waiting:
-            self._waiting = False
+        if self._is_waiting:
+            self._is_waiting = False
             raise Stopped

@@ -1,0 +1,335 @@
+"""Parquet, Arrow and NumPy: tables read in batches of rows, and Parquet and Arrow written."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.lib import format as npy
+
+from labelwalk.arrays import Floats
+from labelwalk.io.arrow_columns import from_matrix, from_numpy, from_text
+from labelwalk.io.output import Sink
+from labelwalk.io.rows import Batch, InputError, Position, Rows, TableRows
+from labelwalk.io.text_records import describe_read_error, open_stdin
+from labelwalk.storage.atomic_write import open_atomic
+
+BATCH_ROWS = 1 << 13
+PARQUET_TABLE_ROWS = 1 << 15  # written at a time
+COLUMN_BUFFER_BYTES = 1 << 17  # row groups may be larger than memory
+ARROW_FILE_MAGIC = b"ARROW1"
+ARROW_STREAM_END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
+
+
+@dataclass(frozen=True)
+class ParquetSource:
+    """A Parquet file."""
+
+    path: str
+
+    def batches(self, position: Position | None) -> Iterator[Batch]:
+        """Yield batches of rows; the position counts rows."""
+        n_read = 0 if position is None else int(position["rows"])
+        with _name_path_in_errors(self.path):
+            file = pq.ParquetFile(self.path, pre_buffer=False, buffer_size=COLUMN_BUFFER_BYTES)
+            group, first_row = _find_row_group(file, n_read)
+            batches = _read_row_groups(file, list(range(group, file.num_row_groups)))
+            yield from _split_batches(batches, first_row, n_read, file.metadata.num_rows)
+
+
+@dataclass(frozen=True)
+class ArrowSource:
+    """An Arrow IPC file or stream; "-" is standard input."""
+
+    path: str
+
+    def batches(self, position: Position | None) -> Iterator[Batch]:
+        """Yield batches of rows; the position counts rows."""
+        n_read = 0 if position is None else int(position["rows"])
+        with _name_path_in_errors(self.path):
+            yield from _split_batches(_read_arrow(self.path), 0, n_read, None)
+
+
+def _read_row_groups(file: pq.ParquetFile, groups: list[int]) -> Iterator[pa.RecordBatch]:
+    yield _make_empty_batch(file.schema_arrow)
+    yield from file.iter_batches(BATCH_ROWS, row_groups=groups, use_threads=False)
+
+
+def _find_row_group(file: pq.ParquetFile, row: int) -> tuple[int, int]:
+    """Return the row group of a row, and the number of rows before that group."""
+    before = 0
+    for group in range(file.num_row_groups):
+        n = file.metadata.row_group(group).num_rows
+        if row < before + n:
+            return group, before
+        before += n
+    return file.num_row_groups, before
+
+
+def _read_arrow(path: str) -> Iterator[pa.RecordBatch]:
+    with ExitStack() as files:
+        if path == "-":
+            source: Any = open_stdin()
+            if source.peek(len(ARROW_FILE_MAGIC)).startswith(ARROW_FILE_MAGIC):
+                raise InputError(
+                    "An Arrow file cannot be read from a pipe. Give its path, or an Arrow stream."
+                )
+        else:
+            source = files.enter_context(pa.OSFile(path))
+            if source.read(len(ARROW_FILE_MAGIC)) == ARROW_FILE_MAGIC:
+                file = pa.ipc.open_file(source)
+                yield _make_empty_batch(file.schema)
+                yield from (file.get_batch(i) for i in range(file.num_record_batches))
+                return
+            source.seek(0)
+        stream = pa.ipc.open_stream(source)
+        yield _make_empty_batch(stream.schema)
+        yield from stream
+
+
+def _make_empty_batch(schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch without rows, for the columns of a file without rows."""
+    columns = [pa.nulls(0, column.type) for column in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _split_batches(
+    batches: Iterator[pa.RecordBatch], row: int, n_read: int, total: int | None
+) -> Iterator[Batch]:
+    """Yield the rows after the first `n_read`, in batches of moderate size."""
+    for large in batches:
+        if large.num_rows == 0:
+            yield batch_of_table(pa.Table.from_batches([large]), max(row, n_read), total)
+        for start in range(0, large.num_rows, BATCH_ROWS):
+            batch = large.slice(start, BATCH_ROWS)
+            n_skipped = min(max(0, n_read - row), batch.num_rows)
+            row += batch.num_rows
+            if n_skipped < batch.num_rows:
+                table = pa.Table.from_batches([batch.slice(n_skipped)])
+                yield batch_of_table(table, row - table.num_rows, total)
+    if row < n_read:
+        raise InputError(
+            f"There are {row} rows, but {n_read} were read before. Restore the whole file, or "
+            "delete the checkpoint to start over."
+        )
+
+
+def batch_of_table(table: pa.Table, first: int, total: int | None) -> Batch:
+    """Return a table as a batch; `first` is the number of rows before it."""
+    names = table.column_names
+    duplicates = sorted({name for name in names if names.count(name) > 1})
+    if duplicates:
+        raise InputError(f"There are two columns named {duplicates[0]!r}. Rename one.")
+    return Batch(
+        TableRows(table),
+        where=lambda i: f"row {first + i + 1}",
+        after=lambda n: {"rows": first + (table.num_rows if n is None else n)},
+        share=None if total is None else (first + table.num_rows) / max(total, 1),
+    )
+
+
+@contextmanager
+def _name_path_in_errors(path: str) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InputError(
+            f"{path} is damaged, or not of the format of its name ({error}). Obtain it again, or "
+            "name its format with --format."
+        ) from error
+    except OSError as error:
+        raise describe_read_error(path, error) from error
+
+
+@dataclass(frozen=True)
+class NumpySource:
+    """An .npz file with an array per column, or an .npy file, whose matrix is the column "X".
+
+    Matrices hold features that belong together. The rows of the arrays are the examples.
+    """
+
+    path: str
+    is_npy: bool = False
+
+    def batches(self, position: Position | None) -> Iterator[Batch]:
+        """Yield batches of rows; the position counts rows."""
+        n_read = 0 if position is None else int(position["rows"])
+        with ExitStack() as files:
+            try:
+                columns = {name: _ArrayReader(file, name) for name, file in self._open(files)}
+            except OSError as error:
+                raise describe_read_error(self.path, error) from error
+            except (ValueError, zipfile.BadZipFile) as error:
+                raise InputError(
+                    f"{self.path} cannot be read as arrays ({error}). Save it with np.save or "
+                    "np.savez, without objects."
+                ) from error
+            yield from self._read_rows(columns, n_read)
+
+    def _open(self, files: ExitStack) -> Iterator[tuple[str, IO[bytes]]]:
+        if self.is_npy:
+            yield "X", files.enter_context(open(self.path, "rb"))  # noqa: SIM115
+            return
+        archive = files.enter_context(zipfile.ZipFile(self.path))
+        for name in archive.namelist():
+            yield name.removesuffix(".npy"), files.enter_context(archive.open(name))
+
+    def _read_rows(self, columns: dict[str, _ArrayReader], n_read: int) -> Iterator[Batch]:
+        lengths = {name: column.length for name, column in columns.items()}
+        if len(set(lengths.values())) != 1:
+            raise InputError(
+                f"{self.path} has arrays of different lengths, {lengths}. Give all the same length."
+            )
+        total = next(iter(lengths.values()))
+        if total < n_read:
+            raise InputError(f"{self.path} has {total} rows, but {n_read} were read before.")
+        for first in range(0, total, BATCH_ROWS):
+            n = min(BATCH_ROWS, total - first)
+            table = pa.table({name: column.read(n) for name, column in columns.items()})
+            if first + n > n_read:
+                n_skipped = max(0, n_read - first)
+                yield batch_of_table(table.slice(n_skipped), first + n_skipped, total)
+
+
+class _ArrayReader:
+    """An array in a file, read some rows at a time."""
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        version = npy.read_magic(file)
+        header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, is_fortran, self._dtype = header(file)
+        is_numeric = self._dtype.kind in "fiub" and self._dtype.itemsize <= 8
+        is_text = self._dtype.kind == "U" and len(shape) == 1
+        if is_fortran or len(shape) not in (1, 2) or 0 in shape[1:] or not (is_numeric or is_text):
+            raise ValueError(
+                f"array {name!r} has shape {shape} and dtype {self._dtype}"
+                f"{' in Fortran order' if is_fortran else ''}; a column is a vector of numbers or "
+                "text, or a matrix of numbers in C order"
+            )
+        self.length = int(shape[0])
+        self._file, self._width = file, shape[1:]
+
+    def read(self, n: int) -> pa.Array:
+        """Return the next rows."""
+        size = n * prod(self._width) * self._dtype.itemsize
+        try:
+            raw = self._file.read(size)
+        except zipfile.BadZipFile as error:
+            raise InputError(f"An array is damaged ({error}). Obtain the file again.") from error
+        if len(raw) != size:
+            raise InputError("An array ends before its last row: the file was cut short.")
+        values = np.frombuffer(raw, self._dtype).reshape(n, *self._width)
+        values = values.astype(values.dtype.newbyteorder("="))
+        if values.dtype.kind == "U":
+            return from_text(values.tolist())
+        return from_numpy(values) if values.ndim == 1 else from_matrix(values)
+
+
+class ArrowSink(Sink):
+    """A stream of Arrow IPC."""
+
+    def __init__(self, path: str, size: int | None) -> None:
+        super().__init__(path, size)
+        self._schema: pa.Schema | None = None
+        if size:
+            with pa.memory_map(path) as content:
+                self._schema = pa.ipc.open_stream(content).schema
+
+    def write(self, rows: Rows, features: Mapping[str, Floats], added: Mapping[str, Any]) -> None:
+        """Write rows as a record batch; the first rows decide the types of the columns."""
+        table = _decode_dictionaries(rows.to_table(features, added))
+        if self._schema is None:
+            self._schema = table.schema
+            self._file.write(memoryview(table.schema.serialize()))
+        if table.schema != self._schema:
+            try:
+                table = table.cast(self._schema)
+            except (pa.ArrowInvalid, ValueError) as error:
+                raise InputError(f"The types of the columns change ({error}).") from error
+        for batch in table.combine_chunks().to_batches():
+            self._file.write(memoryview(batch.serialize()))
+
+    def finalize(self) -> None:
+        """End the stream."""
+        self._file.write(ARROW_STREAM_END)
+        super().finalize()
+
+
+class ParquetSink(ArrowSink):
+    """Parquet, which is complete only at its end: until then the rows are in a stream beside it.
+
+    Parameters
+    ----------
+    path : str
+        The rows are in the same folder, under this name and ".part".
+    size : int or None
+        As in `TruncatableFile`, of the stream.
+    """
+
+    def __init__(self, path: str, size: int | None) -> None:
+        self._path, self._part = path, f"{path}.part"
+        super().__init__(self._part, size)
+
+    def finalize(self) -> None:
+        """Write the rows as Parquet, and replace the output with it."""
+        super().finalize()
+        if self._schema is None:
+            raise InputError(f"There are no rows and no columns to write to {self._path}.")
+        with (
+            pa.OSFile(self._part) as part,
+            open_atomic(self._path, f"{self._path}.part.tmp") as output,
+        ):
+            write_parquet(pa.ipc.open_stream(part), output)
+
+    def cleanup(self) -> None:
+        """Remove the stream."""
+        Path(self._part).unlink(missing_ok=True)
+
+
+def write_parquet(rows: pa.RecordBatchReader, file: IO[bytes]) -> None:
+    """Write rows as Parquet; numbers without a dictionary, since they hardly ever repeat."""
+    text_columns = [column.name for column in rows.schema if pa.types.is_string(column.type)]
+    with pq.ParquetWriter(file, rows.schema, use_dictionary=text_columns) as writer:
+        waiting: list[pa.RecordBatch] = []
+        n = 0
+        for batch in rows:
+            waiting.append(batch)
+            n += batch.num_rows
+            if n >= PARQUET_TABLE_ROWS:
+                writer.write_table(pa.Table.from_batches(waiting))
+                waiting, n = [], 0
+        if waiting:
+            writer.write_table(pa.Table.from_batches(waiting))
+
+
+def _decode_dictionaries(table: pa.Table) -> pa.Table:
+    """Return the table without dictionaries, so that a batch can be read without the others."""
+    for i, column in enumerate(table.schema):
+        kind = _type_without_dictionaries(column.type)
+        if kind != column.type:
+            try:
+                table = table.set_column(i, column.name, table[i].cast(kind))
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                raise InputError(
+                    f"Column {column.name!r} of type {column.type} cannot be written in this "
+                    "format. Write .ndjson, or remove the column from the input."
+                ) from error
+    return table
+
+
+def _type_without_dictionaries(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    if pa.types.is_list(kind):
+        return pa.list_(_type_without_dictionaries(kind.value_type))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(_type_without_dictionaries(kind.value_type))
+    return kind

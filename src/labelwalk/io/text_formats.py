@@ -1,0 +1,382 @@
+"""CSV, TSV and NDJSON: read with the place of every record, and written."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+
+from labelwalk.arrays import Floats
+from labelwalk.io.arrow_columns import from_text
+from labelwalk.io.output import Sink
+from labelwalk.io.rows import (
+    Batch,
+    InputError,
+    JsonRows,
+    Position,
+    RowError,
+    Rows,
+    TableRows,
+    shorten,
+)
+from labelwalk.io.text_records import Block, Record, TextFile, count_lines, split_records
+
+UNNAMED_COLUMN = re.compile(r"unnamed \d+")  # the name of a column without one
+OTHER_DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
+# A line break of two characters, so that the csv module quotes fields with either of them.
+LINE_BREAK = "\r\n"
+
+
+@dataclass(frozen=True)
+class CsvSource:
+    """A file of delimited fields, quoted where needed.
+
+    Parameters
+    ----------
+    path : str
+        "-" is standard input.
+    delimiter : str
+        One character.
+    header : bool
+        Whether the first record names the columns; else they are "1", "2" and so on.
+    follow : bool
+        Whether to wait for more at the end.
+    """
+
+    path: str
+    delimiter: str = ","
+    header: bool = True
+    follow: bool = False
+
+    def batches(self, position: Position | None) -> Iterator[Batch]:
+        """Yield batches of rows; the position counts bytes and lines."""
+        delimiter = self.delimiter.encode()
+        file = TextFile(self.path, delimiter, follow=self.follow)
+        names = None if position is None else position["names"]
+        start = (0, 0) if position is None else (position["bytes"], position["lines"])
+        for block in file.blocks(*start):
+            if names is None:
+                first = next(split_records(block.content, delimiter), None)
+                if first is None:
+                    continue
+                names = self._read_names(first.text)
+                if self.header:
+                    block = block.skip(first.end, first.lines_end)
+            yield self._read_batch(block, names, file.share_at(block.end))
+        if names is None:
+            raise InputError(f"{self.path} is empty. Give a file with a header and rows.")
+
+    def _read_names(self, text: bytes) -> list[str]:
+        fields = _split_header(text, self.delimiter)
+        if not self.header:
+            return [str(i + 1) for i in range(len(fields))]
+        for other, shown in OTHER_DELIMITERS.items():
+            if len(fields) == 1 and other != self.delimiter and other in fields[0]:
+                raise InputError(
+                    f"{self.path} has a single column, {shorten(fields[0])!r}. Is it delimited "
+                    f"by {shown}? Then give --delimiter {shown}."
+                )
+        if all(map(_is_number, fields)):
+            raise InputError(
+                f"{self.path} begins with numbers, {shorten(', '.join(fields))!r}, not with the "
+                "names of columns. Give --no-header; the columns are then named 1, 2 and so on."
+            )
+        names = [name or f"unnamed {i + 1}" for i, name in enumerate(fields)]
+        duplicates = sorted({name for name in names if names.count(name) > 1})
+        if duplicates:
+            raise InputError(f"{self.path} has two columns named {duplicates[0]!r}. Rename one.")
+        return names
+
+    def _read_batch(self, block: Block, names: list[str], share: float | None) -> Batch:
+        index = RecordIndex(block, self.delimiter.encode())
+        table, faults = _parse_block(index, names, self.delimiter)
+        index.faulty = {fault.at + number for number, fault in enumerate(faults)}
+
+        def after(n: int | None) -> Position:
+            if n is None:
+                end, lines = len(block.content), count_lines(block.content)
+            elif n == 0:
+                end, lines = 0, 0
+            else:
+                _, _, end, lines = index.rows[n - 1]
+            return {"bytes": block.offset + end, "lines": block.line + lines, "names": names}
+
+        return Batch(TableRows(table), lambda i: index.where(index.rows[i]), after, share, faults)
+
+
+@dataclass
+class RecordIndex:
+    """The records of a block, split only in the rare cases where their places are needed."""
+
+    block: Block
+    delimiter: bytes
+    faulty: set[int] = field(default_factory=set)
+
+    @cached_property
+    def records(self) -> list[Record]:
+        """All records that are not empty."""
+        return list(split_records(self.block.content, self.delimiter))
+
+    @cached_property
+    def rows(self) -> list[Record]:
+        """The records that became rows."""
+        return [record for i, record in enumerate(self.records) if i not in self.faulty]
+
+    def where(self, record: Record) -> str:
+        """Return the place where a record begins."""
+        return f"line {self.block.line + record.line + 1}"
+
+
+def _parse_block(
+    index: RecordIndex, names: list[str], delimiter: str
+) -> tuple[pa.Table, list[RowError]]:
+    """Return the rows as a table of text, and the records that are not rows."""
+    ragged: list[pa.csv.InvalidRow] = []
+    undecoded: set[int] = set()
+    try:
+        table = _parse_csv(index.block.content, names, delimiter, ragged)
+    except pa.ArrowInvalid as error:
+        undecoded = {i for i, record in enumerate(index.records) if not _is_utf8(record.text)}
+        if not undecoded:
+            raise InputError(f"from line {index.block.line + 1} on: {error}") from error
+        ragged.clear()
+        decoded = [record.text for i, record in enumerate(index.records) if i not in undecoded]
+        table = _parse_csv(b"\n".join(decoded), names, delimiter, ragged)
+    if not ragged and not undecoded:
+        return table, []
+    places = [i for i in range(len(index.records)) if i not in undecoded]
+    problems = dict.fromkeys(undecoded, "is not UTF-8 text: save the file as UTF-8")
+    for row in ragged:
+        problems[places[row.number - 1]] = (
+            f"{row.actual_columns} fields where {len(names)} are expected"
+        )
+    faults = []
+    for number, i in enumerate(sorted(problems)):
+        record = index.records[i]
+        text = record.text.decode("utf-8", "backslashreplace")
+        faults.append(RowError(i - number, index.where(record), problems[i], row=text))
+    return table, faults
+
+
+def _parse_csv(
+    content: bytes, names: list[str], delimiter: str, ragged: list[pa.csv.InvalidRow]
+) -> pa.Table:
+    if not content.strip(b"\r\n"):
+        return pa.table({name: from_text([]) for name in names})
+
+    def collect(row: pa.csv.InvalidRow) -> str:
+        ragged.append(row)
+        return "skip"
+
+    return pa.csv.read_csv(
+        io.BytesIO(content),
+        read_options=pa.csv.ReadOptions(
+            use_threads=False, column_names=names, block_size=len(content) + 1
+        ),
+        parse_options=pa.csv.ParseOptions(
+            delimiter=delimiter, newlines_in_values=True, invalid_row_handler=collect
+        ),
+        convert_options=pa.csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            null_values=[""],
+            strings_can_be_null=True,
+        ),
+    )
+
+
+def _split_header(text: bytes, delimiter: str) -> list[str]:
+    try:
+        decoded = text.decode("utf-8")
+        return next(csv.reader(io.StringIO(decoded, newline=""), delimiter=delimiter), [""])
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"line 1: the header is not UTF-8 text ({error}). Save it as UTF-8."
+        ) from None
+    except csv.Error as error:
+        raise InputError(
+            f"line 1: the header cannot be read ({error}). Close the open quote, or check that "
+            "the file is CSV."
+        ) from None
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class NdjsonSource:
+    """A file of JSON objects, one per line.
+
+    Parameters
+    ----------
+    path : str
+        "-" is standard input.
+    follow : bool
+        Whether to wait for more at the end.
+    also : names
+        Columns in addition to the keys of the first object.
+    """
+
+    path: str
+    follow: bool = False
+    also: Sequence[str] = ()
+
+    def batches(self, position: Position | None) -> Iterator[Batch]:
+        """Yield batches of rows; the position counts bytes and lines."""
+        file = TextFile(self.path, follow=self.follow)
+        start = position or {"bytes": 0, "lines": 0, "names": []}
+        names = start["names"]
+        for block in file.blocks(start["bytes"], start["lines"]):
+            batch = self._read_batch(block, names, file.share_at(block.end))
+            names = batch.rows.names
+            yield batch
+
+    def _read_batch(self, block: Block, names: list[str], share: float | None) -> Batch:
+        lines = block.content.split(b"\n")
+        places = [i for i, line in enumerate(lines) if line.strip()]
+
+        def after(n: int | None) -> Position:
+            if n is None:
+                n_lines, end = block.content.count(b"\n"), len(block.content)
+            else:
+                n_lines = places[good[n - 1]] + 1 if n else 0
+                end = min(sum(map(len, lines[:n_lines])) + n_lines, len(block.content))
+            return {"bytes": block.offset + end, "lines": block.line + n_lines, "names": rows.names}
+
+        wheres = [f"line {block.line + i + 1}" for i in places]
+        rows, faults, good = parse_objects([lines[i] for i in places], wheres, names, self.also)
+        return Batch(rows, lambda i: wheres[good[i]], after, share, faults)
+
+
+def parse_objects(
+    texts: Sequence[bytes], wheres: Sequence[str], names: list[str], also: Sequence[str]
+) -> tuple[JsonRows, list[RowError], list[int]]:
+    """Return the JSON objects, the texts that are not objects, and the numbers of the objects.
+
+    Parameters
+    ----------
+    texts, wheres : sequences
+        JSON, and the place of each text.
+    names : list of str
+        The columns; empty: the keys of the first object, and `also`.
+    also : names
+    """
+    decoded: list[str] = []
+    objects: list[dict[str, Any]] = []
+    faults: list[RowError] = []
+    numbers: list[int] = []
+    for i, (raw, where) in enumerate(zip(texts, wheres, strict=True)):
+        try:
+            text = raw.decode("utf-8")
+            value = json.loads(text)
+            problem = None if isinstance(value, dict) else "is not a JSON object"
+        except (ValueError, RecursionError) as error:
+            text = raw.decode("utf-8", "backslashreplace")
+            problem = f"is not JSON ({error})"
+        if problem is None:
+            decoded.append(text)
+            objects.append(value)
+            numbers.append(i)
+        else:
+            faults.append(RowError(len(decoded), where, problem, row=text))
+    if not names and objects:
+        names = list(dict.fromkeys([*objects[0], *also]))
+    return JsonRows(decoded, objects, names), faults, numbers
+
+
+class CsvSink(Sink):
+    """CSV or TSV. Text is written unchanged."""
+
+    def __init__(
+        self, path: str, size: int | None, delimiter: str = ",", *, header: bool = True
+    ) -> None:
+        super().__init__(path, size)
+        self._needs_header = header and not size
+        self._delimiter = delimiter
+
+    def write(self, rows: Rows, features: Mapping[str, Floats], added: Mapping[str, Any]) -> None:
+        """Write rows with the added columns."""
+        table = rows.to_table({}, added)
+        content = b""
+        if self._needs_header:
+            names = ["" if UNNAMED_COLUMN.fullmatch(name) else name for name in table.column_names]
+            content = _format_quoted([names], self._delimiter)
+            self._needs_header = False
+        texts = _to_text_table(table)
+        options = pa.csv.WriteOptions(
+            include_header=False, delimiter=self._delimiter, quoting_style="none"
+        )
+        out = io.BytesIO()
+        try:
+            pa.csv.write_csv(texts, out, options)
+            content += out.getvalue()
+        except pa.ArrowInvalid:  # a field needs quotes
+            columns = [column.to_pylist() for column in texts.columns]
+            content += _format_quoted(zip(*columns, strict=True), self._delimiter)
+        self._file.write(content)
+
+
+def _to_text_table(table: pa.Table) -> pa.Table:
+    """Return all columns as text: numbers as Arrow formats them, lists as JSON."""
+    for i, column in enumerate(table.schema):
+        if pa.types.is_nested(column.type):
+            texts = [
+                None if value is None else json.dumps(value, default=str)
+                for value in table[i].to_pylist()
+            ]
+            table = table.set_column(i, column.name, from_text(texts))
+    try:
+        return table.cast(pa.schema([(name, pa.string()) for name in table.column_names]))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InputError(
+            f"A column cannot be written as CSV ({error}). Write .ndjson or .parquet."
+        ) from error
+
+
+def _format_quoted(rows: Any, delimiter: str) -> bytes:
+    """Return rows of text as lines, with quotes where they are needed."""
+    lines: list[str] = []
+    writer = csv.writer(
+        _LineCollector(lines.append), delimiter=delimiter, lineterminator=LINE_BREAK
+    )
+    writer.writerows(rows)
+    return "".join(lines).encode()
+
+
+@dataclass
+class _LineCollector:
+    """Passes on the lines of a CSV writer, each with a plain line break."""
+
+    collect: Callable[[str], None]
+
+    def write(self, line: str) -> None:
+        self.collect(line.removesuffix(LINE_BREAK) + "\n")
+
+
+class NdjsonSink(Sink):
+    """One JSON object per line. Objects are written unchanged, with the answers at their end."""
+
+    def write(self, rows: Rows, features: Mapping[str, Floats], added: Mapping[str, Any]) -> None:
+        """Write rows with the added columns."""
+        lines = rows.to_json_lines(features, added)
+        self._file.write("".join(line + "\n" for line in lines).encode())

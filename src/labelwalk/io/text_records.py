@@ -1,0 +1,286 @@
+r"""Text split into whole records with their byte offsets and lines: files, gzip, zstd, stdin.
+
+A record of delimited text ends at a line break (\n, \r\n or \r) outside quotes; a quote opens only
+at the beginning of a field. Arrow's CSV reader has the same rules.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import sys
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple, Protocol, Self
+
+import pyarrow as pa
+
+from labelwalk.io.rows import InputError
+
+BLOCK_BYTES = 1 << 20
+MAX_RECORD_BYTES = 1 << 26  # a longer record is a quote that was never closed
+POLL_INTERVAL_S = 0.2  # between looks at a file that may grow
+UTF8_BOM = b"\xef\xbb\xbf"
+UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+
+
+class ByteStream(Protocol):
+    """The methods that are needed of an open file."""
+
+    def read1(self, size: int = ..., /) -> bytes:
+        """Return the bytes that are available, at least one unless it is the end."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *error: Any) -> Any: ...
+
+
+class Record(NamedTuple):
+    """A record that is not empty, without its line break.
+
+    Attributes
+    ----------
+    text : bytes
+    line : int
+        The number of lines before it.
+    end, lines_end : int
+        The number of bytes and lines up to its end, including its line break.
+    """
+
+    text: bytes
+    line: int
+    end: int
+    lines_end: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """Whole records, and the bytes (after decompression) and lines before them."""
+
+    content: bytes
+    offset: int
+    line: int
+
+    @property
+    def end(self) -> int:
+        """The number of bytes up to its end."""
+        return self.offset + len(self.content)
+
+    def skip(self, n_bytes: int, n_lines: int) -> Block:
+        """Return the rest after the first records."""
+        return Block(self.content[n_bytes:], self.offset + n_bytes, self.line + n_lines)
+
+
+class TextFile:
+    """A text file, or standard input, in blocks of whole records.
+
+    Parameters
+    ----------
+    path : str
+        "-" is standard input; names ending in .gz or .zst are decompressed.
+    delimiter : bytes, optional
+        The delimiter of fields, which may be quoted and contain line breaks. None: every line is a
+        record.
+    follow : bool
+        Whether to wait for more at the end.
+    """
+
+    def __init__(self, path: str, delimiter: bytes | None = None, *, follow: bool = False) -> None:
+        self.path = path
+        self._delimiter = delimiter
+        self._follow = follow
+
+    def blocks(self, offset: int = 0, line: int = 0) -> Iterator[Block]:
+        """Yield the file from the beginning of a record on."""
+        with _open(self.path) as file, _name_path_in_errors(self.path):
+            _skip_bytes(file, offset, self.path)
+            pending, min_size = b"", 0
+            while True:
+                end = self._find_end(pending) if len(pending) >= min_size else 0
+                if end:
+                    yield _make_block(self.path, pending[:end], offset, line)
+                    line += self._count_lines(pending[:end])
+                    offset, pending = offset + end, pending[end:]
+                # the end of a long record is searched again when twice as much has been read
+                min_size = 2 * len(pending) if len(pending) > BLOCK_BYTES else 0
+                if len(pending) > MAX_RECORD_BYTES:
+                    raise InputError(
+                        f"{self.path}, line {line + 1}: no record ends within "
+                        f"{MAX_RECORD_BYTES >> 20} MiB. Close the open quote, or check that the "
+                        "file is text with lines."
+                    )
+                more = file.read1(BLOCK_BYTES)
+                if more:
+                    pending += more
+                elif self._follow:
+                    time.sleep(POLL_INTERVAL_S)
+                else:
+                    break
+            if pending:
+                yield _make_block(self.path, pending, offset, line)
+
+    def share_at(self, end: int) -> float | None:
+        """Return the share of the file up to a number of bytes; None if its size is unknown."""
+        is_plain = self.path != "-" and not self.path.endswith((".gz", ".zst"))
+        if self._follow or not is_plain or not os.path.isfile(self.path):
+            return None
+        return end / max(os.stat(self.path).st_size, 1)
+
+    def _find_end(self, text: bytes) -> int:
+        if self._delimiter is None:
+            return text.rfind(b"\n") + 1
+        return find_records_end(text, self._delimiter)
+
+    def _count_lines(self, text: bytes) -> int:
+        return text.count(b"\n") if self._delimiter is None else count_lines(text)
+
+
+def find_records_end(text: bytes, delimiter: bytes, *, is_end: bool = False) -> int:
+    r"""Return the number of bytes that are whole records.
+
+    Parameters
+    ----------
+    text : bytes
+        It begins where a record begins.
+    delimiter : bytes
+    is_end : bool
+        Whether the text is complete; else a final \r may be half of a line break.
+
+    Examples
+    --------
+    >>> find_records_end(b'a,"b\nc"\nd,"e\n', b",")
+    8
+    """
+    if b'"' not in text and b"\r" not in text:
+        return text.rfind(b"\n") + 1
+    end = 0
+    for token in _token_pattern(delimiter).finditer(text):
+        if _is_line_break(token):
+            end = token.end()
+    if text.endswith(b"\r") and end == len(text) and not is_end:
+        return find_records_end(text[:-1], delimiter, is_end=True)
+    return end
+
+
+def split_records(text: bytes, delimiter: bytes) -> Iterator[Record]:
+    r"""Yield the records of a text that are not empty.
+
+    Examples
+    --------
+    >>> [(record.text, record.line) for record in split_records(b'a,"b\nc"\n\nd,5" pipe\n', b",")]
+    [(b'a,"b\nc"', 0), (b'd,5" pipe', 3)]
+    """
+    start = line = first_line = 0
+    for token in _token_pattern(delimiter).finditer(text):
+        line += count_lines(token.group())
+        if _is_line_break(token):
+            record = text[start : token.start()]
+            if record:
+                yield Record(record, first_line, token.end(), line)
+            start, first_line = token.end(), line
+    if text[start:]:
+        yield Record(text[start:], first_line, len(text), line)
+
+
+def count_lines(text: bytes) -> int:
+    r"""Return the number of line breaks in a text; \r\n is one."""
+    if b"\r" not in text:
+        return text.count(b"\n")
+    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
+
+
+@cache
+def _token_pattern(delimiter: bytes) -> re.Pattern[bytes]:
+    """Return a pattern of line breaks and of whole quoted fields, which may contain line breaks.
+
+    An open quote takes all that follows.
+    """
+    before = b"[" + re.escape(delimiter) + rb"\r\n]"
+    quoted = rb'"(?:[^"]|"")*+(?:"|\Z)'
+    return re.compile(rb"(?:\A|(?<=" + before + rb"))" + quoted + rb"|\r\n|\n|\r", re.DOTALL)
+
+
+def _is_line_break(token: re.Match[bytes]) -> bool:
+    text = token.group()
+    return text[-1:] in b"\r\n" and not text.startswith(b'"')
+
+
+def _make_block(path: str, content: bytes, offset: int, line: int) -> Block:
+    if offset > 0:
+        return Block(content, offset, line)
+    if content.startswith(UTF16_BOMS):
+        raise InputError(f"{path} is UTF-16. Save it as UTF-8.")
+    text = content.removeprefix(UTF8_BOM)
+    return Block(text, len(content) - len(text), line)
+
+
+@cache
+def open_stdin() -> io.BufferedReader:
+    """Return standard input, with one buffer, so that its first bytes can be inspected.
+
+    Raises
+    ------
+    OSError
+        It is closed.
+    """
+    if sys.stdin is None:
+        raise OSError("Standard input is closed. Give a path.")
+    return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), BLOCK_BYTES)
+
+
+def _open(path: str) -> ByteStream:
+    if path == "-":
+        return open_stdin()
+    try:
+        if path.endswith(".gz"):
+            return gzip.open(path, "rb")
+        if path.endswith(".zst"):
+            stream: ByteStream = pa.CompressedInputStream(pa.OSFile(path), "zstd")
+            return stream
+        return open(path, "rb")
+    except OSError as error:
+        raise describe_read_error(path, error) from error
+
+
+def describe_read_error(path: str, error: OSError) -> OSError:
+    """Return an error of the same type whose message names the path."""
+    reason = error.strerror or error
+    return type(error)(f"{path} cannot be read ({reason}). Check the path.")
+
+
+@contextmanager
+def _name_path_in_errors(path: str) -> Iterator[None]:
+    damaged = "{} is damaged or cut short ({}). Obtain the file again."
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(damaged.format(path, error)) from error
+    except OSError as error:
+        if path.endswith(".zst"):
+            raise InputError(damaged.format(path, error)) from None
+        raise describe_read_error(path, error) from error
+
+
+def _skip_bytes(file: ByteStream, offset: int, path: str) -> None:
+    """Seek to an offset; where that is impossible, read up to it."""
+    if isinstance(file, io.BufferedReader) and file.seekable() and path != "-":
+        size = file.seek(0, os.SEEK_END)
+        file.seek(min(offset, size))
+    else:
+        size = 0
+        while size < offset:
+            chunk = file.read1(min(BLOCK_BYTES, offset - size))
+            if not chunk:
+                break
+            size += len(chunk)
+    if size < offset:
+        raise InputError(
+            f"{path} has {size} bytes, but {offset} were read before. Restore the whole file, or "
+            "delete the checkpoint to start over."
+        )
