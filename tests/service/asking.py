@@ -8,11 +8,11 @@ from typing import Any
 import httpx
 
 from labelwalk._extensions import ServiceExtension
-from labelwalk.service.access import Guard, Tokens
-from labelwalk.service.app import application
+from labelwalk.service.app import create_app
+from labelwalk.service.auth import AuthMiddleware, Tokens
 from labelwalk.service.demo import Demo
 from labelwalk.service.learner_store import LearnerStore
-from labelwalk.service.watcher import Watcher
+from labelwalk.service.live_updates import PageSampler
 
 TOKENS = Tokens(read="r" * 40, write="w" * 40)
 
@@ -22,16 +22,16 @@ class Asking:
 
     Attributes
     ----------
-    watcher : Watcher
-        Looks when it is told to.
+    sampler : PageSampler
+        Samples when its `tick` is called.
     demo : Demo
         To be closed by whoever starts it.
     """
 
     def __init__(self, store: LearnerStore, faces: ServiceExtension | None = None) -> None:
-        self.watcher, self.demo = Watcher(store), Demo(store)
-        app = application(store, self.watcher, self.demo, faces)
-        self._transport = httpx.ASGITransport(Guard(app, TOKENS, ["here"]))
+        self.sampler, self.demo = PageSampler(store), Demo(store)
+        app = create_app(store, self.sampler, self.demo, faces)
+        self._transport = httpx.ASGITransport(AuthMiddleware(app, TOKENS, ["here"]))
 
     def __call__(
         self, method: str, path: str, token: str | None = TOKENS.write, **more: Any

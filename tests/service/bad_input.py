@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from labelwalk.service.bodies import LARGEST
-from labelwalk.service.wire import ARROW, JSON, RAW
+from labelwalk.service.limits import MAX_BODY_BYTES
+from labelwalk.service.schemas import ARROW, JSON, RAW
 
 SEEN, FEATURES = 2, 2
 
@@ -271,5 +271,7 @@ BAD: dict[str, Maker] = {
     "too many rows": lambda random: raw(
         random, "f4", 1, bytes(4 * (100_001 + random.randrange(1000)))
     ),
-    "too large": lambda random: Request("observe", b" " * (LARGEST + random.randint(1, 10_000))),
+    "too large": lambda random: Request(
+        "observe", b" " * (MAX_BODY_BYTES + random.randint(1, 10_000))
+    ),
 }

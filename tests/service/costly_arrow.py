@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from labelwalk.service.wire import _field, _inside, _number
+from labelwalk.service.request_bodies import _find_field, _follow, _read_integer
 
 N = 100_000  # rows
 LONG = "é" * 10_000  # times N: 2 GB
@@ -65,12 +65,12 @@ def shared(n_columns: int, n_said: int = N) -> bytes:
     batch = pa.record_batch([one] * n_columns, names=[f"x{i}" for i in range(n_columns)])
     message, size = bytearray(batch.serialize()), 8 * N
     data = bytes(message[8:])
-    header = _inside(data, _field(data, _inside(data, 0), 2))
-    message_size = 8 + _number(bytes(message), 4, 4)
-    patches = {_field(data, _inside(data, 0), 3): size, _field(data, header, 0): n_said}
+    header = _follow(data, _find_field(data, _follow(data, 0), 2))
+    message_size = 8 + _read_integer(bytes(message), 4, 4)
+    patches = {_find_field(data, _follow(data, 0), 3): size, _find_field(data, header, 0): n_said}
     for place, value in patches.items():
         struct.pack_into("<q", message, 8 + place, value)
-    nodes, buffers = (_inside(data, _field(data, header, i)) + 4 for i in (1, 2))
+    nodes, buffers = (_follow(data, _find_field(data, header, i)) + 4 for i in (1, 2))
     for i in range(n_columns):
         PATCHED.pack_into(message, 8 + nodes + 16 * i, n_said, 0)
         PATCHED.pack_into(message, 8 + buffers + 32 * i + 16, 0, size)
@@ -112,7 +112,7 @@ COSTLY: dict[str, tuple[Callable[[], bytes], str | None]] = {
     "views of one text": (lambda: beside(views(pa.string_view())), "'label' of type string_view"),
     "binary views": (
         lambda: beside(views(pa.binary_view())),
-        "'label' of type binary_view cannot be read",
+        "'label' of type binary_view is not supported",
     ),
     "a dictionary of bytes": (
         lambda: beside(repeated(pa.array([LONG.encode()]))),
@@ -149,18 +149,18 @@ COSTLY: dict[str, tuple[Callable[[], bytes], str | None]] = {
         lambda: stream(pa.table({"x": pa.nulls(2**31 - 1), "y": pa.nulls(2**31 - 1)})),
         "2,147,483,647 rows",
     ),
-    "names of nothing": (lambda: beside(pa.nulls(N)), "'label' of type null cannot be read"),
+    "names of nothing": (lambda: beside(pa.nulls(N)), "'label' of type null is not supported"),
     "an extension": (
         lambda: stream(pa.table({"x": pa.ExtensionArray.from_storage(pa.bool8(), FEW)})),
         "'x' of type extension",
     ),
-    "a dictionary in parts": (parts, "dictionaries in parts"),
+    "a dictionary in parts": (parts, "delta dictionaries"),
     "a dictionary for many batches": (
         lambda: in_batches(WHOLE.schema, [WHOLE] * 20_000),
         "batches",
     ),
-    "columns that share their bytes": (lambda: shared(2000), "share their bytes"),
-    "columns of a row that share their bytes": (lambda: shared(2000, 1), "share their bytes"),
+    "columns that share their bytes": (lambda: shared(2000), "share buffers"),
+    "columns of a row that share their bytes": (lambda: shared(2000, 1), "share buffers"),
     "compressed by zstd": (
         lambda: stream(pa.table({"x": np.zeros(10 * N)}), compression="zstd"),
         "is compressed",

@@ -18,32 +18,34 @@ from hypothesis import settings
 
 from labelwalk import OnlineLearner
 from labelwalk.learner import from_bytes
-from labelwalk.service import app as service
-from labelwalk.service.access import RULES, Application, Guard, Tokens
+from labelwalk.service.app import create_app
+from labelwalk.service.auth import Tokens
 from labelwalk.service.learner_store import LearnerStore
-from labelwalk.service.limits import Limits, limited
-from labelwalk.service.log import Log
-from labelwalk.service.request_log import RequestLog
-from labelwalk.service.swift import Swift
-from labelwalk.service.wire import ARROW, RAW
+from labelwalk.service.limits import Limits
+from labelwalk.service.openapi import ROUTE_PERMISSIONS
+from labelwalk.service.request_log import ServiceLog
+from labelwalk.service.schemas import ARROW, RAW
+from labelwalk.service.server import list_middlewares, wrap_app
 from tests.service.bad_input import BAD
 
 pytestmark = pytest.mark.shell
 
 TOKENS = Tokens(read="r" * 40, write="w" * 40)
 VARIATIONS = settings().max_examples // 4  # of each kind of bad input: 25, or few with --fast
-WAYS = ["the short way", "the long way"]
+WAYS = ["fast path", "framework"]
 ROWS = [[0.0, 0.0], [9.0, 9.0], [0.5, 0.0], [8.0, 9.0]]
 
 
 class Client:
     """Requests one after the other."""
 
-    def __init__(self, store: LearnerStore, *, swift: bool = True) -> None:
-        self.app = service.application(store)
-        inner: Application = Swift(self.app, store) if swift else self.app
-        guard = Guard(limited(inner, Limits(rate=1e6)), TOKENS, ["here"])
-        self._transport = httpx.ASGITransport(RequestLog(guard, Log(StringIO(), "json", "debug")))
+    def __init__(self, store: LearnerStore, *, is_fast: bool = True) -> None:
+        self.app = create_app(store)
+        log = ServiceLog(StringIO(), "json", "debug")
+        middlewares = list_middlewares(store, TOKENS, ["here"], Limits(rate=1e6), log)
+        if not is_fast:
+            middlewares.pop()
+        self._transport = httpx.ASGITransport(wrap_app(self.app, middlewares))
 
     def __call__(self, method: str, path: str, token: str = TOKENS.write, **more: Any) -> Any:
         headers = {"authorization": f"Bearer {token}"} | more.pop("headers", {})
@@ -58,7 +60,7 @@ class Client:
 @contextmanager
 def serving(folder: Path, way: str) -> Iterator[Client]:
     store = LearnerStore(str(folder / "kept"))
-    yield Client(store, swift=way == "the short way")
+    yield Client(store, is_fast=way == "fast path")
     store.close()
 
 
@@ -106,7 +108,7 @@ def test_every_route_has_a_rule_and_every_rule_a_route(client: Client) -> None:
         for method in getattr(route, "methods", None) or ["WEBSOCKET"]
         if method != "HEAD"
     }
-    assert routes == set(RULES)
+    assert routes == set(ROUTE_PERMISSIONS)
 
 
 def test_people(taught: Client) -> None:

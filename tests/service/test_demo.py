@@ -16,10 +16,10 @@ import pytest
 from labelwalk import OnlineLearner
 from labelwalk.learner import from_bytes
 from labelwalk.service.commands import Observe, TeachLater
-from labelwalk.service.demo import NAME, Demo, stream
+from labelwalk.service.demo import DEMO_LEARNER, Demo, make_examples
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.managed_learner import ManagedLearner
-from labelwalk.service.views import the_map
+from labelwalk.service.views import draw_map
 from tests.service.asking import TOKENS, Asking
 from tests.service.test_server import ENVIRONMENT, free_port, is_ready, wait_until
 
@@ -27,21 +27,23 @@ pytestmark = pytest.mark.shell
 
 
 def n_examples(store: LearnerStore) -> int:
-    found: int = store.query(store.find_id(NAME), lambda managed: managed.next_example_id).result()
+    found: int = store.query(
+        store.find_id(DEMO_LEARNER), lambda managed: managed.next_example_id
+    ).result()
     return found
 
 
 @pytest.mark.parametrize("n", [100, 300, 3000])
 def test_one_label_names_ten_others_and_not_all(n: int) -> None:
     """Whichever vertex it is that a newcomer teaches."""
-    managed = ManagedLearner(NAME, OnlineLearner(200, unreached="abstain"))
-    managed.apply(Observe(stream(0, n)))
-    content, shown = managed.learner.to_bytes(), the_map(managed)["vertices"]
+    managed = ManagedLearner(DEMO_LEARNER, OnlineLearner(200, unreached="abstain"))
+    managed.apply(Observe(make_examples(0, n)))
+    content, shown = managed.learner.to_bytes(), draw_map(managed)["vertices"]
     assert shown["label"] == [None] * len(shown["id"])
     for example in [one for one in shown["example"] if one is not None][::20]:
-        again = ManagedLearner(NAME, from_bytes(content))
+        again = ManagedLearner(DEMO_LEARNER, from_bytes(content))
         again.apply(TeachLater(example, "mine"))
-        after = the_map(again)["vertices"]
+        after = draw_map(again)["vertices"]
         named = [label == "mine" for label in after["label"]]
         assert 11 <= sum(named) <= len(named) / 2
         assert np.mean(np.array(after["confidence"])[named]) > 0.9
@@ -52,14 +54,16 @@ def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
     for _ in range(2):
         store = LearnerStore(str(tmp_path / "kept"))
         demo = Demo(store)
-        assert demo.start() == demo.start() == NAME
+        assert demo.start() == demo.start() == DEMO_LEARNER
         before = n_examples(store)
         wait_until(lambda store=store, before=before: n_examples(store) > before + 5)
         demo.close()
         n = n_examples(store)
         alone = OnlineLearner(200, unreached="abstain")
-        alone.observe(stream(0, n))
-        digest = store.query(store.find_id(NAME), lambda managed: managed.learner.digest()).result()
+        alone.observe(make_examples(0, n))
+        digest = store.query(
+            store.find_id(DEMO_LEARNER), lambda managed: managed.learner.digest()
+        ).result()
         assert digest == alone.digest()
         store.close()
 
@@ -70,7 +74,7 @@ def test_it_ends_with_its_learner_and_can_be_started_again(
 ) -> None:
     demo = Demo(store)
     demo.start()
-    store.delete(store.find_id(NAME)).result()
+    store.delete(store.find_id(DEMO_LEARNER)).result()
     assert demo._thread is not None
     if noticed:
         demo._thread.join()
@@ -82,12 +86,12 @@ def test_it_ends_with_its_learner_and_can_be_started_again(
 def test_over_http(store: LearnerStore) -> None:
     ask = Asking(store)
     assert ask("POST", "/api/demo", TOKENS.read).status_code == 403
-    store.create(NAME, OnlineLearner()).result()
-    store.submit(store.find_id(NAME), Observe(np.zeros((1, 3)))).result()
+    store.create(DEMO_LEARNER, OnlineLearner()).result()
+    store.submit(store.find_id(DEMO_LEARNER), Observe(np.zeros((1, 3)))).result()
     taken = ask("POST", "/api/demo")
     assert (taken.status_code, "3 features" in taken.json()["error"]) == (409, True)
-    ask("DELETE", f"/api/learners/{NAME}")
-    assert ask("POST", "/api/demo").json() == {"name": NAME}
+    ask("DELETE", f"/api/learners/{DEMO_LEARNER}")
+    assert ask("POST", "/api/demo").json() == {"name": DEMO_LEARNER}
     assert ask("POST", "/api/demo").status_code == 201
     wait_until(lambda: n_examples(store) > 0)
     ask.demo.close()
@@ -125,7 +129,7 @@ def test_it_is_fed_and_says_where_the_tokens_are(tmp_path: Path) -> None:
         address = f"http://127.0.0.1:{port}"
 
         def seen() -> Any:
-            return httpx.get(f"{address}/api/learners/{NAME}", headers=headers).json()
+            return httpx.get(f"{address}/api/learners/{DEMO_LEARNER}", headers=headers).json()
 
         wait_until(lambda: seen().get("examples", 0) > 10)
         assert seen()["classes"] == []
@@ -149,5 +153,5 @@ def test_without_a_folder_it_says_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_the_stream_is_a_function_of_the_number() -> None:
-    assert np.array_equal(stream(5, 20)[3:], stream(8, 17))
-    assert stream(3, 0).shape == (0, 2)
+    assert np.array_equal(make_examples(5, 20)[3:], make_examples(8, 17))
+    assert make_examples(3, 0).shape == (0, 2)

@@ -13,7 +13,7 @@ from shutil import which
 
 import pytest
 
-from labelwalk.service.metrics import MEASURES, OF_A_LEARNER
+from labelwalk.service.metrics import LEARNER_METRICS, STORE_METRICS
 from tests.service.test_server import ENVIRONMENT, free_port, is_ready, wait_until
 
 pytestmark = [pytest.mark.shell, pytest.mark.slow]
@@ -85,4 +85,4 @@ def test_the_page_names_what_is_there() -> None:
     page = OPERATIONS.read_text()
     measures = set(re.findall(r"\blabelwalk_\w+", page))
     assert measures
-    assert measures <= set(MEASURES) | set(OF_A_LEARNER)
+    assert measures <= set(STORE_METRICS) | set(LEARNER_METRICS)

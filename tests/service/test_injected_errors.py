@@ -32,8 +32,8 @@ from labelwalk.service.journal import HighWaterMark, Journal
 from labelwalk.service.journal_writer import JournalWriter
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.managed_learner import ManagedLearner
+from labelwalk.service.schemas import RAW
 from labelwalk.service.snapshots import CREATE, Snapshots
-from labelwalk.service.wire import RAW
 from labelwalk.service.worker import LearnerWorker, NoLearnerError
 from tests.service.asking import Asking
 from tests.service.keeper_writer import D, K, events

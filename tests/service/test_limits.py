@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from starlette.types import Receive, Scope, Send
 from websockets.exceptions import InvalidStatus
 
-from labelwalk.service.access import SOON, Receive, Refusal, Scope, Send
-from labelwalk.service.bodies import WholeBodies
-from labelwalk.service.limits import AtOnce
-from labelwalk.service.turnstile import Turnstile
-from labelwalk.service.wire import RAW
+from labelwalk.service.errors import RETRY_SOON, ErrorResponse
+from labelwalk.service.limits import BodyMiddleware, ConcurrencyMiddleware, LoadSheddingMiddleware
+from labelwalk.service.schemas import RAW
 from tests.service.test_server import Served, frame, hello, served, wait_until
 
 pytestmark = [pytest.mark.shell, pytest.mark.slow]
@@ -47,7 +46,7 @@ def test_a_body_that_does_not_come(tmp_path: Path) -> None:
         for path in ("/api/learners", "/api/learners/a/observe"):
             answer = said(one, head(one, "POST", path, 1000) + b'{"rows"')
             assert answer.startswith(b"HTTP/1.1 408"), answer
-            assert b"the body was not there after 0.5 seconds" in answer
+            assert b"The body was incomplete after 0.5 seconds" in answer
             assert b"nosniff" in answer
         assert one.http.get("/api/learners").json() == []
 
@@ -62,7 +61,7 @@ def test_a_body_that_is_too_large(tmp_path: Path) -> None:
         ):
             answer = one.http.request(method, path, content=b" " * ((16 << 20) + 1))
             assert answer.status_code == 413
-            assert "larger than 16,777,216 bytes" in answer.json()["error"]
+            assert "exceeds 16,777,216 bytes" in answer.json()["error"]
 
 
 def test_requests_a_second(tmp_path: Path) -> None:
@@ -105,11 +104,12 @@ def test_an_answer_that_does_not_begin(tmp_path: Path) -> None:
     """The client hears of it in time; what it sent happens all the same, and once under a key."""
     rows = np.random.default_rng(0).normal(size=(100_000, 40)).astype("<f4")
     with served(tmp_path / "kept", options=["--timeout=0.1"]) as one:
-        one.http.post("/api/learners", json={"name": "a"})
+        learner = {"name": "a"}
+        wait_until(lambda: one.http.post("/api/learners", json=learner).status_code in (201, 409))
         path = "/api/learners/a/observe?type=f4&features=40"
         answer = one.http.post(path, content=rows.tobytes(), headers={"content-type": RAW})
         assert answer.status_code == 503
-        assert "send it again under its key" in answer.json()["error"]
+        assert "repeat it with the same idempotency key" in answer.json()["error"]
         assert answer.headers["retry-after"] == "1"
         told: list[int] = []
 
@@ -137,7 +137,7 @@ def test_who_leaves_during_a_body_has_done_nothing() -> None:
     async def send(message: Any) -> None:
         sent.append(message)
 
-    whole = WholeBodies(inner, largest=100, patience=1.0)
+    whole = BodyMiddleware(inner, max_bytes=100, timeout_s=1.0)
     asyncio.run(whole({"type": "http", "method": "POST"}, receive, send))
     assert sent[0]["status"] == 400
 
@@ -157,7 +157,9 @@ def test_a_crowd_is_told_to_come_again() -> None:
         sent.append(message)
 
     async def come() -> None:
-        crowd = AtOnce(slow, "http", 1, Refusal(503, "there are others", (SOON,)))
+        crowd = ConcurrencyMiddleware(
+            slow, "http", 1, ErrorResponse(503, "there are others", (RETRY_SOON,))
+        )
         first = asyncio.create_task(crowd({"type": "http"}, receive, send))
         await inside.wait()
         await crowd({"type": "http"}, receive, send)
@@ -170,7 +172,7 @@ def test_a_crowd_is_told_to_come_again() -> None:
     assert (b"retry-after", b"1") in sent[0]["headers"]
 
 
-def test_a_full_inbox_turns_examples_away_at_the_door() -> None:
+def test_load_shedding_rejects_examples_while_the_queue_is_full() -> None:
     sent: list[Any] = []
     passed: list[str] = []
 
@@ -184,10 +186,13 @@ def test_a_full_inbox_turns_examples_away_at_the_door() -> None:
         sent.append(message)
 
     async def come() -> None:
-        for door in (Turnstile(inner, lambda: True), Turnstile(inner, lambda: False)):
+        for middleware in (
+            LoadSheddingMiddleware(inner, lambda: True),
+            LoadSheddingMiddleware(inner, lambda: False),
+        ):
             for verb in ("observe", "predict"):
                 scope = {"type": "http", "method": "POST", "path": f"/api/learners/a/{verb}"}
-                await door(scope, receive, send)
+                await middleware(scope, receive, send)
 
     asyncio.run(come())
     assert [one.get("status") for one in sent] == [429, None]

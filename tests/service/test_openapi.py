@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.service.access import RULES
-from labelwalk.service.routes import ROUTES
-from labelwalk.service.setting_schemas import SETTINGS
+from labelwalk.service.openapi import ROUTE_PERMISSIONS, ROUTES
+from labelwalk.service.schemas import SETTINGS
 from tests.service.sizes import Sizes
 from tests.service.test_app import TOKENS, Client, client
 from tests.service.test_server import served
@@ -26,7 +25,7 @@ __all__ = ["client"]
 UNDESCRIBED = {"/api/openapi.json"}
 # Whether rows fit a learner, or an example was ever seen, is not for a schema to say.
 NOT_FOR_A_SCHEMA = "positive_data_acceptance"
-ENDLESS = "/api/learners/{name}/live"  # tests/service/test_live.py reads from it
+ENDLESS = "/api/learners/{name}/live"  # tests/service/test_live_updates.py reads from it
 GOLDEN = Path(__file__).parents[1] / "data" / "golden-0.7" / "openapi.json"
 PROSE = {"title", "summary", "description", "operationId"}
 REAL = """
@@ -43,8 +42,10 @@ def described(client: Client) -> dict[str, Any]:
 
 
 def test_every_route_is_described(client: Client) -> None:
-    rules = {rule for rule in RULES if rule[0] != "WEBSOCKET" and rule[1] not in UNDESCRIBED}
-    assert set(ROUTES) == rules, "give each route a line in service/routes.py"
+    rules = {
+        rule for rule in ROUTE_PERMISSIONS if rule[0] != "WEBSOCKET" and rule[1] not in UNDESCRIBED
+    }
+    assert set(ROUTES) == rules, "declare each route in service/openapi.py"
     paths = described(client)["paths"]
     found = {(method.upper(), path) for path in paths for method in paths[path]}
     assert found == rules

@@ -16,7 +16,7 @@ from labelwalk.cli.files import say
 from labelwalk.cli.passphrase import PassphraseFile, passphrase_from
 
 if TYPE_CHECKING:
-    from labelwalk.service.access import Tokens
+    from labelwalk.service.auth import Tokens
 
 DAY = 86_400.0  # seconds
 DEMO_FOLDER = "labelwalk-demo"
@@ -108,26 +108,26 @@ def serve(
         raise typer.BadParameter("--watch and --keep-crops concern faces. Give --faces too.")
     folder = folder or DEMO_FOLDER
     with told():
+        from labelwalk.service.auth import join_token_path, load_or_create_tokens
         from labelwalk.service.database import DamagedError, FolderInUseError
         from labelwalk.service.encryption import PassphraseError
         from labelwalk.service.learner_store import LearnerStore
         from labelwalk.service.limits import Limits
-        from labelwalk.service.log import Log
-        from labelwalk.service.server import address_of, bound, hosts_of
+        from labelwalk.service.request_log import ServiceLog
+        from labelwalk.service.server import bind_socket, format_address, list_host_names
         from labelwalk.service.server import serve as serve_until_stopped
-        from labelwalk.service.tokens import path_of, tokens_of
 
         warnings.simplefilter("ignore")  # those of learners name labels, and health tells the same
-        told_to = Log(sys.stderr, log, log_level)
+        told_to = ServiceLog(sys.stderr, log, log_level)
         try:
             passphrase = passphrase_from(passphrase_file)
-            door = bound(host, port)  # before anything is made
-            tokens, new = tokens_of(folder)
+            sock = bind_socket(host, port)  # before anything is made
+            tokens, new = load_or_create_tokens(folder)
             retain = None if keep_days is None else DAY * keep_days
             store = LearnerStore(folder, retain=retain, passphrase=passphrase)
         except (DamagedError, FolderInUseError, PassphraseError, OSError) as error:
             if log == "json":
-                told_to.tell("error", "not started", reason=str(error))
+                told_to.write("error", "not started", reason=str(error))
                 raise typer.Exit(1) from error
             raise OSError(str(error)) from error
         with ExitStack() as held:  # what serves closes both, but a signal may come before
@@ -137,20 +137,24 @@ def serve(
                 start = load_extension("service faces")
                 looking = start(folder, store, faces, watch=watch, keep_crops=keep_crops)
                 held.callback(looking.close)
-            address = address_of(host, port, allow_host or [], secure=certificate is not None)
+            address = format_address(host, port, allow_host or [], secure=certificate is not None)
             if log == "json":
-                told_to.tell(
-                    "info", "started", folder=folder, address=address, tokens=path_of(folder)
+                told_to.write(
+                    "info",
+                    "started",
+                    folder=folder,
+                    address=address,
+                    tokens=join_token_path(folder),
                 )
             else:
-                _greet(folder, address, path_of(folder), tokens if new else None)
+                _greet(folder, address, join_token_path(folder), tokens if new else None)
                 if looking is not None:
                     say(Console(stderr=True, highlight=False), f"Faces: {address}/faces")
             serve_until_stopped(
                 store,
                 tokens,
-                door,
-                hosts_of(host, port, allow_host or []),
+                sock,
+                list_host_names(host, port, allow_host or []),
                 certificate=certificate,
                 private_key=private_key,
                 demo=demo,

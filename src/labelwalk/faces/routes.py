@@ -11,7 +11,7 @@ from fastapi import FastAPI, Path, Query, Request, Response
 from labelwalk.faces.absent import FacesOffError, NobodyError, NoFrameError, NoSourceError
 from labelwalk.faces.image import SourceError
 from labelwalk.faces.names import plain
-from labelwalk.service.orders import ForgottenPerson, NamedFace, Sink, Undone
+from labelwalk.faces.schemas import ForgottenPerson, NamedFace, Sink, Undone
 from labelwalk.service.worker import to_asyncio_future
 
 if TYPE_CHECKING:  # OpenCV is there where faces are

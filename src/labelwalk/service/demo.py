@@ -1,4 +1,4 @@
-"""A stream that comes with the package, fed to a learner at a pace that a person can watch."""
+"""The demo: a built-in stream that is fed to a learner slowly enough to watch."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.learner_store import LearnerStore, NameTakenError
 from labelwalk.service.worker import BusyError, NoLearnerError
 
-NAME = "demo"
-AT_ONCE, PAUSE = 2, 0.1  # examples, and seconds between
-SEED = 2016
-SPOTS = np.array([[0.0, 0.0], [-6.0, -5.0], [6.0, -5.0], [0.0, 8.0]])
+DEMO_LEARNER = "demo"
+EXAMPLES_PER_BLOCK, BLOCK_INTERVAL_S = 2, 0.1
+STREAM_SEED = 2016
+SPOT_CENTERS = np.array([[0.0, 0.0], [-6.0, -5.0], [6.0, -5.0], [0.0, 8.0]])
 
 
-def stream(first: int, n: int) -> Floats:
-    """Return n examples of two features from the stream, beginning with number `first`.
+def make_examples(first: int, n: int) -> Floats:
+    """Return n examples of the stream from number `first` on, with two features.
 
-    Two moons and four spots, so far apart that each hangs together and with no other.
+    The classes are two moons and four spots, which are connected in themselves and far apart.
 
     Examples
     --------
-    >>> stream(7, 1).tolist() == stream(0, 10)[7:8].tolist()
+    >>> make_examples(7, 1).tolist() == make_examples(0, 10)[7:8].tolist()
     True
     """
-    return np.array([_example(i) for i in range(first, first + n)]).reshape(n, 2)
+    return np.array([_make_example(i) for i in range(first, first + n)]).reshape(n, 2)
 
 
-def _example(i: int) -> Floats:
-    rng = np.random.default_rng([SEED, i])
+def _make_example(i: int) -> Floats:
+    rng = np.random.default_rng([STREAM_SEED, i])
     angle, noise, kind = rng.uniform(0.0, np.pi), rng.normal(size=2), int(rng.integers(6))
     arc = 2.0 * np.array([np.cos(angle), np.sin(angle)])
     if kind == 0:
         return np.array([-7.0, 3.0]) + arc + 0.35 * noise
     if kind == 1:
         return np.array([7.0, 5.0]) - arc + 0.35 * noise
-    return np.asarray(SPOTS[kind - 2] + 0.6 * noise)
+    return np.asarray(SPOT_CENTERS[kind - 2] + 0.6 * noise)
 
 
 class Demo:
-    """Feeds a learner called demo for ever; where it was, if it is there already.
+    """Feeds the learner "demo" in a thread, from where it stopped if it exists already.
 
     Parameters
     ----------
@@ -56,53 +56,55 @@ class Demo:
         self._end = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._fed = 0  # the number of the learner
+        self._learner = 0
 
     def start(self) -> str:
-        """Make the learner if it is not there, feed it from now on, and return its name.
+        """Create the learner if it does not exist, start to feed it, and return its name.
 
         Raises
         ------
-        ValueError
-            There is a learner of that name which takes other examples.
+        NameTakenError
+            The learner exists and has another number of features.
         """
         with self._lock:
-            number = self._learner()
-            if self._thread is None or not self._thread.is_alive() or number != self._fed:
-                self._fed = number
+            learner = self._find_or_create()
+            if self._thread is None or not self._thread.is_alive() or learner != self._learner:
+                self._learner = learner
                 self._thread = threading.Thread(
-                    target=self._feed, args=(number,), name="demo", daemon=True
+                    target=self._feed, args=(learner,), name="demo", daemon=True
                 )
                 self._thread.start()
-        return NAME
+        return DEMO_LEARNER
 
     def close(self) -> None:
-        """Feed it no more."""
+        """Stop feeding."""
         self._end.set()
         if self._thread is not None:
             self._thread.join()
 
-    def _learner(self) -> int:
+    def _find_or_create(self) -> int:
         try:
-            number = self._store.find_id(NAME)
+            learner = self._store.find_id(DEMO_LEARNER)
         except NoLearnerError:
-            learner = OnlineLearner(200, unreached="abstain")
-            return self._store.create(NAME, learner).result()
-        features = self._store.query(number, lambda managed: managed.learner.n_features).result()
+            new = OnlineLearner(200, unreached="abstain")
+            return self._store.create(DEMO_LEARNER, new).result()
+        features = self._store.query(learner, lambda managed: managed.learner.n_features).result()
         if features not in (None, 2):
             raise NameTakenError(
-                f"there is a learner {NAME!r} of {features} features. Rename or delete that one."
+                f"A learner {DEMO_LEARNER!r} with {features} features exists. Delete it, or use "
+                "another folder."
             )
-        return number
+        return learner
 
-    def _feed(self, number: int) -> None:
+    def _feed(self, learner: int) -> None:
         try:
-            at = self._store.query(number, lambda managed: managed.next_example_id).result()
-            while not self._end.wait(PAUSE):
+            position = self._store.query(learner, lambda managed: managed.next_example_id).result()
+            while not self._end.wait(BLOCK_INTERVAL_S):
+                block = Observe(make_examples(position, EXAMPLES_PER_BLOCK))
                 try:
-                    told = self._store.submit(number, Observe(stream(at, AT_ONCE))).result()
+                    result = self._store.submit(learner, block).result()
                 except (BusyError, UnfinishedError):
                     continue
-                at = told.first + AT_ONCE
+                position = result.first + EXAMPLES_PER_BLOCK
         except (NoLearnerError, ValueError, DiskError, DamagedError, BusyError):
-            return  # it was deleted, taught rows of another width, or has no disk any more
+            return  # it was deleted or taught rows of another width, or the disk failed

@@ -17,8 +17,8 @@ from labelwalk.service.encryption import Cipher
 from labelwalk.service.erasure import ErasureRequest, ErasureResult, check_known, erase
 from labelwalk.service.journal import Entry, Journal, JournalPosition
 from labelwalk.service.managed_learner import CommandResult, ManagedLearner
+from labelwalk.service.metrics import WriteLatency
 from labelwalk.service.snapshots import CREATE, DELETE
-from labelwalk.service.timing import Timing
 from labelwalk.service.worker import LearnerWorker, NoLearnerError, known
 
 EVERY = 20_000  # examples between two rounds of snapshots: a second of replay, or less
@@ -60,7 +60,7 @@ class LearnerStore:
     ----------
     damage : str or None
         What was found spoilt in what a start does not need: learners are right, the past is not.
-    timing : Timing
+    timing : WriteLatency
         How long changes took until they were answered.
     when_lessened : function
         Called when something was erased, or a learner struck out or rebuilt: for whoever keeps
@@ -93,7 +93,7 @@ class LearnerStore:
         retain: float | None = None,
         passphrase: str | None = None,
     ) -> None:
-        self.timing = Timing()
+        self.timing = WriteLatency()
         self.when_lessened: Callable[[], None] = _nothing
         self._journal = Journal(folder, passphrase)
         try:
@@ -175,7 +175,7 @@ class LearnerStore:
         """
         change = LearnerCommand(number, event, encode_command(event), key)
         answer = self._learning.change(change)
-        self.timing.begin(answer)
+        self.timing.start(answer)
         return answer
 
     def update_notes(self, number: int, notes: dict[str, Any]) -> Future[Any]:

@@ -1,117 +1,291 @@
-"""How much and how long: what keeps one client from taking all there is."""
+"""Limits: middlewares for the rate, size, duration and number of requests."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import MutableMapping
+import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
-from labelwalk.service.access import SOON, Application, Receive, Refusal, Scope, Send, refuse
-from labelwalk.service.bodies import LARGEST, WholeBodies
-from labelwalk.service.rate import Rate
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MOST = 1000  # requests at a time
+from labelwalk.service.auth import TOKEN_KEY
+from labelwalk.service.errors import RETRY_SOON, ErrorResponse, send_error
+
+MAX_REQUESTS = 1000  # at the same time
+MAX_BODY_BYTES = 16 << 20
+MAX_UNUSED_BODY_BYTES = 64 << 10  # of methods whose body has no meaning
+BURST_S = 2  # a rate limit permits the requests of so many seconds at once
+CLOSE_CONNECTION = (b"connection", b"close")  # the rest of a rejected body is not read
+ROUTES_WITH_EXAMPLES = ("/observe", "/teach")
+QUEUE_IS_FULL = ErrorResponse(
+    429, "Too many examples are waiting. Send fewer, or try again later.", (RETRY_SOON,)
+)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a service allows.
+    """What a service permits.
 
     Attributes
     ----------
     body : int
         Bytes of a body.
     patience : float
-        Seconds in which the head of a request must be there, and then its body.
+        Seconds until the head of a request is complete, and then until its body is.
     timeout : float
-        Seconds in which an answer must begin.
+        Seconds until a response starts.
     sockets : int
-        WebSockets at a time.
+        WebSockets at the same time.
     rate : float or None
-        Requests a second under each token; None: any number.
+        Requests per second and token. None: no rate limit.
     """
 
-    body: int = LARGEST
+    body: int = MAX_BODY_BYTES
     patience: float = 30.0
     timeout: float = 300.0
     sockets: int = 100
     rate: float | None = None
 
-
-def limited(application: Application, limits: Limits) -> Application:
-    """Return an application that keeps within limits."""
-    open_ = f"{limits.sockets} WebSockets are open. Close one, or try again later."
-    answered = f"{MOST} requests are being answered. Try again later."
-    inner = AtOnce(
-        Deadline(application, limits.timeout),
-        "websocket",
-        limits.sockets,
-        Refusal(429, open_, (SOON,)),
-    )
-    whole = AtOnce(
-        WholeBodies(inner, limits.body, limits.patience),
-        "http",
-        MOST,
-        Refusal(503, answered, (SOON,)),
-    )
-    return whole if limits.rate is None else Rate(whole, limits.rate)
-
-
-class Deadline:
-    """Gives up where an answer does not begin in time; what was accepted still happens."""
-
-    def __init__(self, application: Application, seconds: float) -> None:
-        self._application, self._seconds = application, seconds
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and watch the clock."""
-        if scope["type"] != "http":
-            await self._application(scope, receive, send)
-            return
-        try:
-            async with asyncio.timeout(self._seconds) as clock:
-
-                async def sending(message: MutableMapping[str, Any]) -> None:
-                    clock.reschedule(None)  # an answer that has begun may take its time
-                    await send(message)
-
-                await self._application(scope, receive, sending)
-        except TimeoutError:
-            reason = (
-                f"there was no answer after {self._seconds:g} seconds. What changes something may "
-                "still happen: send it again under its key."
-            )
-            await refuse(scope, send, Refusal(503, reason, (SOON,)))
+    def list_middlewares(self) -> list[Callable[[ASGIApp], ASGIApp]]:
+        """Return the middlewares behind authorization that apply these limits, outermost first."""
+        busy = ErrorResponse(
+            503, f"{MAX_REQUESTS} requests are being answered. Try again later.", (RETRY_SOON,)
+        )
+        many_sockets = ErrorResponse(
+            429,
+            f"{self.sockets} WebSockets are open. Close one, or try again later.",
+            (RETRY_SOON,),
+        )
+        rate = [] if self.rate is None else [partial(RateLimitMiddleware, rate=self.rate)]
+        return [
+            *rate,
+            partial(ConcurrencyMiddleware, kind="http", limit=MAX_REQUESTS, rejection=busy),
+            partial(BodyMiddleware, max_bytes=self.body, timeout_s=self.patience),
+            partial(
+                ConcurrencyMiddleware, kind="websocket", limit=self.sockets, rejection=many_sockets
+            ),
+            partial(TimeoutMiddleware, timeout_s=self.timeout),
+        ]
 
 
-class AtOnce:
-    """Lets in so many of a kind at a time.
+class LoadSheddingMiddleware:
+    """Rejects requests with examples before their body is read while the queue is full.
+
+    The queue has a limit of its own. This one keeps a flood of requests that cannot be accepted
+    from taking the time of those that can.
 
     Parameters
     ----------
     application : ASGI application
-    kind : str
-        That of a scope: http or websocket.
-    most : int
-    refusal : Refusal
-        For those beyond.
+    is_full : function
+        Returns whether the queue is full.
     """
 
-    def __init__(self, application: Application, kind: str, most: int, refusal: Refusal) -> None:
-        self._application, self._kind, self._most = application, kind, most
-        self._refusal, self._inside = refusal, 0
+    def __init__(self, application: ASGIApp, is_full: Callable[[], bool]) -> None:
+        self._application, self._is_full = application, is_full
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
+        """Pass a request on, or reject it."""
+        has_examples = scope["type"] == "http" and scope["path"].endswith(ROUTES_WITH_EXAMPLES)
+        if has_examples and scope["method"] == "POST" and self._is_full():
+            await send_error(scope, send, QUEUE_IS_FULL)
+        else:
+            await self._application(scope, receive, send)
+
+
+@dataclass
+class TokenBucket:
+    """A rate limit: a bucket that fills with time, and each request takes one unit out.
+
+    Attributes
+    ----------
+    rate : float
+        Requests per second.
+    level : float
+    updated_at : float
+        Seconds.
+
+    Examples
+    --------
+    >>> bucket = TokenBucket(rate=0.5, level=1.0, updated_at=0.0)
+    >>> bucket.take(0.0), bucket.take(0.5), bucket.take(2.0)
+    (0.0, 1.5, 0.0)
+    """
+
+    rate: float
+    level: float
+    updated_at: float
+
+    def take(self, clock: float) -> float:
+        """Take a unit out, or return the seconds until there is one."""
+        gain = (clock - self.updated_at) * self.rate
+        self.level = min(max(1.0, BURST_S * self.rate), self.level + gain)
+        self.updated_at = clock
+        if self.level < 1:
+            return (1 - self.level) / self.rate
+        self.level -= 1
+        return 0.0
+
+
+class RateLimitMiddleware:
+    """Limits the requests per second of each token; a WebSocket counts once.
+
+    Requests without a token, to routes that need none, do not count.
+
+    Parameters
+    ----------
+    application : ASGI application
+        Behind an `AuthMiddleware`, which determines the token.
+    rate : float
+        Requests per second.
+    """
+
+    def __init__(self, application: ASGIApp, rate: float) -> None:
+        self._application, self._rate = application, rate
+        self._buckets: dict[str, TokenBucket] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or reject it."""
+        token = scope.get(TOKEN_KEY)
+        seconds = 0.0 if token is None else self._take(token)
+        if not seconds:
+            await self._application(scope, receive, send)
+            return
+        retry_after = (b"retry-after", str(math.ceil(seconds)).encode())
+        reason = (
+            f"The rate limit of {self._rate:g} requests per second is exceeded. Send fewer, or try "
+            "again later."
+        )
+        await send_error(scope, send, ErrorResponse(429, reason, (retry_after,)))
+
+    def _take(self, token: str) -> float:
+        clock = time.monotonic()
+        full = max(1.0, BURST_S * self._rate)
+        return self._buckets.setdefault(token, TokenBucket(self._rate, full, clock)).take(clock)
+
+
+class ConcurrencyMiddleware:
+    """Limits the number of requests, or of WebSockets, at the same time.
+
+    Parameters
+    ----------
+    application : ASGI application
+    kind : "http" or "websocket"
+    limit : int
+    rejection : ErrorResponse
+        For those beyond the limit.
+    """
+
+    def __init__(
+        self, application: ASGIApp, kind: str, limit: int, rejection: ErrorResponse
+    ) -> None:
+        self._application, self._kind, self._limit = application, kind, limit
+        self._rejection, self._n_active = rejection, 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or reject it."""
         if scope["type"] != self._kind:
             await self._application(scope, receive, send)
             return
-        if self._inside >= self._most:
-            await refuse(scope, send, self._refusal)
+        if self._n_active >= self._limit:
+            await send_error(scope, send, self._rejection)
             return
-        self._inside += 1
+        self._n_active += 1
         try:
             await self._application(scope, receive, send)
         finally:
-            self._inside -= 1
+            self._n_active -= 1
+
+
+class BodyMiddleware:
+    """Reads the whole body of a request before it passes the request on.
+
+    Parameters
+    ----------
+    application : ASGI application
+    max_bytes : int
+    timeout_s : float
+        Seconds until the body must be complete.
+    """
+
+    def __init__(self, application: ASGIApp, max_bytes: int, timeout_s: float) -> None:
+        self._application, self._max_bytes, self._timeout_s = application, max_bytes, timeout_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on with its body, or reject it."""
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+            return
+        has_body = scope["method"] in ("POST", "PUT")
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                body = await _read_body(
+                    receive, self._max_bytes if has_body else MAX_UNUSED_BODY_BYTES
+                )
+        except TimeoutError:
+            reason = f"The body was incomplete after {self._timeout_s:g} seconds. Send it faster."
+            await send_error(scope, send, ErrorResponse(408, reason, (CLOSE_CONNECTION,)))
+            return
+        if body is None:
+            reason = f"The body exceeds {self._max_bytes:,} bytes. Send fewer rows per request."
+            await send_error(scope, send, ErrorResponse(413, reason, (CLOSE_CONNECTION,)))
+            return
+        if body["type"] != "http.request":
+            reason = "The client disconnected before its body was complete."
+            await send_error(scope, send, ErrorResponse(400, reason))
+            return
+        await self._application(scope, _prepend_message(body, receive), send)
+
+
+async def _read_body(receive: Receive, max_bytes: int) -> Message | None:
+    """Return one message with the whole body, or a disconnect; None if it is too large."""
+    pieces, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return message
+        pieces.append(message.get("body", b""))
+        size += len(pieces[-1])
+        if size > max_bytes:
+            return None
+        if not message.get("more_body", False):
+            return {"type": "http.request", "body": b"".join(pieces), "more_body": False}
+
+
+def _prepend_message(message: Message, receive: Receive) -> Receive:
+    pending = [message]
+
+    async def receive_next() -> Message:
+        return pending.pop() if pending else await receive()
+
+    return receive_next
+
+
+class TimeoutMiddleware:
+    """Answers 503 if no response starts in time; an accepted change is still applied."""
+
+    def __init__(self, application: ASGIApp, timeout_s: float) -> None:
+        self._application, self._timeout_s = application, timeout_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and limit the time until its response starts."""
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+            return
+        try:
+            async with asyncio.timeout(self._timeout_s) as deadline:
+
+                async def send_without_deadline(message: Message) -> None:
+                    deadline.reschedule(None)  # a response that has started may take longer
+                    await send(message)
+
+                await self._application(scope, receive, send_without_deadline)
+        except TimeoutError:
+            reason = (
+                f"There was no response after {self._timeout_s:g} seconds. A change may still be "
+                "applied: repeat it with the same idempotency key."
+            )
+            await send_error(scope, send, ErrorResponse(503, reason, (RETRY_SOON,)))

@@ -1,34 +1,207 @@
-"""The description of the service for `/api/openapi.json`: signatures, and what is known besides."""
+"""The routes of the service: permission, request and response of each, as an OpenAPI document."""
 
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal
 
-from labelwalk.service.access import COOKIE, LEARNER, RULES
-from labelwalk.service.routes import BYTES, ROUTES, Route
-from labelwalk.service.schemas import EXAMPLES, SCHEMAS
-from labelwalk.service.setting_schemas import DIALS
-from labelwalk.service.shapes import TEXT, Schema, ref
-from labelwalk.service.wire import ARROW, JSON, RAW
+from labelwalk._extensions import load_extension
+from labelwalk.service import schemas
+from labelwalk.service.schemas import (
+    ARROW,
+    BODY_EXAMPLES,
+    JSON,
+    LIVE_EVENTS,
+    RAW,
+    TEXT,
+    TUNABLE_SETTINGS,
+    Schema,
+    array,
+    ref,
+)
+from labelwalk.service.static_files import CONTENT_TYPES
 
-EVERYWHERE = (400, 403, 421, 429, 503)
-WITH_A_BODY = (408, 413, 422)
-WAIT = (429, 503)  # come with Retry-After
-QUERY: list[Schema] = [
+Permission = Literal["nothing", "read", "write"]
+
+SESSION_COOKIE = "labelwalk"
+PLAIN, HTML, EVENT_STREAM, JPEG = "text/plain", "text/html", "text/event-stream", "image/jpeg"
+BINARY_BODIES = ("Learner", "Picture")
+PAGE_TYPES = tuple(kind.partition(";")[0] for kind in CONTENT_TYPES.values())
+LEARNER = "/api/learners/{name}"
+
+
+@dataclass(frozen=True)
+class Route:
+    """What a route needs and returns, beyond the signature of its function.
+
+    Attributes
+    ----------
+    permission : "nothing", "read" or "write"
+    summary : str
+    answer : schema or None
+        Of the response body. None: no body.
+    media : str or tuple of str
+        Content types of the response.
+    body : str or None
+        Schema of the request body: rows can also be sent as raw numbers or Arrow, `BINARY_BODIES`
+        as bytes. None: declared by the signature, or no body.
+    errors : tuple of int
+        Statuses in addition to those of the permission, the path and the body.
+    is_cacheable : bool
+        Whether a browser may store the response and revalidate it.
+    """
+
+    permission: Permission
+    summary: str
+    answer: Schema | None
+    media: str | tuple[str, ...] = JSON
+    body: str | None = None
+    errors: tuple[int, ...] = ()
+    is_cacheable: bool = False
+
+
+_LIVE: Schema = TEXT | {
+    "description": f"Events named {', '.join(LIVE_EVENTS)}, each with data in JSON: "
+    + ", ".join(f"{name.capitalize()}Event" for name in LIVE_EVENTS)
+}
+ROUTES: dict[tuple[str, str], Route] = {
+    ("GET", "/"): Route("nothing", "Get the page.", TEXT, HTML, is_cacheable=True),
+    ("GET", "/faces"): Route("nothing", "Get the face page.", TEXT, HTML, is_cacheable=True),
+    ("GET", "/page/{file}"): Route(
+        "nothing", "Get a file of the page.", {}, PAGE_TYPES, errors=(404,), is_cacheable=True
+    ),
+    ("POST", "/api/session"): Route("read", "Store the token in a cookie.", None),
+    ("GET", "/api/session"): Route("read", "Get the permission of the token.", ref("Session")),
+    ("DELETE", "/api/session"): Route("nothing", "Delete the cookie.", None),
+    ("POST", "/api/demo"): Route("write", "Start the demo stream.", ref("Named"), errors=(409,)),
+    ("GET", "/healthz"): Route("nothing", "Check that the process runs.", ref("Alive")),
+    ("GET", "/readyz"): Route(
+        "nothing", "Check that learners answer, and report damage.", ref("Ready")
+    ),
+    ("GET", "/metrics"): Route("read", "Get the metrics for Prometheus.", TEXT, PLAIN),
+    ("POST", "/api/backups"): Route("write", "Back up all learners.", ref("Named")),
+    ("GET", "/api/learners"): Route("read", "List the learners.", array(ref("LearnerSummary"))),
+    ("POST", "/api/learners"): Route("write", "Create a learner.", ref("Named"), errors=(409,)),
+    ("GET", LEARNER): Route("read", "Get a summary of a learner.", ref("LearnerSummary")),
+    ("DELETE", LEARNER): Route("write", "Delete a learner.", None),
+    ("POST", LEARNER + "/observe"): Route(
+        "write",
+        "Learn rows without labels, and answer them.",
+        ref("Verdicts"),
+        body="Rows",
+        errors=(409,),
+    ),
+    ("POST", LEARNER + "/teach"): Route(
+        "write", "Learn rows with labels.", ref("First"), body="LabelledRows", errors=(409,)
+    ),
+    ("POST", LEARNER + "/teach_later"): Route(
+        "write", "Label an example that was observed.", ref("First"), errors=(409,)
+    ),
+    ("POST", LEARNER + "/retract"): Route("write", "Remove a label.", ref("First"), errors=(409,)),
+    ("POST", LEARNER + "/forget"): Route(
+        "write", "Erase a class or examples and their influence.", ref("Erased")
+    ),
+    ("POST", LEARNER + "/predict"): Route(
+        "read", "Answer rows without learning.", ref("Predictions"), body="Rows"
+    ),
+    ("POST", LEARNER + "/explain"): Route(
+        "read", "Explain the answer to a row.", TEXT, body="OneRow"
+    ),
+    ("GET", LEARNER + "/ask"): Route("read", "Suggest what to label next.", array(ref("Question"))),
+    ("GET", LEARNER + "/health"): Route(
+        "read", "Get the health metrics.", array(ref("HealthMetric"))
+    ),
+    ("GET", LEARNER + "/vertices"): Route("read", "Get the vertices as columns.", ref("Vertices")),
+    ("GET", LEARNER + "/vertices/{id}"): Route("read", "Get a vertex in detail.", ref("Vertex")),
+    ("GET", LEARNER + "/map"): Route("read", "Get all vertices in the plane.", ref("Map")),
+    ("GET", LEARNER + "/recent"): Route(
+        "read", "Get the last verdicts, newest first.", ref("Recent")
+    ),
+    ("GET", LEARNER + "/taught"): Route(
+        "read", "Get the last labels that are in effect, newest first.", array(ref("Taught"))
+    ),
+    ("GET", LEARNER + "/history"): Route(
+        "read", "Get the measurements of the last hour.", ref("History")
+    ),
+    ("GET", LEARNER + "/live"): Route(
+        "read", "Get live updates as server-sent events.", _LIVE, EVENT_STREAM
+    ),
+    ("POST", LEARNER + "/dials/try"): Route(
+        "read", "Preview the effect of other settings.", ref("SettingsPreview")
+    ),
+    ("POST", LEARNER + "/dials"): Route(
+        "write", "Change settings.", ref("CurrentSettings"), errors=(409,)
+    ),
+    ("GET", LEARNER + "/export"): Route("read", "Export a learner as a file.", {}, RAW),
+    ("PUT", LEARNER): Route(
+        "write", "Import a learner from a file.", ref("Named"), body="Learner", errors=(409,)
+    ),
+    ("GET", "/api/faces"): Route(
+        "read", "List people and strangers.", ref("Everybody"), errors=(404,)
+    ),
+    ("POST", "/api/faces/frames"): Route(
+        "write",
+        "Recognize the faces in a camera frame: a JPEG, PNG or WebP.",
+        ref("Frame"),
+        body="Picture",
+        errors=(404,),
+    ),
+    ("GET", "/api/faces/view"): Route(
+        "read",
+        "Get the newest frame of the camera of the service; a header lists the faces.",
+        {},
+        JPEG,
+        errors=(404,),
+    ),
+    ("GET", "/api/faces/pictures/{example}"): Route(
+        "read", "Get the picture of a face.", {}, JPEG, errors=(404, 422)
+    ),
+    ("POST", "/api/faces/name"): Route(
+        "write",
+        "Name a face and a few views on its track.",
+        ref("NamedViews"),
+        errors=(404,),
+    ),
+    ("POST", "/api/faces/undo"): Route(
+        "write", "Remove the names of faces.", ref("UndoneViews"), errors=(404,)
+    ),
+    ("POST", "/api/faces/forget"): Route(
+        "write",
+        "Erase a person or a stranger with all views that are assigned to them.",
+        ref("Erased"),
+        errors=(404,),
+    ),
+    ("GET", "/api/faces/sink"): Route(
+        "read", "Get the sink, and how it was chosen.", ref("SinkTold"), errors=(404,)
+    ),
+    ("POST", "/api/faces/sink"): Route(
+        "write", "Set the sink: how far names spread.", ref("SinkSet"), errors=(404,)
+    ),
+}
+ROUTE_PERMISSIONS: dict[tuple[str, str], Permission] = {
+    **{key: route.permission for key, route in ROUTES.items()},
+    ("GET", "/api/openapi.json"): "read",
+    ("WEBSOCKET", LEARNER + "/stream"): "write",
+}
+
+COMMON_ERRORS = (400, 403, 421, 429, 503)
+BODY_ERRORS = (408, 413, 422)
+RETRY_STATUSES = (429, 503)
+RAW_PARAMETERS: list[Schema] = [
     {
         "name": "type",
         "in": "query",
         "required": False,
-        "description": f"Of the numbers of a body in {RAW}.",
+        "description": f"Number type of a body of type {RAW}.",
         "schema": {"type": "string", "enum": ["f4", "f8"]},
     },
     {
         "name": "features",
         "in": "query",
         "required": False,
-        "description": f"How many numbers a row has in {RAW}.",
+        "description": f"Numbers per row of a body of type {RAW}.",
         "schema": {"type": "integer", "minimum": 1, "maximum": 2**24 - 1},
     },
 ]
@@ -36,92 +209,101 @@ IF_NONE_MATCH: Schema = {
     "name": "If-None-Match",
     "in": "header",
     "required": False,
-    "description": "The ETag of what is kept.",
+    "description": "The ETag of the stored response.",
     "schema": TEXT,
 }
-# Of bodies in signatures, what settings may be.
-PROPERTIES: dict[str, Schema] = {"NewLearner": {"settings": ref("Settings")}, "Dials": DIALS}
+# Properties of pydantic models that the settings describe more precisely.
+MODEL_PROPERTIES: dict[str, Schema] = {
+    "CreateLearnerBody": {"settings": ref("Settings")},
+    "TunableSettings": TUNABLE_SETTINGS,
+}
 
 
-def completed(plain: Schema) -> Schema:
-    """Return the description of an application, with all that is known of its routes.
+def complete_document(document: Schema) -> Schema:
+    """Return the OpenAPI document of an application, completed from `ROUTES`.
 
     Parameters
     ----------
-    plain : dict
-        An OpenAPI document made from the signatures alone. Routes that have no line in `ROUTES`
-        stay as they are.
+    document : dict
+        Made by FastAPI from the signatures. Routes that are not in `ROUTES` stay as they are.
 
     Examples
     --------
-    >>> plain = {"paths": {"/healthz": {"get": {"responses": {"200": {"description": "?"}}}}}}
-    >>> completed(plain)["paths"]["/healthz"]["get"]["summary"]
-    'Whether the process is alive.'
+    >>> document = {"paths": {"/healthz": {"get": {"responses": {"200": {"description": "?"}}}}}}
+    >>> complete_document(document)["paths"]["/healthz"]["get"]["summary"]
+    'Check that the process runs.'
     """
-    whole = deepcopy(plain)
-    schemas = whole.setdefault("components", {}).setdefault("schemas", {})
-    for gone in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(gone, None)
-    schemas |= SCHEMAS
-    for name in PROPERTIES.keys() & schemas.keys():
-        schemas[name]["properties"] |= PROPERTIES[name]
-    whole["components"]["securitySchemes"] = {
+    document = deepcopy(document)
+    models = document.setdefault("components", {}).setdefault("schemas", {})
+    for name in ("HTTPValidationError", "ValidationError"):
+        models.pop(name, None)
+    models |= schemas.SCHEMAS | load_extension("schemas faces")
+    for name in MODEL_PROPERTIES.keys() & models.keys():
+        models[name]["properties"] |= MODEL_PROPERTIES[name]
+    document["components"]["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer"},
-        "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+        "cookie": {"type": "apiKey", "in": "cookie", "name": SESSION_COOKIE},
     }
-    for path, methods in whole["paths"].items():
+    for path, methods in document["paths"].items():
         for method, operation in methods.items():
             if route := ROUTES.get((method.upper(), path)):
-                _describe(operation, route, method.upper(), path)
-    return whole
+                _complete_operation(operation, route, path)
+    return document
 
 
-def _describe(operation: Schema, route: Route, method: str, path: str) -> None:
-    need = RULES[method, path]
-    operation["summary"] = route.does
-    if need != "nothing":
+def _complete_operation(operation: Schema, route: Route, path: str) -> None:
+    parameters = operation.get("parameters", [])
+    operation["summary"] = route.summary
+    if route.permission != "nothing":
         operation["security"] = [{"token": []}, {"cookie": []}]
     if route.body is not None:
-        operation["requestBody"] = {"required": True, "content": _bodies(route.body)}
-    if route.body is not None and route.body not in BYTES:
-        operation["parameters"] = [*operation.get("parameters", []), *QUERY]
-    if route.kept:
-        operation["parameters"] = [*operation.get("parameters", []), IF_NONE_MATCH]
-    done = next(status for status in operation["responses"] if status.startswith("2"))
-    answered: Schema = {"description": HTTPStatus(int(done)).phrase}
+        operation["requestBody"] = {"required": True, "content": _describe_body(route.body)}
+        parameters = parameters + (RAW_PARAMETERS if route.body not in BINARY_BODIES else [])
+    if route.is_cacheable:
+        parameters = [*parameters, IF_NONE_MATCH]
+    if parameters:
+        operation["parameters"] = parameters
+    status = next(status for status in operation["responses"] if status.startswith("2"))
+    success: Schema = {"description": HTTPStatus(int(status)).phrase}
     if route.answer is not None:
         media = (route.media,) if isinstance(route.media, str) else route.media
-        answered["content"] = {one: {"schema": route.answer} for one in media}
-    kept = {"304": {"description": HTTPStatus(304).phrase}} if route.kept else {}
-    found = _errors(route, need, path, sends="requestBody" in operation)
-    refused = {str(status): _refusal(status) for status in found}
-    operation["responses"] = {done: answered} | kept | refused
+        success["content"] = {kind: {"schema": route.answer} for kind in media}
+    responses = {status: success}
+    if route.is_cacheable:
+        responses["304"] = {"description": HTTPStatus(304).phrase}
+    for code in _list_errors(route, path, has_body="requestBody" in operation):
+        responses[str(code)] = _describe_error_response(code)
+    operation["responses"] = responses
 
 
-def _errors(route: Route, need: str, path: str, *, sends: bool) -> list[int]:
-    found = {*EVERYWHERE, *route.errors, *(WITH_A_BODY if sends else ())}
-    if need != "nothing":
-        found.add(401)
+def _list_errors(route: Route, path: str, *, has_body: bool) -> list[int]:
+    codes = {*COMMON_ERRORS, *route.errors, *(BODY_ERRORS if has_body else ())}
+    if route.permission != "nothing":
+        codes.add(401)
     if path.startswith(LEARNER):
-        found |= {404, 422}
-    return sorted(found)
+        codes |= {404, 422}
+    return sorted(codes)
 
 
-def _refusal(status: int) -> Schema:
-    said: Schema = {
+def _describe_error_response(status: int) -> Schema:
+    response: Schema = {
         "description": HTTPStatus(status).phrase,
         "content": {JSON: {"schema": ref("Error")}},
     }
-    if status in WAIT:
+    if status in RETRY_STATUSES:
         seconds = {"type": "integer", "minimum": 1}
-        said["headers"] = {
+        response["headers"] = {
             "Retry-After": {"description": "Seconds to wait.", "schema": seconds, "required": True}
         }
-    return said
+    return response
 
 
-def _bodies(name: str) -> dict[str, Any]:
-    if name in BYTES:
+def _describe_body(name: str) -> dict[str, Any]:
+    if name in BINARY_BODIES:
         return {RAW: {"schema": {}}}
-    asked: Schema = {"schema": ref(name), "examples": {"small": {"value": EXAMPLES[name]}}}
-    return {JSON: asked, RAW: {"schema": {}}, ARROW: {"schema": {}}}
+    example = {"small": {"value": BODY_EXAMPLES[name]}}
+    return {
+        JSON: {"schema": ref(name), "examples": example},
+        RAW: {"schema": {}},
+        ARROW: {"schema": {}},
+    }

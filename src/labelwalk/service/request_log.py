@@ -1,39 +1,138 @@
-"""What became of each request, for the log: its route and status, and nothing that it held."""
+"""The log of the service: events as lines of JSON or text, and a middleware that logs requests.
+
+Only facts that are listed by name are logged: no token, body, row, label or query.
+"""
 
 from __future__ import annotations
 
+import json
+import logging
 import math
+import re
+import threading
 import time
-from collections.abc import Mapping, MutableMapping
+import traceback
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import UTC, datetime
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple, TextIO
 
-from labelwalk.service.access import (
-    ABOUT,
-    RULES,
-    Application,
-    Need,
-    Receive,
-    Scope,
-    Send,
-    pattern_of,
-)
-from labelwalk.service.log import Log
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-EVENTS = {
+Level = Literal["debug", "info", "warning", "error"]
+LEVELS: tuple[Level, ...] = ("debug", "info", "warning", "error")
+Fact = str | int | float | bool
+LOG_FACTS = "labelwalk.log_facts"  # key in an ASGI scope
+LOGGED_EVENTS = {
     ("POST", "/api/learners", 201): "learner created",
     ("PUT", "/api/learners/{name}", 201): "learner created",
     ("DELETE", "/api/learners/{name}", 204): "learner deleted",
     ("POST", "/api/backups", 201): "backup",
 }
-TOLD = {status for _, _, status in EVENTS}
-SECOND = 1.0
-MOST = 1000  # kinds of refusals, and paths, that are remembered
+LOGGED_STATUSES = {status for _, _, status in LOGGED_EVENTS}
+REJECTION_INTERVAL_S = 1.0
+MAX_CACHED_ROUTES = 1000
+MAX_REJECTION_KINDS = 1000
 
 
-class Refused(NamedTuple):
-    """A kind of refusal."""
+class ServiceLog:
+    """Writes a line for each event of a sufficient level.
+
+    Parameters
+    ----------
+    stream : text file
+    form : "json" or "plain"
+    level : "debug", "info", "warning" or "error"
+        Minimum level; "debug" logs every request.
+
+    Examples
+    --------
+    >>> import io, json
+    >>> stream = io.StringIO()
+    >>> log = ServiceLog(stream, "json", "info")
+    >>> log.write("info", "refused", status=404, route="/api/learners/{name}")
+    >>> log.write("debug", "request", status=200)
+    >>> {name: fact for name, fact in json.loads(stream.getvalue()).items() if name != "at"}
+    {'level': 'info', 'event': 'refused', 'status': 404, 'route': '/api/learners/{name}'}
+    """
+
+    def __init__(self, stream: TextIO, form: Literal["json", "plain"], level: Level) -> None:
+        self._stream, self.form, self._minimum = stream, form, LEVELS.index(level)
+        self._lock = threading.Lock()
+
+    def is_enabled(self, level: Level) -> bool:
+        """Return whether events of a level are logged."""
+        return LEVELS.index(level) >= self._minimum
+
+    def write(self, level: Level, event: str, **facts: Fact) -> None:
+        """Write a line; an error of the stream is ignored."""
+        if not self.is_enabled(level):
+            return
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        if self.form == "json":
+            line = json.dumps({"at": at, "level": level, "event": event} | facts)
+        else:
+            line = " ".join([at, event, *(f"{name}={fact!r}" for name, fact in facts.items())])
+        with self._lock, suppress(OSError, ValueError):
+            self._stream.write(f"{line}\n")
+            self._stream.flush()
+
+    def write_error(self, event: str, error: BaseException | None) -> None:
+        """Log the kind and the place of an unexpected error, but not its message."""
+        frames = traceback.extract_tb(error.__traceback__) if error is not None else []
+        where = [f"{frame.filename}:{frame.lineno}" for frame in frames[-3:]]
+        self.write("error", event, kind=type(error).__name__, where=" ".join(where))
+
+
+class LogHandler(logging.Handler):
+    """Forwards records of the standard logging module, without the messages of errors."""
+
+    def __init__(self, log: ServiceLog) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log the record; a failure is ignored."""
+        level: Level = "error" if record.levelno >= logging.ERROR else "warning"
+        with suppress(Exception):
+            if record.exc_info and record.exc_info[1] is not None:
+                self._log.write_error("failure", record.exc_info[1])
+            else:
+                self._log.write(level, "web server", message=str(record.msg))
+
+
+def install_log_handler(log: ServiceLog) -> None:
+    """Send the records of uvicorn and labelwalk, and errors that end a thread, to a log."""
+    for name in ("uvicorn", "labelwalk"):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [LogHandler(log)], False
+
+    def log_thread_error(failure: threading.ExceptHookArgs) -> None:
+        log.write_error("failure", failure.exc_value)
+
+    threading.excepthook = log_thread_error
+
+
+def add_log_facts(scope: Scope, **facts: str) -> None:
+    """Attach facts to a request for the log: nothing from its body, headers or query."""
+    scope.setdefault(LOG_FACTS, {}).update(facts)
+
+
+def compile_path(path: str) -> re.Pattern[str]:
+    """Return the pattern of the paths of a route.
+
+    Examples
+    --------
+    >>> bool(compile_path("/api/learners/{name}").match("/api/learners/doorbell"))
+    True
+    """
+    return re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path)) + r"\Z")
+
+
+class Rejection(NamedTuple):
+    """A kind of request that was rejected."""
 
     status: int
     method: str
@@ -41,37 +140,35 @@ class Refused(NamedTuple):
     reason: str
 
 
-class RequestLog:
-    """Stands before everything else, and tells a log what is answered.
+class RequestLogMiddleware:
+    """Logs the route and the status of each request.
 
     Parameters
     ----------
     application : ASGI application
-    log : Log
-    rules : mapping from (method, path) to what is needed
-        The routes there are; others are told as "none".
+    log : ServiceLog
+    routes : iterable of (method, path)
+        Requests to other paths are logged with the route "none".
     """
 
     def __init__(
-        self,
-        application: Application,
-        log: Log,
-        rules: Mapping[tuple[str, str], Need] = RULES,
+        self, application: ASGIApp, log: ServiceLog, routes: Iterable[tuple[str, str]]
     ) -> None:
+        routes = tuple(routes)
         self._application, self._log = application, log
-        self._patterns = {path: pattern_of(path) for _, path in rules}
-        self._route = lru_cache(MOST)(self._route_of)
-        self._methods = {method for method, _ in rules} | {"HEAD"}
-        self._refused: dict[Refused, tuple[float, int]] = {}
+        self._patterns = {path: compile_path(path) for _, path in routes}
+        self._route = lru_cache(MAX_CACHED_ROUTES)(self._find_route)
+        self._methods = {method for method, _ in routes} | {"HEAD"}
+        self._rejections: dict[Rejection, tuple[float, int]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and tell what became of it."""
+        """Pass a request on, and log its result."""
         if scope["type"] == "lifespan":
             await self._application(scope, receive, send)
             return
-        began, statuses = time.perf_counter(), list[int]()
+        start, statuses = time.perf_counter(), list[int]()
 
-        async def sending(message: MutableMapping[str, Any]) -> None:
+        async def send_and_note_status(message: Message) -> None:
             if message["type"].endswith("response.start"):
                 statuses.append(message["status"])
             elif message["type"] == "websocket.accept":
@@ -79,40 +176,42 @@ class RequestLog:
             await send(message)
 
         try:
-            await self._application(scope, receive, sending)
+            await self._application(scope, receive, send_and_note_status)
         finally:
-            spent = round(1000 * (time.perf_counter() - began), 1)
-            self._tell(scope, statuses[0] if statuses else 500, spent)
+            milliseconds = round(1000 * (time.perf_counter() - start), 1)
+            self._log_request(scope, statuses[0] if statuses else 500, milliseconds)
 
-    def _tell(self, scope: Scope, status: int, spent: float) -> None:
-        if status < 400 and status not in TOLD and not self._log.tells("debug"):
+    def _log_request(self, scope: Scope, status: int, milliseconds: float) -> None:
+        is_notable = status >= 400 or status in LOGGED_STATUSES
+        if not is_notable and not self._log.is_enabled("debug"):
             return
         method = scope.get("method", "WEBSOCKET")
         method = method if method in self._methods else "other"
         route = self._route(scope["path"])
-        about = scope.get(ABOUT, {})
-        self._log.tell(
-            "debug", "request", method=method, route=route, status=status, milliseconds=spent
+        facts = scope.get(LOG_FACTS, {})
+        self._log.write(
+            "debug", "request", method=method, route=route, status=status, milliseconds=milliseconds
         )
-        if event := EVENTS.get((method, route, status)):
-            self._log.tell("info", event, **about)
+        if event := LOGGED_EVENTS.get((method, route, status)):
+            self._log.write("info", event, **facts)
         elif status >= 400:
-            reason = about.get("reason", HTTPStatus(status).phrase)
-            self._tell_refusal(Refused(status, method, route, reason))
+            reason = facts.get("reason", HTTPStatus(status).phrase)
+            self._log_rejection(Rejection(status, method, route, reason))
 
-    def _route_of(self, asked: str) -> str:
-        known = (path for path, pattern in self._patterns.items() if pattern.match(asked))
-        return next(known, "none")
+    def _find_route(self, path: str) -> str:
+        routes = (route for route, pattern in self._patterns.items() if pattern.match(path))
+        return next(routes, "none")
 
-    def _tell_refusal(self, refused: Refused) -> None:
-        """Tell of a refusal, and of many that are alike once a second: a flood must not be two."""
-        now = time.monotonic()
-        told, more = self._refused.get(refused, (-math.inf, 0))
-        if now - told < SECOND:
-            self._refused[refused] = told, more + 1
+    def _log_rejection(self, rejection: Rejection) -> None:
+        """Log rejections of one kind once a second: a flood of requests must not flood the log."""
+        clock = time.monotonic()
+        logged_at, n_more = self._rejections.get(rejection, (-math.inf, 0))
+        if clock - logged_at < REJECTION_INTERVAL_S:
+            self._rejections[rejection] = logged_at, n_more + 1
             return
-        if len(self._refused) >= MOST:
-            self._refused.clear()
-        self._refused[refused] = now, 0
-        facts = refused._asdict() | ({"more": more} if more else {})
-        self._log.tell("info", "refused", **facts)
+        if len(self._rejections) >= MAX_REJECTION_KINDS:
+            self._rejections.clear()
+        self._rejections[rejection] = clock, 0
+        self._log.write(
+            "info", "refused", **rejection._asdict(), **({"more": n_more} if n_more else {})
+        )

@@ -1,91 +1,361 @@
-"""The shapes of what is sent and answered, in the words of JSON Schema."""
+"""Schemas of request and response bodies: JSON Schema, and pydantic models of small requests."""
 
 from __future__ import annotations
 
-from labelwalk._extensions import load_extension
-from labelwalk.service import page_schemas, setting_schemas
-from labelwalk.service.shapes import (
-    COUNT,
-    LABEL,
-    NUMBER,
-    SHARE,
-    TEXT,
-    TRUTH,
-    Schema,
-    choice,
-    many,
-    or_nothing,
-    record,
-    ref,
-)
+from typing import Annotated, Any, Literal
 
-ROWS: Schema = {
+from pydantic import BaseModel, ConfigDict, Field, Strict
+
+from labelwalk.service.commands import Teach, TeachLater
+
+JSON, RAW = "application/json", "application/octet-stream"
+ARROW = "application/vnd.apache.arrow.stream"
+Schema = dict[str, Any]
+
+LABEL: Schema = {"type": ["string", "integer"]}
+NUMBER: Schema = {"type": "number"}
+SHARE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+POSITIVE_INTEGER: Schema = {"type": "integer", "minimum": 1}
+TEXT: Schema = {"type": "string"}
+BOOLEAN: Schema = {"type": "boolean"}
+
+
+def ref(name: str) -> Schema:
+    """Return a reference to a schema of the document."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def array(items: Schema) -> Schema:
+    """Return an array of any length."""
+    return {"type": "array", "items": items}
+
+
+def mapping(values: Schema) -> Schema:
+    """Return an object with any names."""
+    return {"type": "object", "additionalProperties": values}
+
+
+def any_of(*schemas: Schema) -> Schema:
+    """Return alternatives."""
+    return {"anyOf": list(schemas)}
+
+
+def nullable(schema: Schema) -> Schema:
+    """Return a schema, or null."""
+    return any_of(schema, {"type": "null"})
+
+
+def record(required: Schema, optional: Schema | None = None) -> Schema:
+    """Return an object with these fields only.
+
+    Examples
+    --------
+    >>> record({"name": TEXT})["required"]
+    ['name']
+    """
+    return {
+        "type": "object",
+        "properties": required | (optional or {}),
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def enum(*values: str) -> Schema:
+    """Return one of several strings."""
+    return {"type": "string", "enum": list(values)}
+
+
+def between(minimum: float, maximum: float) -> Schema:
+    """Return a number of a closed interval."""
+    return {"type": "number", "minimum": minimum, "maximum": maximum}
+
+
+def above(minimum: float, maximum: float) -> Schema:
+    """Return a number greater than a minimum, and at most a maximum."""
+    return {"type": "number", "exclusiveMinimum": minimum, "maximum": maximum}
+
+
+# Settings. The bounds are those of `labelwalk.settings`, which also checks combinations.
+_LARGE = 1e100
+_PRIOR_WEIGHT = above(0, _LARGE)  # weights need not add up to 1
+_UNIFORM = enum("uniform")
+_PRIOR_OBJECT = mapping(_PRIOR_WEIGHT) | {"minProperties": 1}
+_PRIOR_PAIR: Schema = {
+    "type": "array",
+    "prefixItems": [LABEL, _PRIOR_WEIGHT],
+    "minItems": 2,
+    "maxItems": 2,
+}
+_PRIOR_PAIRS = array(_PRIOR_PAIR) | {"minItems": 1}
+# Responses do not use prefixItems: Schemathesis misreads it there.
+_PRIOR_PAIR_IN_RESPONSE = array(any_of(LABEL, _PRIOR_WEIGHT)) | {"minItems": 2, "maxItems": 2}
+SETTINGS: dict[str, Schema] = {
+    "n_centroids": nullable(POSITIVE_INTEGER),
+    "scale": enum("none", "robust"),
+    "sink": between(1e-300, _LARGE),
+    "growth": above(1, _LARGE),
+    "coarsening": enum("just-enough", "doubling"),
+    "labelled": enum("pure", "absorb"),
+    "label_weight": nullable(between(1e-100, _LARGE)),
+    "weight_cap": nullable(above(1, _LARGE)),
+    "labels_per_class": POSITIVE_INTEGER,
+    "representative": enum("mean", "founder"),
+    "readout": enum("example", "vertex"),
+    "unreached": enum("nearest", "abstain"),
+    "quarantine": nullable(POSITIVE_INTEGER),
+    "source_share": nullable(above(0, 1)),
+    "remember": {"type": "integer", "minimum": 0, "maximum": 10_000_000},
+    "half_life": nullable(between(1, _LARGE)),
+    "window": nullable({"type": "integer", "minimum": 1, "maximum": 9_999_999}),
+    "calibrate": BOOLEAN,
+    "prior": nullable(any_of(_UNIFORM, _PRIOR_OBJECT)),
+    "tolerance": SHARE,
+    "abstain_below": SHARE,
+}
+TUNABLE_SETTINGS: dict[str, Schema] = {
+    "sink": SETTINGS["sink"],
+    "prior": nullable(any_of(_UNIFORM, _PRIOR_OBJECT, _PRIOR_PAIRS)),
+    "half_life": SETTINGS["half_life"],
+    "abstain_below": SETTINGS["abstain_below"],
+}
+_GAUSSIAN = record(
+    {
+        "kind": enum("Gaussian"),
+        "bandwidth": any_of(enum("cover", "scale"), {"type": "number", "exclusiveMinimum": 0}),
+        "threshold": SHARE,
+        "distance": {"type": "null"},
+    }
+)
+_SELF_TUNING = record(
+    {
+        "kind": enum("SelfTuning"),
+        "neighbour": {"type": "integer", "minimum": 1, "maximum": 64},
+        "width": any_of(enum("auto"), between(1e-3, 1e3)),
+        "evenness": any_of(enum("auto"), SHARE),
+        "threshold": SHARE,
+        "distance": {"type": "null"},
+    }
+)
+_CURRENT_SETTINGS: dict[str, Schema] = SETTINGS | {
+    "similarity": any_of(_GAUSSIAN, _SELF_TUNING),
+    "prior": nullable(any_of(_UNIFORM, array(_PRIOR_PAIR_IN_RESPONSE))),
+}
+
+_ROWS: Schema = {
     "type": "array",
     "minItems": 1,
     "items": {"type": "array", "minItems": 1, "items": NUMBER},
-    "description": "All of one length.",
+    "description": "Rows of equal length.",
 }
-_GUESSES: Schema = {
-    "label": many(or_nothing(LABEL)),
-    "confidence": many(SHARE),
-    "outlier": many(TRUTH),
+_PREDICTIONS: Schema = {
+    "label": array(nullable(LABEL)),
+    "confidence": array(SHARE),
+    "outlier": array(BOOLEAN),
 }
-_OWN: dict[str, Schema] = {
+_ANSWER = nullable(LABEL)
+_POINTS: Schema = {"x": array(NUMBER), "y": array(NUMBER)}
+_MILLISECONDS = nullable({"type": "number", "minimum": 0})
+_MIB: Schema = {"type": "number", "exclusiveMinimum": 0}
+# Data of the server-sent events by name.
+LIVE_EVENTS: dict[str, Schema] = {
+    "map": record({"version": COUNT, "examples": COUNT}),
+    "verdicts": record({"verdicts": array(ref("Verdict")), "passed": COUNT}),
+    "standing": record(
+        {
+            "examples": COUNT,
+            "vertices": COUNT,
+            "radius": NUMBER,
+            "alarms": array(TEXT),
+            "rate": NUMBER,
+            "latency_ms": record({"p50": _MILLISECONDS, "p99": _MILLISECONDS}),
+            "memory_mib": _MIB,
+            "waiting": COUNT,
+        }
+    ),
+}
+SCHEMAS: dict[str, Schema] = {
     "Error": record({"error": TEXT}),
     "Alive": record({"alive": {"const": True}}),
     "Ready": record({"ready": {"const": True}}, {"damage": TEXT}),
-    "Session": record({"may": choice("read", "write")}),
+    "Session": record({"may": enum("read", "write")}),
     "Named": record({"name": TEXT}),
-    "Rows": record({"rows": ROWS}, {"sources": many(LABEL)}),
-    "OneRow": record({"rows": ROWS | {"maxItems": 1}}),
-    "LabelledRows": record({"rows": ROWS, "labels": many(LABEL) | {"minItems": 1}}),
+    "Rows": record({"rows": _ROWS}, {"sources": array(LABEL)}),
+    "OneRow": record({"rows": _ROWS | {"maxItems": 1}}),
+    "LabelledRows": record({"rows": _ROWS, "labels": array(LABEL) | {"minItems": 1}}),
     "First": record({"first": COUNT}),
-    "Guesses": record(_GUESSES),
-    "Verdicts": record({"first": COUNT} | _GUESSES),
-    "Erased": record({"erased": COUNT, "older": TRUTH, "meaning": TEXT}),
-    "Facts": record(
+    "Predictions": record(_PREDICTIONS),
+    "Verdicts": record({"first": COUNT} | _PREDICTIONS),
+    "Erased": record({"erased": COUNT, "older": BOOLEAN, "meaning": TEXT}),
+    "Settings": record({}, SETTINGS),
+    "CurrentSettings": record(_CURRENT_SETTINGS),
+    "LearnerSummary": record(
         {
             "name": TEXT,
             "examples": COUNT,
-            "features": or_nothing(COUNT),
-            "classes": many(LABEL),
+            "features": nullable(COUNT),
+            "classes": array(LABEL),
             "vertices": COUNT,
             "radius": NUMBER,
-            "settings": ref("SettingsTold"),
+            "settings": ref("CurrentSettings"),
         }
     ),
     "Question": record(
         {
-            "example": or_nothing(COUNT),
-            "row": many(NUMBER),
-            "guess": or_nothing(LABEL),
+            "example": nullable(COUNT),
+            "row": array(NUMBER),
+            "guess": _ANSWER,
             "confidence": SHARE,
             "count": COUNT,
         }
     ),
-    "Sign": record(
+    "HealthMetric": record(
         {
             "name": TEXT,
             "value": NUMBER,
-            "limit": or_nothing(NUMBER),
-            "ok": TRUTH,
+            "limit": nullable(NUMBER),
+            "ok": BOOLEAN,
             "meaning": TEXT,
         }
     ),
     "Vertices": record(
         {
-            "label": many(or_nothing(LABEL)),
-            "count": many(COUNT),
-            "probabilities": many(many(SHARE)),
-            "point": many(many(NUMBER)),
+            "label": array(_ANSWER),
+            "count": array(COUNT),
+            "probabilities": array(array(SHARE)),
+            "point": array(array(NUMBER)),
         }
     ),
+    "Map": record(
+        {
+            "learner": TEXT,
+            "examples": COUNT,
+            "classes": array(LABEL),
+            "axes": COUNT,
+            "vertices": record(
+                {
+                    "id": array({"type": "integer"}),
+                    **_POINTS,
+                    "count": array(COUNT),
+                    "label": array(_ANSWER),
+                    "confidence": array(SHARE),
+                    "taught": array(BOOLEAN),
+                    "example": array(nullable(COUNT)),
+                }
+            ),
+            "quarantine": record(_POINTS),
+            "outliers": COUNT,
+            "radius": NUMBER,
+        }
+    ),
+    "Vertex": record(
+        {
+            "id": {"type": "integer"},
+            "count": COUNT,
+            "label": _ANSWER,
+            "confidence": SHARE,
+            "taught": BOOLEAN,
+            "row": array(NUMBER),
+            "probabilities": mapping(SHARE),
+            "examples": array(ref("NearExample")),
+            "why": TEXT,
+        }
+    ),
+    "NearExample": record(
+        {
+            "example": COUNT,
+            "row": array(NUMBER),
+            "distance": {"type": "number", "minimum": 0},
+            "label": _ANSWER,
+            "confidence": SHARE,
+        }
+    ),
+    "Verdict": record(
+        {
+            "example": COUNT,
+            "label": _ANSWER,
+            "confidence": SHARE,
+            "outlier": BOOLEAN,
+            "taught": _ANSWER,
+            "x": NUMBER,
+            "y": NUMBER,
+        }
+    ),
+    "Recent": record({"verdicts": array(ref("Verdict"))}),
+    "Taught": record({"example": COUNT, "label": LABEL, "how": enum(Teach.kind, TeachLater.kind)}),
+    "History": record(
+        {
+            "at": array(NUMBER),
+            "signs": mapping(array(nullable(NUMBER))),
+            "rate": array(NUMBER),
+            "latency_ms": array(_MILLISECONDS),
+            "memory_mib": array(_MIB),
+        }
+    ),
+    "Answers": record(
+        {"answered": SHARE, "confidence": SHARE, "labels": mapping(COUNT), "silent": COUNT},
+        {"precision": nullable(SHARE), "recall": SHARE},
+    ),
+    "SettingsPreview": record(
+        {"before": ref("Answers"), "after": ref("Answers"), "changed": COUNT, "of": COUNT}
+    ),
+    **{f"{name.capitalize()}Event": schema for name, schema in LIVE_EVENTS.items()},
 }
-SCHEMAS: dict[str, Schema] = (
-    _OWN | setting_schemas.SCHEMAS | page_schemas.SCHEMAS | load_extension("schemas faces")
-)
-EXAMPLES: dict[str, Schema] = {
+BODY_EXAMPLES: dict[str, Schema] = {
     "Rows": {"rows": [[1.0, 0.0], [8.0, 9.0]]},
     "OneRow": {"rows": [[1.0, 0.0]]},
     "LabelledRows": {"rows": [[0.0, 0.0], [9.0, 9.0]], "labels": ["open", "shut"]},
 }
+
+# Small requests are parsed by pydantic; rows are parsed by `labelwalk.service.request_bodies`.
+Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^/\x00-\x1f\x7f]+$")]
+ExampleId = Annotated[int, Field(ge=0, lt=2**62)]
+PriorPair = Annotated[tuple[str | int, float], Strict(False)]  # a JSON array is not a tuple
+
+
+def make_config(example: Schema) -> ConfigDict:
+    """Return the configuration of a request model, with an example for the documentation."""
+    return ConfigDict(strict=True, extra="forbid", json_schema_extra={"examples": [example]})
+
+
+class CreateLearnerBody(BaseModel):
+    """The name and the settings of a new learner."""
+
+    model_config = make_config({"name": "doorbell", "settings": {"n_centroids": 500}})
+    name: Name
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+
+class TeachLaterBody(BaseModel):
+    """The label of an example that was observed."""
+
+    model_config = make_config({"example": 17, "label": "cat"})
+    example: ExampleId
+    label: str | int
+
+
+class RetractBody(BaseModel):
+    """A taught example, or a class, whose label is wrong."""
+
+    model_config = make_config({"example": 17})
+    example: ExampleId | None = None
+    label: str | int | None = None
+
+
+class ForgetBody(BaseModel):
+    """A class with all examples that were taught as it, or examples to erase."""
+
+    model_config = make_config({"label": "cat"})
+    label: str | int | None = None
+    examples: list[ExampleId] = Field([], max_length=10_000)
+
+
+class TunableSettings(BaseModel):
+    """Settings to change; those that are missing keep their values."""
+
+    model_config = make_config({"sink": 0.001, "prior": "uniform"})
+    sink: float = 0.0
+    prior: Literal["uniform"] | dict[str, float] | list[PriorPair] | None = None
+    half_life: float | None = None
+    abstain_below: float = 0.0

@@ -1,4 +1,4 @@
-"""A process that serves a folder of learners until it is told to stop."""
+"""The server process: sockets, the middlewares in their order, and a graceful stop."""
 
 from __future__ import annotations
 
@@ -7,102 +7,223 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from asyncio import Transport
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from types import FrameType
 from typing import Any, cast
 
 import uvicorn
+from starlette.types import ASGIApp
 from threadpoolctl import threadpool_limits
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from labelwalk._extensions import ServiceExtension
-from labelwalk.service.access import Guard, Tokens
-from labelwalk.service.app import application
+from labelwalk.service.app import create_app
+from labelwalk.service.auth import SECURITY_HEADERS, AuthMiddleware, Tokens
 from labelwalk.service.demo import Demo
-from labelwalk.service.heads import LimitedProtocol
+from labelwalk.service.errors import ErrorResponse
+from labelwalk.service.fast_path import RawRowsFastPath
 from labelwalk.service.learner_store import LearnerStore
-from labelwalk.service.limits import Limits, limited
-from labelwalk.service.log import Log, listen_to_all
-from labelwalk.service.request_log import RequestLog
-from labelwalk.service.swift import Swift
-from labelwalk.service.turnstile import Turnstile
-from labelwalk.service.watcher import Watcher
+from labelwalk.service.limits import CLOSE_CONNECTION, Limits, LoadSheddingMiddleware
+from labelwalk.service.live_updates import PageSampler
+from labelwalk.service.openapi import ROUTE_PERMISSIONS
+from labelwalk.service.request_log import RequestLogMiddleware, ServiceLog, install_log_handler
 
-PATIENCE = 5  # seconds for requests that are under way when it is to stop
-SWITCH = 0.001  # seconds that a thread may keep the interpreter while another waits for it
-DEFAULT_PORTS = (80, 443)  # which browsers leave out
-GLANCE = 1.0  # seconds between two looks at what may have gone wrong
+SHUTDOWN_TIMEOUT_S = 5  # for requests in progress
+SWITCH_INTERVAL_S = 0.001  # longest time that a thread keeps the interpreter from another
+DEFAULT_PORTS = (80, 443)  # browsers omit them
+FAILURE_POLL_S = 1.0
+MAX_HEAD_BYTES = 64 << 10
+MAX_HEADERS = 100
+MAX_PIPELINED_REQUESTS = 100  # that wait for earlier ones of the connection
+LINGER_S = 2.0  # for a client to read its rejection before the connection closes
+HEAD_TOO_LARGE = ErrorResponse(
+    431,
+    f"The request line and headers exceed {MAX_HEAD_BYTES:,} bytes or {MAX_HEADERS} headers. "
+    "Send fewer or shorter headers.",
+)
 
 
-def hosts_of(host: str, port: int, more: Iterable[str]) -> list[str]:
-    """Return what a request may call a server, as browsers do it.
+def list_host_names(host: str, port: int, more: Iterable[str]) -> list[str]:
+    """Return the values of the Host header that a server accepts.
 
     Examples
     --------
-    >>> hosts_of("127.0.0.1", 8000, ["cam.local"])
+    >>> list_host_names("127.0.0.1", 8000, ["cam.local"])
     ['127.0.0.1:8000', 'localhost:8000', '[::1]:8000', 'cam.local:8000', 'cam.local']
-    >>> hosts_of("::1", 80, [])
+    >>> list_host_names("::1", 80, [])
     ['[::1]:80', 'localhost:80', '[::1]', 'localhost']
     """
-    own = list(dict.fromkeys([_in_address(host), "localhost", "[::1]"]))
-    others = [_in_address(name) for name in more]
+    own = list(dict.fromkeys([_bracket_ipv6(host), "localhost", "[::1]"]))
+    others = [_bracket_ipv6(name) for name in more]
     names = [f"{name}:{port}" for name in own] + (own if port in DEFAULT_PORTS else [])
     for name in others:
         names += [f"{name}:{port}", name]
     return names
 
 
-def address_of(host: str, port: int, more: Sequence[str], *, secure: bool) -> str:
-    """Return where a browser finds a server.
+def format_address(host: str, port: int, more: Sequence[str], *, secure: bool) -> str:
+    """Return the URL of a server for a browser.
 
     Examples
     --------
-    >>> address_of("127.0.0.1", 8000, [], secure=False)
+    >>> format_address("127.0.0.1", 8000, [], secure=False)
     'http://127.0.0.1:8000'
-    >>> address_of("0.0.0.0", 8000, ["cam.local"], secure=True)
+    >>> format_address("0.0.0.0", 8000, ["cam.local"], secure=True)
     'https://cam.local:8000'
-    >>> address_of("127.0.0.1", 8000, ["localhost:9000"], secure=False)
+    >>> format_address("127.0.0.1", 8000, ["localhost:9000"], secure=False)
     'http://localhost:9000'
-    >>> address_of("::", 8000, ["2001:db8::5"], secure=False)
+    >>> format_address("::", 8000, ["2001:db8::5"], secure=False)
     'http://[2001:db8::5]:8000'
     """
     scheme = "https" if secure else "http"
     name = more[0] if more else "localhost" if host in ("0.0.0.0", "::") else host
-    named = _in_address(name)
-    if more and re.search(r":\d+$", named):  # with the port of whatever stands before it
-        return f"{scheme}://{named}"
-    return f"{scheme}://{named}:{port}"
+    authority = _bracket_ipv6(name)
+    if more and re.search(r":\d+$", authority):  # with the port of a reverse proxy
+        return f"{scheme}://{authority}"
+    return f"{scheme}://{authority}:{port}"
 
 
-def _in_address(host: str) -> str:
-    """Return a host as addresses name it: those of IPv6 in brackets."""
+def _bracket_ipv6(host: str) -> str:
     return f"[{host}]" if host.count(":") > 1 and not host.startswith("[") else host
 
 
-def bound(host: str, port: int) -> socket.socket:
-    """Return a socket that has its port, and does not listen before there is something to tell.
+def bind_socket(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound to a port but does not listen yet.
 
     Raises
     ------
     OSError
-        It cannot be had; says what to do.
+        The port is not available.
     """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    door = socket.socket(family)
-    door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        door.bind((host, port))
-        return door
+        sock.bind((host, port))
+        return sock
     except OSError as error:
-        door.close()
+        sock.close()
         reason = error.strerror or error
-        raise OSError(f"{host}:{port} cannot be had ({reason}). Choose another --port.") from error
+        raise OSError(f"Cannot bind {host}:{port} ({reason}). Choose another --port.") from error
+
+
+class LimitedHttpProtocol(HttpToolsProtocol):
+    """The HTTP protocol of uvicorn with limits for request heads, trailers and pipelining.
+
+    The head is the request line and the headers. It must be complete `patience_s` seconds after
+    its first byte.
+    """
+
+    def __init__(self, *args: Any, patience_s: float, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._patience_s = patience_s
+        self._n_bytes = 0  # of a head, or since the last bytes of a body
+        self._is_head, self._is_over = True, False
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        """Wait for the first head."""
+        super().connection_made(transport)
+        self._timer = self.loop.call_later(self._patience_s, self._expire)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the timer."""
+        self._timer.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse at most the bytes of a head, unless a body continues or a message ends."""
+        while data and not self._is_over:
+            if allowance := MAX_HEAD_BYTES - self._n_bytes:
+                self._n_bytes += min(allowance, len(data))
+                super().data_received(data[:allowance])
+                data = data[allowance:]
+            is_large = not allowance or len(self.headers or ()) > MAX_HEADERS
+            if is_large and not self._is_over:
+                self._reject(HEAD_TOO_LARGE)
+        if self._timer.cancelled() and not self._is_over and not self._is_answering():
+            self._timer = self.loop.call_later(self._patience_s, self._expire)
+
+    def on_headers_complete(self) -> None:
+        """Start a response, unless there are too many headers or pipelined requests."""
+        if len(self.headers) > MAX_HEADERS or len(self.pipeline) >= MAX_PIPELINED_REQUESTS:
+            raise ValueError
+        self._is_over = self.parser.should_upgrade() and self._should_upgrade()  # to a WebSocket
+        self._is_head, self._n_bytes = False, 0
+        self._timer.cancel()
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Leave the limits of a body to the middlewares."""
+        self._n_bytes = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Wait for the next head."""
+        super().on_message_complete()
+        self._is_head, self._n_bytes = True, 0
+
+    def send_400_response(self, msg: str) -> None:
+        """Reject what the parser or `on_headers_complete` rejected."""
+        is_large = len(self.headers or ()) > MAX_HEADERS
+        self._reject(HEAD_TOO_LARGE if is_large else ErrorResponse(400, msg))
+
+    def _is_answering(self) -> bool:
+        return not getattr(self.cycle, "response_complete", True)  # no cycle before a request
+
+    def _expire(self) -> None:
+        if self._is_head and self._n_bytes:
+            reason = f"The headers were incomplete after {self._patience_s:g} seconds."
+            self._reject(ErrorResponse(408, f"{reason} Send them faster."))
+        else:  # an idle connection, or the rest of a rejected body does not come
+            self.transport.close()
+
+    def _reject(self, rejection: ErrorResponse) -> None:
+        """Send an error and close the connection; responses to earlier requests come first."""
+        self._is_over, cycle = True, self.cycle
+        if rejection.status != 400:  # uvicorn has logged that one
+            self.logger.warning(rejection.reason)
+        if self._is_answering():
+            if self._is_head or self.pipeline or cycle.response_started:
+                cycle.keep_alive = False
+                return
+            cycle.disconnected = True
+            cycle.message_event.set()
+        if self._is_head or not cycle.response_started:
+            headers, body = rejection.encode()
+            headers += [CLOSE_CONNECTION, *SECURITY_HEADERS]
+            lines = [b"%s: %s\r\n" % pair for pair in headers]
+            self.transport.write(b"".join([STATUS_LINE[rejection.status], *lines, b"\r\n", body]))
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self._timer.cancel()
+        self._timer = self.loop.call_later(LINGER_S, self.transport.close)
+
+
+def list_middlewares(
+    store: LearnerStore, tokens: Tokens, hosts: Iterable[str], limits: Limits, log: ServiceLog
+) -> list[Callable[[ASGIApp], ASGIApp]]:
+    """Return all middlewares, outermost first."""
+    return [
+        partial(RequestLogMiddleware, log=log, routes=ROUTE_PERMISSIONS),
+        partial(LoadSheddingMiddleware, is_full=store.is_full),
+        partial(AuthMiddleware, tokens=tokens, hosts=hosts),
+        *limits.list_middlewares(),
+        partial(RawRowsFastPath, store=store),
+    ]
+
+
+def wrap_app(app: ASGIApp, middlewares: Sequence[Callable[[ASGIApp], ASGIApp]]) -> ASGIApp:
+    """Return an application behind middlewares."""
+    for middleware in reversed(middlewares):
+        app = middleware(app)
+    return app
 
 
 def serve(
     store: LearnerStore,
     tokens: Tokens,
-    door: socket.socket,
+    sock: socket.socket,
     hosts: Iterable[str],
     *,
     certificate: str | None = None,
@@ -110,36 +231,35 @@ def serve(
     demo: bool = False,
     faces: ServiceExtension | None = None,
     limits: Limits | None = None,
-    log: Log,
+    log: ServiceLog,
 ) -> None:
-    """Serve until SIGINT or SIGTERM; what was accepted is written before this returns.
+    """Serve until SIGINT or SIGTERM; all accepted changes are on disk when this returns.
 
     Parameters
     ----------
     store : LearnerStore
-        Closed in the end.
+        Closed at the end.
     tokens : Tokens
-    door : socket
-        Where it listens.
+    sock : socket
+        A bound socket.
     hosts : iterable of str
-        What a request may call it.
+        Accepted values of the Host header.
     certificate, private_key : paths, optional
         For TLS.
     demo : bool
-        Whether to feed a learner with the stream that comes with the package.
+        Whether to start the demo stream.
     faces : ServiceExtension, optional
-        Closed in the end.
+        Closed at the end.
     limits : Limits, optional
-    log : Log
+    log : ServiceLog
     """
     limits = limits or Limits()
-    watcher, shown, stop = Watcher(store), Demo(store), threading.Event()
-    watch = threading.Thread(target=_watch, args=(store, log, stop))
-    inside = limited(Swift(application(store, watcher, shown, faces), store), limits)
-    guard = Guard(inside, tokens, hosts)
+    sampler, stream, stop = PageSampler(store), Demo(store), threading.Event()
+    monitor = threading.Thread(target=_log_failures, args=(store, log, stop))
+    app = create_app(store, sampler, stream, faces)
     config = uvicorn.Config(
-        RequestLog(Turnstile(guard, store.is_full), log),
-        http=cast(Any, partial(LimitedProtocol, patience_s=limits.patience)),
+        wrap_app(app, list_middlewares(store, tokens, hosts, limits, log)),
+        http=cast(Any, partial(LimitedHttpProtocol, patience_s=limits.patience)),
         ssl_certfile=certificate,
         ssl_keyfile=private_key,
         log_config=None,
@@ -147,47 +267,47 @@ def serve(
         server_header=False,
         lifespan="off",
         proxy_headers=False,
-        timeout_graceful_shutdown=PATIENCE,
+        timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
         ws_max_size=limits.body,
         ws_per_message_deflate=False,
     )
-    sys.setswitchinterval(SWITCH)
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     server = uvicorn.Server(config)
-    watcher.stopping = lambda: server.should_exit
-    listen_to_all(log)
+    sampler.is_stopping = lambda: server.should_exit
+    install_log_handler(log)
     try:
-        for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises it again in the end
-            signal.signal(number, _leave)
-        watch.start()
+        for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises it again at the end
+            signal.signal(number, _exit)
+        monitor.start()
         with threadpool_limits(limits=1, user_api="blas"):
-            watcher.start()
+            sampler.start()
             if demo:
-                shown.start()
-            server.run(sockets=[door])
+                stream.start()
+            server.run(sockets=[sock])
     finally:
         if faces is not None:
             faces.close()
-        shown.close()
-        watcher.close()
+        stream.close()
+        sampler.close()
         store.close()
         stop.set()
-        if watch.is_alive():
-            watch.join()
-        log.tell("info", "stopped")
+        if monitor.is_alive():
+            monitor.join()
+        log.write("info", "stopped")
 
 
-def _watch(store: LearnerStore, log: Log, stop: threading.Event) -> None:
-    """Tell once of a disk that fails, and of damage that is found."""
-    told: set[str] = set()
+def _log_failures(store: LearnerStore, log: ServiceLog, stop: threading.Event) -> None:
+    """Log a failure of the disk, and damage, once each."""
+    logged: set[str] = set()
     while True:
-        last = stop.wait(GLANCE)
+        is_last = stop.wait(FAILURE_POLL_S)
         for event, reason in (("disk failed", store.failure), ("damage", store.damage)):
-            if reason is not None and event not in told:
-                told.add(event)
-                log.tell("error", event, reason=reason)
-        if last:
+            if reason is not None and event not in logged:
+                logged.add(event)
+                log.write("error", event, reason=reason)
+        if is_last:
             return
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
+def _exit(number: int, frame: FrameType | None) -> None:
     raise SystemExit(0)

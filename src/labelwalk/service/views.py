@@ -1,7 +1,9 @@
-"""A learner as others see it: its facts, its vertices, one of them closely, and what came last."""
+"""Views of a learner as JSON: summary, vertices, recent examples, and a preview of settings."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -9,19 +11,19 @@ import numpy as np
 
 from labelwalk.arrays import Floats, Label
 from labelwalk.engine.table import VertexTable
+from labelwalk.learner import OnlineLearner, from_bytes
+from labelwalk.service.commands import Adjust
+from labelwalk.service.errors import NoVertexError
 from labelwalk.service.managed_learner import ManagedLearner
+from labelwalk.verdicts import Verdicts
 
-NEAREST = 8  # examples shown with a vertex
-LABELS = 50  # that can be seen, and taken back
-DIGEST = 6  # bytes: a number that JavaScript holds exactly
-
-
-class NoVertexError(LookupError):
-    """There is no such vertex."""
+MAX_NEAR_EXAMPLES = 8  # shown with a vertex
+MAX_SHOWN_LABELS = 50
+VERTEX_DIGEST_BYTES = 6  # JavaScript represents an integer of this size exactly
 
 
-def facts(managed: ManagedLearner) -> dict[str, Any]:
-    """Return what a learner is, in a few numbers."""
+def summarize(managed: ManagedLearner) -> dict[str, Any]:
+    """Return the main facts of a learner."""
     learner = managed.learner
     return {
         "name": managed.name,
@@ -34,14 +36,15 @@ def facts(managed: ManagedLearner) -> dict[str, Any]:
     }
 
 
-def health(managed: ManagedLearner) -> list[dict[str, Any]]:
-    """Return the signs by which a learner says how it is."""
+def list_health_metrics(managed: ManagedLearner) -> list[dict[str, Any]]:
+    """Return the health metrics of a learner."""
     fields = ("name", "value", "limit", "ok", "meaning")
-    return [{field: getattr(sign, field) for field in fields} for sign in managed.learner.health()]
+    metrics = managed.learner.health()
+    return [{field: getattr(metric, field) for field in fields} for metric in metrics]
 
 
-def vertices(managed: ManagedLearner) -> dict[str, list[Any]]:
-    """Return all vertices as they are, in columns."""
+def list_vertices(managed: ManagedLearner) -> dict[str, list[Any]]:
+    """Return all vertices as columns."""
     table = managed.learner.vertices
     return {
         "label": table.label.tolist(),
@@ -51,82 +54,83 @@ def vertices(managed: ManagedLearner) -> dict[str, list[Any]]:
     }
 
 
-def the_map(managed: ManagedLearner) -> dict[str, Any]:
-    """Return all vertices in the plane, with their answers."""
+def draw_map(managed: ManagedLearner) -> dict[str, Any]:
+    """Return all vertices in the plane with their answers, and the rows in quarantine."""
     learner, axes = managed.learner, managed.axes
     table = learner.vertices
-    label, confidence = _answers(managed, table)
+    label, confidence = _answer_vertices(managed, table)
     newest = zip(managed.to_public_ids(learner.newest).tolist(), learner.newest >= 0, strict=True)
-    places, waiting = _places(managed, table.means), _places(managed, learner.quarantined)
+    points, quarantine = _project(managed, table.means), _project(managed, learner.quarantined)
     return {
         "learner": managed.name,
         "examples": managed.next_example_id,
         "classes": list(learner.classes),
         "axes": 0 if axes is None else axes.version,
         "vertices": {
-            "id": _ids(managed, table),
-            "x": places[:, 0].tolist(),
-            "y": places[:, 1].tolist(),
+            "id": _list_vertex_ids(managed, table),
+            "x": points[:, 0].tolist(),
+            "y": points[:, 1].tolist(),
             "count": table.count.tolist(),
             "label": label,
             "confidence": confidence,
             "taught": [name is not None for name in table.label],
-            "example": [number if known else None for number, known in newest],
+            "example": [example if is_known else None for example, is_known in newest],
         },
-        "quarantine": {"x": waiting[:, 0].tolist(), "y": waiting[:, 1].tolist()},
+        "quarantine": {"x": quarantine[:, 0].tolist(), "y": quarantine[:, 1].tolist()},
         "outliers": learner.n_outliers,
         "radius": learner.radius,
     }
 
 
-def vertex(managed: ManagedLearner, wanted: int) -> dict[str, Any]:
-    """Return a vertex closely, with the remembered examples that lie nearest.
+def describe_vertex(managed: ManagedLearner, vertex_id: int) -> dict[str, Any]:
+    """Return a vertex in detail, with the remembered examples that are nearest to it.
 
     Raises
     ------
     NoVertexError
-        It has merged with another or faded away, or never was.
+        It does not exist, or has been merged or forgotten.
     """
     learner, table = managed.learner, managed.learner.vertices
-    ids = _ids(managed, table)
-    if wanted not in ids:
-        raise NoVertexError(f"there is no vertex {wanted} any more. Look at the map again.")
-    i = ids.index(wanted)
-    row, name = table.means[i], table.label[i]
-    said = learner.predict(row)
-    shares = said.probabilities if name is None else [float(name == c) for c in learner.classes]
+    ids = _list_vertex_ids(managed, table)
+    if vertex_id not in ids:
+        raise NoVertexError(f"Vertex {vertex_id} does not exist any more. Reload the map.")
+    i = ids.index(vertex_id)
+    row, label = table.means[i], table.label[i]
+    verdict = learner.predict(row)
+    shares = verdict.probabilities
+    if label is not None:
+        shares = [float(label == name) for name in learner.classes]
     return {
-        "id": wanted,
+        "id": vertex_id,
         "count": int(table.count[i]),
-        "label": said.label if name is None else name,
-        "confidence": said.confidence if name is None else 1.0,
-        "taught": name is not None,
+        "label": verdict.label if label is None else label,
+        "confidence": verdict.confidence if label is None else 1.0,
+        "taught": label is not None,
         "row": row.tolist(),
         "probabilities": {
-            str(one): float(share) for one, share in zip(learner.classes, shares, strict=True)
+            str(name): float(share) for name, share in zip(learner.classes, shares, strict=True)
         },
-        "examples": _nearest(managed, row),
+        "examples": _list_near_examples(managed, row),
         "why": str(learner.explain(row)),
     }
 
 
-def recent(managed: ManagedLearner, n: int) -> list[dict[str, Any]]:
-    """Return the last examples that were observed, newest first, and what was said of them."""
+def list_recent(managed: ManagedLearner, n: int) -> list[dict[str, Any]]:
+    """Return the last observed examples with their verdicts, newest first."""
     seen = managed.past.seen().last(n)
     if not len(seen.id):
         return []
-    told = {one.id: one.label for one in managed.past.taught}
-    places = _places(managed, np.asarray(seen.row, dtype=np.float64))
-    rows = zip(
+    labels = {taught.id: taught.label for taught in managed.past.taught}
+    columns = zip(
         managed.to_public_ids(seen.id).tolist(),
         seen.label,
         seen.confidence.tolist(),
         seen.outlier.tolist(),
-        [told.get(i) for i in seen.id.tolist()],
-        places.tolist(),
+        [labels.get(i) for i in seen.id.tolist()],
+        _project(managed, np.asarray(seen.row, dtype=np.float64)).tolist(),
         strict=True,
     )
-    found = [
+    examples = [
         {
             "example": example,
             "label": label,
@@ -136,74 +140,168 @@ def recent(managed: ManagedLearner, n: int) -> list[dict[str, Any]]:
             "x": x,
             "y": y,
         }
-        for example, label, confidence, outlier, taught, (x, y) in rows
+        for example, label, confidence, outlier, taught, (x, y) in columns
     ]
-    return found[::-1]
+    return examples[::-1]
 
 
-def taught(managed: ManagedLearner) -> list[dict[str, Any]]:
-    """Return the last labels that a person gave and that stand, newest first."""
-    given = managed.past.taught[: -1 - LABELS : -1]
-    numbers = managed.to_public_ids(np.array([one.id for one in given], dtype=np.int64)).tolist()
+def list_labels(managed: ManagedLearner) -> list[dict[str, Any]]:
+    """Return the last labels that were taught and are in effect, newest first."""
+    labels = managed.past.taught[: -1 - MAX_SHOWN_LABELS : -1]
+    ids = managed.to_public_ids(np.array([label.id for label in labels], dtype=np.int64)).tolist()
     return [
-        {"example": number, "label": one.label, "how": one.how}
-        for number, one in zip(numbers, given, strict=True)
+        {"example": example, "label": label.label, "how": label.how}
+        for example, label in zip(ids, labels, strict=True)
     ]
 
 
-def _answers(managed: ManagedLearner, table: VertexTable) -> tuple[list[Label | None], list[float]]:
-    """Return what each vertex is called and how surely; those that were taught, as they were."""
+def _answer_vertices(
+    managed: ManagedLearner, table: VertexTable
+) -> tuple[list[Label | None], list[float]]:
+    """Return label and confidence of each vertex; those that were taught have their own label."""
     if not len(table):
         return [], []
-    said = managed.learner.predict(table.means)
-    free = np.array([name is None for name in table.label])
+    verdicts = managed.learner.predict(table.means)
+    is_free = np.array([label is None for label in table.label])
     return (
-        np.where(free, said.label, table.label).tolist(),
-        np.where(free, said.confidence, 1.0).tolist(),
+        np.where(is_free, verdicts.label, table.label).tolist(),
+        np.where(is_free, verdicts.confidence, 1.0).tolist(),
     )
 
 
-def _places(managed: ManagedLearner, rows: Floats) -> Floats:
+def _project(managed: ManagedLearner, rows: Floats) -> Floats:
     if managed.axes is None or not len(rows):
         return np.zeros((len(rows), 2))
     return managed.axes.place(managed.learner, rows)
 
 
-def _ids(managed: ManagedLearner, table: VertexTable) -> list[int]:
-    """Return numbers by which vertices are known as long as they live.
+def _list_vertex_ids(managed: ManagedLearner, table: VertexTable) -> list[int]:
+    """Return ids of vertices that do not change while a vertex exists.
 
-    That of the founder, twice, and one more where it was taught: an example that is taught later
-    founds a second vertex. Where the founder is unknown, since learners were merged or a label was
-    taken back, a negative number from where it lies.
+    An id is twice the id of the founding example, plus one if the vertex was taught: an example
+    that is taught later founds a second vertex. If the founder is unknown, because learners were
+    merged or a label was removed, the id is negative and derived from the position.
     """
-    numbers = 2 * managed.to_public_ids(table.founder)
-    found: list[int] = (numbers + [name is not None for name in table.label]).tolist()
+    is_taught = [label is not None for label in table.label]
+    ids: list[int] = (2 * managed.to_public_ids(table.founder) + is_taught).tolist()
     for i in np.flatnonzero(table.founder < 0).tolist():
-        where = table.points[i].tobytes() + repr(table.label[i]).encode()
-        found[i] = -1 - int.from_bytes(blake2b(where, digest_size=DIGEST).digest())
-    return found
+        content = table.points[i].tobytes() + repr(table.label[i]).encode()
+        ids[i] = -1 - int.from_bytes(blake2b(content, digest_size=VERTEX_DIGEST_BYTES).digest())
+    return ids
 
 
-def _nearest(managed: ManagedLearner, row: Floats) -> list[dict[str, Any]]:
-    kept, learner = managed.learner.remembered, managed.learner
-    if not len(kept):
+def _list_near_examples(managed: ManagedLearner, row: Floats) -> list[dict[str, Any]]:
+    learner, remembered = managed.learner, managed.learner.remembered
+    if not len(remembered):
         return []
-    away = np.linalg.norm(learner.scaled(kept.row) - learner.scaled(row), axis=1)
-    near = np.argsort(away, kind="stable")[:NEAREST]
-    said = learner.predict(kept.row[near])
+    distances = np.linalg.norm(learner.scaled(remembered.row) - learner.scaled(row), axis=1)
+    nearest = np.argsort(distances, kind="stable")[:MAX_NEAR_EXAMPLES]
+    columns = zip(
+        managed.to_public_ids(remembered.id[nearest]).tolist(),
+        remembered.row[nearest].tolist(),
+        distances[nearest].tolist(),
+        learner.predict(remembered.row[nearest]),
+        strict=True,
+    )
     return [
         {
-            "example": number,
-            "row": one.tolist(),
-            "distance": float(far),
+            "example": example,
+            "row": values,
+            "distance": distance,
             "label": verdict.label,
             "confidence": verdict.confidence,
         }
-        for number, one, far, verdict in zip(
-            managed.to_public_ids(kept.id[near]).tolist(),
-            kept.row[near],
-            away[near],
-            said,
-            strict=True,
-        )
+        for example, values, distance, verdict in columns
     ]
+
+
+def copy_learner(managed: ManagedLearner) -> tuple[bytes, Floats]:
+    """Return the file of a learner, and the last examples that it observed."""
+    return managed.learner.to_bytes(), np.asarray(managed.past.seen().row, dtype=np.float64)
+
+
+def preview_settings(content: bytes, rows: Floats, command: Adjust) -> dict[str, Any]:
+    """Compare the answers of a learner before and after its settings change.
+
+    Parameters
+    ----------
+    content : bytes
+        The file of the learner: the change is applied to a copy.
+    rows : array of shape (n, d)
+    command : Adjust
+
+    Raises
+    ------
+    ValueError
+        The settings are invalid.
+
+    Examples
+    --------
+    >>> learner = OnlineLearner(50)
+    >>> learner.teach([[0.0], [9.0]], ["low", "high"])
+    >>> rows, command = np.array([[1.0], [4.4]]), Adjust({"abstain_below": 0.9})
+    >>> preview = preview_settings(learner.to_bytes(), rows, command)
+    >>> preview["before"]["silent"], preview["after"]["silent"], preview["changed"], preview["of"]
+    (0, 1, 1, 2)
+    """
+    learner = from_bytes(content)
+    before, old_labels = _measure_answers(learner, rows)
+    command.apply(learner)
+    after, new_labels = _measure_answers(learner, rows)
+    n_changed = sum(old != new for old, new in zip(old_labels, new_labels, strict=True))
+    return {"before": before, "after": after, "changed": n_changed, "of": len(rows)}
+
+
+def parse_settings(values: Mapping[str, Any], classes: Sequence[Label]) -> Adjust:
+    """Return the command that changes settings; names of classes in JSON are always strings.
+
+    Raises
+    ------
+    ValueError
+        The prior has two shares for one class.
+
+    Examples
+    --------
+    >>> parse_settings({"prior": {"3": 0.4, "cat": 0.6}}, [3, "cat"]).dials
+    {'prior': [[3, 0.4], ['cat', 0.6]]}
+    """
+    settings = dict(values)
+    prior = settings.get("prior")
+    if isinstance(prior, Mapping):
+        labels: dict[str, Label] = {str(label): label for label in classes}
+        labels |= {label: label for label in classes if isinstance(label, str)}
+        settings["prior"] = [[labels.get(name, name), share] for name, share in prior.items()]
+    elif isinstance(prior, list):
+        for label, n in Counter(label for label, _ in prior).items():
+            if n > 1:
+                raise ValueError(f"prior has {n} shares for {label!r}. Give each class one share.")
+    return Adjust(settings)
+
+
+def _measure_answers(
+    learner: OnlineLearner, rows: Floats
+) -> tuple[dict[str, Any], list[Label | None]]:
+    labels: list[Label | None] = []
+    confidence = 0.0
+    if len(rows):
+        verdicts: Verdicts = learner.predict(rows)
+        labels, confidence = verdicts.label.tolist(), float(verdicts.confidence.mean())
+    answers = [str(label) for label in labels if label is not None]
+    measures = {
+        "answered": len(answers) / max(1, len(labels)),
+        "confidence": confidence,
+        "labels": dict(Counter(answers)),
+        "silent": len(labels) - len(answers),
+    }
+    return measures | _estimate_quality(learner), labels
+
+
+def _estimate_quality(learner: OnlineLearner) -> dict[str, float | None]:
+    """Return precision and recall by leave-one-out of the labels taught; empty without labels."""
+    labels, verdicts = learner.left_out()
+    if not len(labels):
+        return {}
+    n_answered = sum(label is not None for label in verdicts.label)
+    n_right = int(np.count_nonzero(verdicts.label == labels))
+    precision = n_right / n_answered if n_answered else None
+    return {"precision": precision, "recall": n_right / len(labels)}

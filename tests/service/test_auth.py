@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from labelwalk.service.access import RULES, Guard, Tokens
+from labelwalk.service.auth import AuthMiddleware, Tokens
+from labelwalk.service.openapi import ROUTE_PERMISSIONS
 
 pytestmark = pytest.mark.shell
 
@@ -28,7 +29,7 @@ CREDENTIALS: dict[str, tuple[bytes, bytes] | None] = {
     "not text": (b"authorization", b"Bearer \xff\xfe"),
 }
 PATHS = [
-    *sorted({path for _, path in RULES}),
+    *sorted({path for _, path in ROUTE_PERMISSIONS}),
     "/page/",
     "/api",
     "/api/learners/a/b",
@@ -49,8 +50,8 @@ def answered(scope: dict[str, Any]) -> tuple[bool, list[Any]]:
     async def receive() -> Any:
         raise AssertionError
 
-    guard = Guard(inside, TOKENS, [HOST, "localhost:8000"])
-    asyncio.run(guard(scope, receive, send))
+    middleware = AuthMiddleware(inside, TOKENS, [HOST, "localhost:8000"])
+    asyncio.run(middleware(scope, receive, send))
     return sent[0].get("status") == 200, sent
 
 
@@ -61,7 +62,7 @@ def scope_of(method: str, path: str, *headers: tuple[bytes, bytes]) -> dict[str,
 
 def allowed(method: str, path: str, host: str | None, origin: str | None, who: str) -> bool:
     """Say it again, in other words."""
-    need = RULES.get(("GET" if method == "HEAD" else method, path))
+    need = ROUTE_PERMISSIONS.get(("GET" if method == "HEAD" else method, path))
     ours = host is not None and host.lower() in (HOST, "localhost:8000")
     same = origin is None or (host is not None and origin == f"http://{host.lower()}")
     if need is None or not ours or not same:

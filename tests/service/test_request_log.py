@@ -20,12 +20,12 @@ import pytest
 from labelwalk import OnlineLearner
 from labelwalk.faces.demo import DemoVideo
 from labelwalk.faces.pictures import encoded
-from labelwalk.service.access import RULES
 from labelwalk.service.commands import Observe
 from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.learner_store import LearnerStore
-from labelwalk.service.log import Heard, Log
-from labelwalk.service.wire import ARROW, RAW
+from labelwalk.service.openapi import ROUTE_PERMISSIONS
+from labelwalk.service.request_log import LogHandler, ServiceLog
+from labelwalk.service.schemas import ARROW, RAW
 from tests.service.test_server import ENVIRONMENT, Served, free_port, hello, served, wait_until
 
 pytestmark = [pytest.mark.shell, pytest.mark.slow]
@@ -156,7 +156,7 @@ def table() -> bytes:
 def test_nothing_secret_is_told(form: str, tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     with served(folder, options=[f"--log={form}", "--log-level=debug", "--faces=pixels"]) as one:
-        assert use_all_routes(one) >= set(RULES)
+        assert use_all_routes(one) >= set(ROUTE_PERMISSIONS)
         said = one.end(signal.SIGTERM)
     with served(folder, options=[f"--log={form}", "--log-level=debug"]) as one:
         said += one.end(signal.SIGTERM)
@@ -171,13 +171,15 @@ def test_nothing_secret_is_told(form: str, tmp_path: Path) -> None:
         assert {"learner deleted", "backup", "refused", "stopped"} < set(events)
         assert {"event", "at", "level"} <= set.intersection(*map(set, told))
         refused = [line for line in told if line["event"] == "refused"]
-        assert {line["route"] for line in refused} <= {path for _, path in RULES} | {"none"}
-        assert {line["reason"] for line in refused} >= {"BodyError", "the token is not known here"}
+        assert {line["route"] for line in refused} <= {path for _, path in ROUTE_PERMISSIONS} | {
+            "none"
+        }
+        assert {line["reason"] for line in refused} >= {"BodyError", "The token is invalid."}
         assert all(set(line) <= KNOWN for line in told)
 
 
 KNOWN = {"at", "level", "event", "status", "method", "route", "reason", "milliseconds"}
-KNOWN |= {"folder", "address", "tokens", "more", "learner", "backup", "said"}
+KNOWN |= {"folder", "address", "tokens", "more", "learner", "backup", "message"}
 
 
 def test_less_is_told_where_less_is_wanted(tmp_path: Path) -> None:
@@ -218,7 +220,7 @@ def test_damage_of_the_past_is_told(tmp_path: Path) -> None:
 
 def test_what_nobody_expected_is_told_without_what_it_says() -> None:
     stream = io.StringIO()
-    heard = Heard(Log(stream, "json", "info"))
+    heard = LogHandler(ServiceLog(stream, "json", "info"))
     try:
         raise RuntimeError(LABEL)
     except RuntimeError as error:
@@ -227,7 +229,7 @@ def test_what_nobody_expected_is_told_without_what_it_says() -> None:
         heard.emit(record)
     (told,) = lines(stream.getvalue())
     assert (told["event"], told["kind"]) == ("failure", "RuntimeError")
-    assert "test_log.py:" in told["where"]
+    assert "test_request_log.py:" in told["where"]
     assert LABEL not in stream.getvalue()
 
 

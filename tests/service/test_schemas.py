@@ -10,9 +10,8 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 
 from labelwalk.service.learner_store import LearnerStore
-from labelwalk.service.live import Teller
-from labelwalk.service.page_schemas import EVENTS
-from labelwalk.service.watcher import POINT
+from labelwalk.service.live_updates import HISTORY_TICKS, EventDiff
+from labelwalk.service.schemas import LIVE_EVENTS
 from tests.service.asking import Asking
 
 pytestmark = pytest.mark.shell
@@ -51,8 +50,8 @@ def ask(store: LearnerStore) -> Asking:
     post(LEARNER + "/forget", {"label": "gone"})
     post(LEARNER + "/dials", {"prior": [["x", 2.0], [4, 1.0], ["y", 1.0]], "half_life": 1000})
     post(LEARNER + "/observe", {"rows": rows(2, 20)})
-    for _ in range(2 * POINT):
-        ask.watcher.tick()
+    for _ in range(2 * HISTORY_TICKS):
+        ask.sampler.tick()
     return ask
 
 
@@ -92,18 +91,18 @@ def test_what_is_looked_at(ask: Asking) -> None:
 
 
 def test_what_a_page_is_told(ask: Asking, store: LearnerStore) -> None:
-    whole, number, teller = described(ask), store.find_id("a"), Teller(0)
-    ask.watcher.open(number)
+    whole, number, teller = described(ask), store.find_id("a"), EventDiff(0)
+    ask.sampler.open_page(number)
     told = {}
     for seed in range(2):
         ask("POST", LEARNER + "/observe", json={"rows": rows(seed, 30)})
-        for _ in range(POINT):
-            ask.watcher.tick()
-        watched = ask.watcher.of(number)
+        for _ in range(HISTORY_TICKS):
+            ask.sampler.tick()
+        watched = ask.sampler.get(number)
         assert watched is not None
-        for event in teller.news(watched):
+        for event in teller.list_new(watched):
             name, data = event.removesuffix("\n\n").split("\n")
             told[name.removeprefix("event: ")] = json.loads(data.removeprefix("data: "))
-    assert set(told) == set(EVENTS)
+    assert set(told) == set(LIVE_EVENTS)
     for name, data in told.items():
         check(data, whole["components"]["schemas"][f"{name.capitalize()}Event"], whole)

@@ -15,7 +15,7 @@ import pytest
 
 from labelwalk._extensions import list_page_folders
 from labelwalk.service.learner_store import LearnerStore
-from labelwalk.service.static import static_files
+from labelwalk.service.static_files import load_static_files
 from tests.service.asking import TOKENS, Asking
 
 pytestmark = pytest.mark.shell
@@ -34,7 +34,7 @@ def test_files_need_no_token_and_may_run_nothing_foreign(ask: Asking) -> None:
     paths = {path.name: path for folder in list_page_folders() for path in folder.iterdir()}
     names = list(paths)
     assert {"index.html", "faces.html"} <= set(names)
-    assert set(names) <= set(static_files())
+    assert set(names) <= set(load_static_files())
     for path in ["/", "/faces", *(f"/page/{name}" for name in names)]:
         answer = ask("GET", path, None)
         assert answer.status_code == 200, path
@@ -56,10 +56,10 @@ def test_plotly_is_that_of_the_wheel(ask: Asking) -> None:
     answer = ask("GET", "/page/plotly.js", None, headers={"accept-encoding": "identity"})
     assert answer.content == wanted.read_bytes()
     assert "max-age" in answer.headers["cache-control"]
-    packed = ask("GET", "/page/plotly.js", None, headers={"accept-encoding": "gzip"})
-    assert packed.headers["content-encoding"] == "gzip"
-    assert packed.content == answer.content
-    assert int(packed.headers["content-length"]) < len(answer.content) / 3
+    compressed = ask("GET", "/page/plotly.js", None, headers={"accept-encoding": "gzip"})
+    assert compressed.headers["content-encoding"] == "gzip"
+    assert compressed.content == answer.content
+    assert int(compressed.headers["content-length"]) < len(answer.content) / 3
     again = ask("GET", "/page/plotly.js", None, headers={"if-none-match": answer.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
 
@@ -115,10 +115,10 @@ def test_under_tls_the_cookie_is_secure(ask: Asking) -> None:
 
 
 def test_a_compressed_file_is_the_same_whenever_it_is_made() -> None:
-    one, other = static_files()["index.html"], static_files()["index.html"]
-    assert one.packed == other.packed
-    assert gzip.decompress(one.packed) == one.content
-    assert one.tag == other.tag
+    one, other = load_static_files()["index.html"], load_static_files()["index.html"]
+    assert one.compressed == other.compressed
+    assert gzip.decompress(one.compressed) == one.content
+    assert one.etag == other.etag
 
 
 @pytest.mark.slow

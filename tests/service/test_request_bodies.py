@@ -10,7 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from labelwalk.service.wire import ARROW, Body, BodyError, TooManyRowsError, understood
+from labelwalk.service.errors import BodyError, TooManyRowsError
+from labelwalk.service.request_bodies import RowsBody, parse_rows
+from labelwalk.service.schemas import ARROW
 from tests.service.costly_arrow import COSTLY, FEW, N, beside, in_batches, repeated, stream, views
 from tests.service.sizes import Sizes
 from tests.service.test_server import served
@@ -23,8 +25,8 @@ TABLE = pa.table(
 )
 
 
-def taken(content: bytes) -> Body:
-    return understood(content, ARROW, {}, "label", "source")
+def taken(content: bytes) -> RowsBody:
+    return parse_rows(content, ARROW, {}, "label", "source")
 
 
 def test_a_table() -> None:
@@ -98,7 +100,7 @@ def test_a_token_for_reading_takes_no_gigabytes(tmp_path: Path) -> None:
             content, headers = COSTLY[kind][0](), {"content-type": ARROW}
             answer = one.http.post(f"/api/learners/a/{verb}", content=content, headers=headers)
             assert answer.status_code == 413
-            assert "Send fewer rows at once" in answer.json()["error"]
+            assert "Send fewer" in answer.json()["error"]
         assert one.http.get("/api/learners/a").json()["examples"] == 1
         assert one.memory_bytes() - before < 256 << 20
 
@@ -142,15 +144,15 @@ def test_names_that_are_not_wanted_are_left_out() -> None:
     """Whatever they hold; but columns that nobody could want are refused."""
     nothing = pa.array([None, "a", None])
     content = stream(pa.table({"x": [1.0, 2.0, 3.0], "label": nothing, "source": WORDS}))
-    body = understood(content, ARROW, {}, "source")
+    body = parse_rows(content, ARROW, {}, "source")
     assert (body.labels, body.sources) == ((), ("a", "b", "a"))
-    assert understood(content, ARROW, {}).sources == ()
-    with pytest.raises(BodyError, match="label is no list"):
+    assert parse_rows(content, ARROW, {}).sources == ()
+    with pytest.raises(BodyError, match="label must be a list"):
         taken(content)
-    assert understood(beside(repeated(pa.array(["é" * 10_000]))), ARROW, {}).labels == ()
+    assert parse_rows(beside(repeated(pa.array(["é" * 10_000]))), ARROW, {}).labels == ()
     for column in (views(pa.string_view()), pa.array([["a"]])):
         with pytest.raises(BodyError, match=r"'label' of type .* Cast it to string or int64"):
-            understood(beside(column), ARROW, {})
+            parse_rows(beside(column), ARROW, {})
 
 
 def test_spoilt_streams(sizes: Sizes) -> None:

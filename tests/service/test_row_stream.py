@@ -15,13 +15,13 @@ import pytest
 
 from labelwalk import OnlineLearner
 from labelwalk.service import worker
+from labelwalk.service.fast_path import MAX_PENDING_FRAMES, RowStream
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.managed_learner import ManagedLearner
-from labelwalk.service.streaming import WINDOW, Streams
 
 pytestmark = pytest.mark.shell
 
-FRAMES = 4 * WINDOW
+FRAMES = 4 * MAX_PENDING_FRAMES
 
 
 class Browser:
@@ -71,7 +71,7 @@ def test_what_cannot_be_learned_is_not_read(
 
     async def stream() -> int:
         scope = {"type": "websocket", "path_params": {"name": "a"}}
-        serving = asyncio.create_task(Streams(store)(scope, browser.receive, browser.send))
+        serving = asyncio.create_task(RowStream(store)(scope, browser.receive, browser.send))
         n_read = -1
         while n_read != browser.n_read:  # until it reads no more
             n_read = browser.n_read
@@ -81,7 +81,9 @@ def test_what_cannot_be_learned_is_not_read(
         return n_read
 
     n_read = asyncio.run(stream())
-    assert n_read <= 2 + min(WINDOW + 2, 2 * room + 1)  # some may be in the thread that learns
+    assert n_read <= 2 + min(
+        MAX_PENDING_FRAMES + 2, 2 * room + 1
+    )  # some may be in the thread that learns
     assert browser.answered == list(range(FRAMES))
     assert store.query(number, lambda managed: managed.learner.n_seen).result() == FRAMES
     store.close()

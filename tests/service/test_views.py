@@ -13,7 +13,13 @@ from labelwalk.service.commands import Observe, Retract, Teach, TeachLater
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.managed_learner import ManagedLearner, load_managed_learner
 from labelwalk.service.page_state import ROOM, compute_axes
-from labelwalk.service.views import LABELS, recent, taught, the_map, vertex
+from labelwalk.service.views import (
+    MAX_SHOWN_LABELS,
+    describe_vertex,
+    draw_map,
+    list_labels,
+    list_recent,
+)
 from tests.service.asking import TOKENS, Asking
 
 pytestmark = pytest.mark.shell
@@ -47,7 +53,7 @@ def test_an_empty_learner_has_an_empty_map(ask: Asking) -> None:
     assert ask("GET", "/api/learners/a/vertices/0").status_code == 404
 
 
-def test_the_map(ask: Asking) -> None:
+def test_map(ask: Asking) -> None:
     observe(ask, "a", rows(1, 300))
     shown = ask("GET", "/api/learners/a/map", TOKENS.read).json()
     vertices = shown["vertices"]
@@ -129,7 +135,7 @@ def test_labels_that_stand(ask: Asking) -> None:
     assert shown() == [(11, 1, "teach")]
     many = {"rows": rows(4, 60).tolist(), "labels": ["z"] * 60}
     ask("POST", "/api/learners/a/teach", json=many)
-    assert len(shown()) == LABELS
+    assert len(shown()) == MAX_SHOWN_LABELS
     ask("POST", "/api/learners/a/forget", json={"label": "z"})
     assert shown() == [(11, 1, "teach")]
 
@@ -150,10 +156,10 @@ def test_it_is_the_same_after_a_restart() -> None:
     content = managed.to_bytes()
     again = load_managed_learner(content)
     assert again.to_bytes() == content
-    for view in (the_map, taught, lambda one: recent(one, ROOM)):
+    for view in (draw_map, list_labels, lambda one: list_recent(one, ROOM)):
         assert view(again) == view(managed)
-    one = the_map(managed)["vertices"]["id"][0]
-    assert vertex(again, one) == vertex(managed, one)
+    one = draw_map(managed)["vertices"]["id"][0]
+    assert describe_vertex(again, one) == describe_vertex(managed, one)
     for seed in range(20, 40):
         for either in (managed, again):
             either.apply(Observe(rows(seed, 70)))
@@ -196,10 +202,10 @@ def test_numbers_are_those_of_the_service_where_examples_were_erased() -> None:
     managed.apply(Observe(given[~gone]))
     managed.reserve_erased(0, gone.tolist())
     left = np.flatnonzero(~gone).tolist()
-    assert [one["example"] for one in recent(managed, 20)] == left[::-1]
-    assert the_map(managed)["vertices"]["example"] == left
+    assert [one["example"] for one in list_recent(managed, 20)] == left[::-1]
+    assert draw_map(managed)["vertices"]["example"] == left
     managed.apply(TeachLater(7, "x"))
-    assert taught(managed) == [{"example": 7, "label": "x", "how": "teach-later"}]
+    assert list_labels(managed) == [{"example": 7, "label": "x", "how": "teach-later"}]
     assert managed.to_public_ids(np.arange(10)).tolist() == left
 
 
@@ -208,7 +214,7 @@ def test_few_features_are_drawn_as_they_are(d: int) -> None:
     managed = ManagedLearner("p", OnlineLearner(30))
     for seed in range(6):
         managed.apply(Observe(rows(seed, 50, d)))
-    shown, means = the_map(managed), managed.learner.vertices.means
+    shown, means = draw_map(managed), managed.learner.vertices.means
     assert shown["axes"] == 1
     assert shown["vertices"]["x"] == means[:, 0].tolist()
     assert shown["vertices"]["y"] == (means[:, 1] if d == 2 else 0.0 * means[:, 0]).tolist()
@@ -257,7 +263,7 @@ def test_degenerate_maps_are_finite(kind: str) -> None:
     managed = ManagedLearner("p", OnlineLearner(30))
     for row in given:
         managed.apply(Observe(row[None]))
-    shown = the_map(managed)["vertices"]
+    shown = draw_map(managed)["vertices"]
     assert np.all(np.isfinite(shown["x"] + shown["y"]))
 
 

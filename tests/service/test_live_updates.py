@@ -15,11 +15,19 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.service import live, watcher
+from labelwalk.service import live_updates
 from labelwalk.service.commands import Observe, Teach
 from labelwalk.service.learner_store import LearnerStore
-from labelwalk.service.live import Live, Teller
-from labelwalk.service.watcher import POINT, POINTS, SECOND, Watcher
+from labelwalk.service.live_updates import (
+    HISTORY_TICKS,
+    MAX_HISTORY_POINTS,
+    MAX_SAMPLED_VERDICTS,
+    STATUS_TICKS,
+    TICK_S,
+    EventDiff,
+    LiveUpdates,
+    PageSampler,
+)
 from tests.service.asking import Asking
 from tests.service.test_server import Served, served
 
@@ -104,7 +112,9 @@ def test_pages_are_told_and_let_go_when_it_stops(tmp_path: Path) -> None:
 def test_there_are_places_for_fifty(tmp_path: Path) -> None:
     with served(tmp_path / "kept") as one, ExitStack() as pages:
         one.http.post("/api/learners", json={"name": "a"})
-        opened = [pages.enter_context(closing(open_page(one))) for _ in range(live.MOST)]
+        opened = [
+            pages.enter_context(closing(open_page(one))) for _ in range(live_updates.MAX_PAGES)
+        ]
         assert {status_of(page) for page in opened} == {200}
         with closing(open_page(one)) as more:
             assert status_of(more) == 503
@@ -133,43 +143,43 @@ def events_of_deleted(one: Served, page: socket.socket) -> Iterator[bytes]:
 def test_a_browser_that_takes_nothing_is_dropped(
     store: LearnerStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live, "PATIENCE", 0.05)
-    number, watching = store.create("a", OnlineLearner(20)).result(), Watcher(store)
+    monkeypatch.setattr(live_updates, "SEND_TIMEOUT_S", 0.05)
+    number, sampler = store.create("a", OnlineLearner(20)).result(), PageSampler(store)
 
     async def never(message: Any = None) -> Any:
         await asyncio.Event().wait()
 
-    answer = Live(watching, number)
-    assert watching.n_pages == 1
+    answer = LiveUpdates(sampler, number)
+    assert sampler.n_pages == 1
     asyncio.run(answer({}, never, never))
-    assert watching.n_pages == 0
+    assert sampler.n_pages == 0
 
 
 def test_a_slow_page_is_told_less_and_counts_right(store: LearnerStore) -> None:
-    number, watching = store.create("a", OnlineLearner(20)).result(), Watcher(store)
-    watching.open(number)
-    fast, slow = Teller(0), Teller(0)
-    known = watching.of(number)
+    number, sampler = store.create("a", OnlineLearner(20)).result(), PageSampler(store)
+    sampler.open_page(number)
+    fast, slow = EventDiff(0), EventDiff(0)
+    known = sampler.get(number)
     assert known is not None
-    watching.tick()
-    assert list(fast.news(known))
-    assert list(slow.news(known))
+    sampler.tick()
+    assert list(fast.list_new(known))
+    assert list(slow.list_new(known))
     for seed in range(4):
         store.submit(number, Observe(rows(seed))).result()
-        watching.tick()
+        sampler.tick()
         verdicts = _told(fast, known)["verdicts"]
         assert (verdicts["passed"], len(verdicts["verdicts"])) == (7, 7)
     verdicts = _told(slow, known)["verdicts"]
-    assert (verdicts["passed"], len(verdicts["verdicts"])) == (28, watcher.VERDICTS)
+    assert (verdicts["passed"], len(verdicts["verdicts"])) == (28, MAX_SAMPLED_VERDICTS)
     assert _told(slow, known) == {}
     store.submit(number, Teach(rows(9, 1), ("x",))).result()
-    watching.tick()
+    sampler.tick()
     assert set(_told(slow, known)) == {"map"}
 
 
-def _told(teller: Teller, known: Any) -> dict[str, Any]:
+def _told(differ: EventDiff, known: Any) -> dict[str, Any]:
     """Return what is new, but for the standing, which does not wait for news."""
-    said = dict(_parsed(iter("".join(teller.news(known)).split("\n"))))
+    said = dict(_parsed(iter("".join(differ.list_new(known)).split("\n"))))
     said.pop("standing", None)
     return said
 
@@ -181,26 +191,26 @@ def test_history(store: LearnerStore) -> None:
     number = store.find_id("a")
     for point in range(3):
         store.submit(number, Observe(rows(point))).result()
-        for _ in range(POINT):
-            ask.watcher.tick()
+        for _ in range(HISTORY_TICKS):
+            ask.sampler.tick()
     told = ask("GET", "/api/learners/a/history").json()
     for name in ("at", "rate", "latency_ms", "memory_mib"):
         assert len(told[name]) == 3
     assert {len(values) for values in told["signs"].values()} == {3}
     assert "recent outliers" in told["signs"]
-    assert POINTS * POINT * watcher.TICK == 3600.0
-    assert SECOND * watcher.TICK == 1.0
+    assert MAX_HISTORY_POINTS * HISTORY_TICKS * TICK_S == 3600.0
+    assert STATUS_TICKS * TICK_S == 1.0
     ask("DELETE", "/api/learners/a")
-    ask.watcher.tick()
+    ask.sampler.tick()
     assert ask("GET", "/api/learners/a/history").status_code == 404
 
 
 def test_nobody_looks_where_no_page_is_open(store: LearnerStore) -> None:
-    number, watching = store.create("a", OnlineLearner(20)).result(), Watcher(store)
-    for _ in range(POINT - 1):
+    number, sampler = store.create("a", OnlineLearner(20)).result(), PageSampler(store)
+    for _ in range(HISTORY_TICKS - 1):
         store.submit(number, Observe(rows(1))).result()
-        watching.tick()
-    known = watching.of(number)
+        sampler.tick()
+    known = sampler.get(number)
     assert known is not None
-    assert known.glimpse is None
-    assert known.standings == 1  # that of the history
+    assert known.sample is None
+    assert known.n_statuses == 1  # that of the history

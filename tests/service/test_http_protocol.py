@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from labelwalk.service.heads import LARGEST_HEAD_BYTES, MOST_HEADERS, MOST_PIPELINED
+from labelwalk.service.server import MAX_HEAD_BYTES, MAX_HEADERS, MAX_PIPELINED_REQUESTS
 from tests.service.test_server import Served, served
 
 pytestmark = [pytest.mark.shell, pytest.mark.slow]
@@ -137,7 +137,7 @@ def check_endless(one: Served, begun: bytes, again: bytes, expected: Sequence[li
         assert statuses(answer) in expected
         check_alive(one)
     if 431 in statuses(answer):
-        assert b"Send fewer and shorter ones" in answer
+        assert b"Send fewer or shorter headers" in answer
         assert b"connection: close" in answer
         assert b"nosniff" in answer
     assert one.memory_bytes() - before < MOST_GROWTH_BYTES
@@ -148,19 +148,19 @@ def test_many_connections_at_once(one: Served) -> None:
     with ExitStack() as held:
         wires = [held.enter_context(connected(one)) for _ in range(50)]
         for wire in wires:
-            wire.sendall(head(one) + b"a: " + b"v" * (LARGEST_HEAD_BYTES - 100))
+            wire.sendall(head(one) + b"a: " + b"v" * (MAX_HEAD_BYTES - 100))
         check_alive(one)
         answers = [rest(wire) for wire in wires]
     assert [statuses(answer) for answer in answers] == [[408]] * 50
-    assert one.memory_bytes() - before < 50 * 4 * LARGEST_HEAD_BYTES
+    assert one.memory_bytes() - before < 50 * 4 * MAX_HEAD_BYTES
 
 
 def test_requests_that_nobody_waits_for(one: Served) -> None:
     """As many as may wait are answered; those behind them are not kept."""
     before = one.memory_bytes()
     with connected(one) as wire:
-        wire.sendall((head(one) + b"\r\n") * (MOST_PIPELINED - 1) + head(one) + LAST)
-        assert statuses(rest(wire)) == [200] * MOST_PIPELINED
+        wire.sendall((head(one) + b"\r\n") * (MAX_PIPELINED_REQUESTS - 1) + head(one) + LAST)
+        assert statuses(rest(wire)) == [200] * MAX_PIPELINED_REQUESTS
     with connected(one) as wire:
         answer, n_sent = flood(wire, head(one) + b"\r\n")
         assert n_sent < MOST_SENT_BYTES
@@ -189,7 +189,7 @@ def test_a_head_that_does_not_come(one: Served, beginning: bytes, is_second: boo
         wire.settimeout(120)
         assert rest(wire) == b""
     assert statuses(answer) == [200] * is_second + [408]
-    assert b"were not there after 2 seconds" in answer
+    assert b"were incomplete after 2 seconds" in answer
     check_alive(one)
 
 
@@ -217,7 +217,7 @@ def test_a_head_in_small_pieces(one: Served) -> None:
 def test_the_largest_head(one: Served, excess: int, is_second: bool, body: bytes) -> None:
     line = "POST /api/nowhere" if body else "GET /healthz"
     begun = head(one, line) + f"Content-Length: {len(body)}\r\nConnection: close\r\na: ".encode()
-    whole = begun + b"v" * (LARGEST_HEAD_BYTES + excess - len(begun) - 4) + b"\r\n\r\n" + body
+    whole = begun + b"v" * (MAX_HEAD_BYTES + excess - len(begun) - 4) + b"\r\n\r\n" + body
     with connected(one) as wire:
         if is_second:
             wire.sendall(head(one) + b"\r\n")
@@ -229,7 +229,7 @@ def test_the_largest_head(one: Served, excess: int, is_second: bool, body: bytes
 
 @pytest.mark.parametrize("excess", [0, 1])
 def test_as_many_headers_as_there_may_be(one: Served, excess: int) -> None:
-    whole = head(one) + HEADER * (MOST_HEADERS + excess - 2) + LAST
+    whole = head(one) + HEADER * (MAX_HEADERS + excess - 2) + LAST
     for size in (len(whole), 100):
         with connected(one) as wire:
             for at in range(0, len(whole), size):

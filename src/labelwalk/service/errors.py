@@ -1,0 +1,101 @@
+"""Errors of the service, and the HTTP responses that report them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from starlette.types import Scope, Send
+
+from labelwalk._extensions import load_extension
+from labelwalk.service.commands import UnfinishedError
+from labelwalk.service.database import DamagedError, DiskError
+from labelwalk.service.erasure import CleanupError, CopyError
+from labelwalk.service.idempotency import KeyReusedError
+from labelwalk.service.learner_store import NameTakenError
+from labelwalk.service.request_log import add_log_facts
+from labelwalk.service.worker import BusyError, NoLearnerError
+from labelwalk.storage.model_file import ModelFileError
+
+RETRY_SOON = (b"retry-after", b"1")  # seconds
+
+
+class NoVertexError(LookupError):
+    """The learner has no vertex with this id."""
+
+
+class TooManyPagesError(Exception):
+    """The limit of connections for live updates is reached."""
+
+
+class BodyError(ValueError):
+    """The rows in a request body cannot be parsed."""
+
+
+class TooManyRowsError(BodyError):
+    """A request body holds more rows, or longer ones, than one request may."""
+
+
+STATUSES: dict[type[Exception], int] = load_extension("errors faces") | {
+    NoLearnerError: 404,
+    NoVertexError: 404,
+    NameTakenError: 409,
+    KeyReusedError: 409,
+    CopyError: 409,
+    TooManyRowsError: 413,
+    ModelFileError: 422,
+    ValueError: 422,
+    BusyError: 429,
+    DiskError: 503,
+    DamagedError: 503,
+    UnfinishedError: 503,
+    TooManyPagesError: 503,
+    CleanupError: 503,
+}
+REPORTED_ERRORS = tuple(STATUSES)
+
+
+@dataclass(frozen=True)
+class ErrorResponse:
+    """The response to a request that is rejected before it reaches a route."""
+
+    status: int
+    reason: str
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+    def encode(self) -> tuple[list[tuple[bytes, bytes]], bytes]:
+        """Return all headers and the body."""
+        body = json.dumps({"error": self.reason}).encode()
+        length = (b"content-length", str(len(body)).encode())
+        return [(b"content-type", b"application/json"), *self.headers, length], body
+
+
+async def send_error(scope: Scope, send: Send, response: ErrorResponse) -> None:
+    """Send an error response, over a WebSocket instead of the handshake."""
+    add_log_facts(scope, reason=response.reason)
+    kind = "http.response"
+    if scope["type"] == "websocket":
+        if "websocket.http.response" not in scope.get("extensions", {}):
+            await send({"type": "websocket.close", "code": 1008, "reason": response.reason})
+            return
+        kind = "websocket.http.response"
+    headers, body = response.encode()
+    await send({"type": f"{kind}.start", "status": response.status, "headers": headers})
+    await send({"type": f"{kind}.body", "body": body})
+
+
+def describe_error(error: Exception) -> tuple[int, dict[str, str], bytes]:
+    """Return status, headers and body of the response to one of `REPORTED_ERRORS`.
+
+    Examples
+    --------
+    >>> describe_error(ValueError("k is not a number"))
+    (422, {}, b'{"error": "k is not a number"}')
+    """
+    status = next(code for kind, code in STATUSES.items() if isinstance(error, kind))
+    headers = {"Retry-After": RETRY_SOON[1].decode()} if status in (429, 503) else {}
+    if isinstance(error, UnicodeError):
+        reason = "The text contains an unpaired surrogate and is not valid UTF-8."
+    else:
+        reason = str(error.args[0]) if error.args else str(error)
+    return status, headers, json.dumps({"error": reason}).encode()

@@ -1,0 +1,102 @@
+"""The files of the page, read when the service starts: no path of a request is ever opened."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+
+from labelwalk._extensions import list_page_folders
+
+INDEX_PAGE, FACE_PAGE, PLOTLY_FILE = "index.html", "faces.html", "plotly.js"
+CONTENT_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".woff2": "font/woff2",
+}
+CONTENT_SECURITY_POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data: blob:",
+        "connect-src 'self'",
+        "font-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
+REVALIDATE, CACHE_FOR_A_DAY = "no-cache", "max-age=86400"
+
+
+@dataclass(frozen=True)
+class StaticFile:
+    """A file with its HTTP headers.
+
+    Attributes
+    ----------
+    content : bytes
+    content_type : str
+    cache_control : str
+    """
+
+    content: bytes
+    content_type: str
+    cache_control: str = REVALIDATE
+
+    @cached_property
+    def etag(self) -> str:
+        """A digest of the content."""
+        return f'"{blake2b(self.content, digest_size=16).hexdigest()}"'
+
+    @cached_property
+    def compressed(self) -> bytes:
+        """The content, compressed with gzip."""
+        return gzip.compress(self.content, 6, mtime=0)
+
+    def respond(self, request_headers: Mapping[str, str]) -> tuple[int, dict[str, str], bytes]:
+        """Return status, headers and body of the response to a request."""
+        headers = {
+            "content-security-policy": CONTENT_SECURITY_POLICY,
+            "cache-control": self.cache_control,
+            "etag": self.etag,
+            "vary": "accept-encoding",
+        }
+        if self.etag in request_headers.get("if-none-match", ""):
+            return 304, headers, b""
+        headers["content-type"] = self.content_type
+        if "gzip" in request_headers.get("accept-encoding", ""):
+            return 200, headers | {"content-encoding": "gzip"}, self.compressed
+        return 200, headers, self.content
+
+
+def load_static_files() -> dict[str, StaticFile]:
+    """Return all files of the page by name; plotly.js comes from the installed plotly.
+
+    Examples
+    --------
+    >>> load_static_files()["index.html"].content_type
+    'text/html; charset=utf-8'
+    """
+    files = {
+        path.name: StaticFile(path.read_bytes(), CONTENT_TYPES[path.suffix])
+        for folder in list_page_folders()
+        for path in sorted(folder.iterdir())
+        if path.suffix in CONTENT_TYPES
+    }
+    spec = importlib.util.find_spec("plotly")
+    for folder in (spec and spec.submodule_search_locations) or []:
+        path = Path(folder) / "package_data" / "plotly.min.js"
+        if path.exists():
+            files[PLOTLY_FILE] = StaticFile(
+                path.read_bytes(), CONTENT_TYPES[".js"], CACHE_FOR_A_DAY
+            )
+    return files
