@@ -13,24 +13,20 @@ from _costs import Constants, fitted, of_label, of_merge, of_sketch, of_solve
 from _made_up import CLASSES, LABELS, rows, write
 
 from labelwalk import OnlineLearner
-from labelwalk.distributed.budget import Budget, budget_of
-from labelwalk.distributed.cover import Cover
-from labelwalk.distributed.covers import covered
-from labelwalk.distributed.model import Model, model_to_bytes, solved
-from labelwalk.distributed.naming import LabelRows, Naming, label_rows
-from labelwalk.distributed.places import Found, Place, files_at, place_of
-from labelwalk.distributed.planting import DENSE
-from labelwalk.distributed.shards import footer_of, footers_of, parts_of
-from labelwalk.distributed.sketches import Sketch
-from labelwalk.distributed.tasks import (
-    MergeSome,
+from labelwalk.distributed.cover import Cover, build_cover
+from labelwalk.distributed.dataset import read_footer, read_footers, split_parts
+from labelwalk.distributed.filesystem import Found, Place, find_files, parse_location, write_file
+from labelwalk.distributed.label_files import LabelingPlan, LabelTask, label_rows
+from labelwalk.distributed.model import MAX_DENSE_VERTICES, Model, model_to_bytes, solved
+from labelwalk.distributed.sketch_files import (
+    MergeTask,
     Reading,
-    SketchPart,
-    merge_some,
+    SketchTask,
+    merge_sketches,
     sketch_part,
     write_sketch,
 )
-from labelwalk.distributed.whole import write_whole
+from labelwalk.distributed.sketches import Budget, Sketch, budget_from_settings
 from labelwalk.io.examples import Columns
 
 SETTINGS = OnlineLearner(1000).settings
@@ -55,7 +51,7 @@ def reading(d: int) -> Reading:
 
 
 def budget(k: int) -> Budget:
-    return budget_of(SETTINGS)._replace(n_centroids=k)
+    return budget_from_settings(SETTINGS)._replace(n_centroids=k)
 
 
 def seconds(call: Callable[[], Any]) -> float:
@@ -72,20 +68,20 @@ def small_model(d: int) -> Model:
     """Return what names made-up rows, from a few hundred of them."""
     made, truth = rows(500, d, 1)
     names = [f"class {one}" for one in truth[:50]]
-    return solved(covered([made], 100), made[:50].astype(float), names, SETTINGS)
+    return solved(build_cover([made], 100), made[:50].astype(float), names, SETTINGS)
 
 
-def sketching(file: Found, d: int, k: int, out: Place) -> SketchPart:
+def sketching(file: Found, d: int, k: int, out: Place) -> SketchTask:
     """Return the task of a file that is one part."""
-    (part,) = parts_of(footer_of(file))
-    return SketchPart(file, part, reading(d), budget(k), out)
+    (part,) = split_parts(read_footer(file))
+    return SketchTask(file, part, reading(d), budget(k), out)
 
 
-def labelling(file: Found, d: int, model: Place, sign: str, out: Place) -> LabelRows:
+def labelling(file: Found, d: int, model: Place, sign: str, out: Place) -> LabelTask:
     """Return the task of a file that is one part."""
-    folder = place_of(os.path.dirname(out.path))
-    naming = Naming(reading(d), "predicted_", model, sign, folder)
-    return LabelRows(file, None, naming, out, folder / "counts.json")
+    folder = parse_location(os.path.dirname(out.path))
+    naming = LabelingPlan(reading(d), "predicted_", model, sign, folder)
+    return LabelTask(file, None, naming, out, folder / "counts.json")
 
 
 class Measuring:
@@ -116,8 +112,8 @@ class Measuring:
                 self.solved[k, d] = self.solve(k, d)
             for n, k, each in LABELLED:
                 self.labelled[n, k, each * CLASSES, d] = self.label(n, k, each, d)
-        small = {size: own for size, own in self.solved.items() if size[0] <= DENSE}
-        large = {size: own for size, own in self.solved.items() if size[0] > DENSE}
+        small = {size: own for size, own in self.solved.items() if size[0] <= MAX_DENSE_VERTICES}
+        large = {size: own for size, own in self.solved.items() if size[0] > MAX_DENSE_VERTICES}
         writing, closing = self._disk()
         read, written, answer = self._bytes()
         return Constants(
@@ -143,12 +139,12 @@ class Measuring:
         """Time `merge_some`, of sketches of k vertices each."""
         places = []
         for i in range(many):
-            cover = covered([rows(k + k // 4, d, i)[0]], k + k // 4)
-            cover = covered([cover.points], k)
+            cover = build_cover([rows(k + k // 4, d, i)[0]], k + k // 4)
+            cover = build_cover([cover.points], k)
             places.append(self._out(f"m{i}.arrow"))
             write_sketch(places[-1], Sketch(cover, {}, reading(d).features))
-        task = MergeSome(tuple(places), budget(k), self._out("merged.arrow"))
-        return seconds(lambda: merge_some(task))
+        task = MergeTask(tuple(places), budget(k), self._out("merged.arrow"))
+        return seconds(lambda: merge_sketches(task))
 
     def solve(self, k: int, d: int) -> float:
         """Time `solved`."""
@@ -158,14 +154,14 @@ class Measuring:
     def label(self, n: int, k: int, each: int, d: int) -> float:
         """Time `label_rows`; the model is at hand."""
         file, model = self._file(n, d), self._out("model.lw")
-        write_whole(model, lambda out: out.write(model_to_bytes(self._model(k, d, each))))
+        write_file(model, lambda out: out.write(model_to_bytes(self._model(k, d, each))))
         task = labelling(file, d, model, f"{k}, {d}, {each}", self._out(file.name))
         label_rows(task._replace(file=self._file(100, d)))
         return seconds(lambda: label_rows(task))
 
     def _warm_up(self) -> None:
         """Have kernels compiled, or loaded."""
-        for k in (50, DENSE + 500):
+        for k in (50, MAX_DENSE_VERTICES + 500):
             self.sketch(4000, k, WIDTHS[0])
             self.label(100, k, LABELS, WIDTHS[0])
         self.merge(50, 2, WIDTHS[0])
@@ -173,7 +169,7 @@ class Measuring:
     def _model(self, k: int, d: int, each: int = LABELS) -> Model:
         made, truth = rows(1000, d, 0)
         if (k, d) not in self._covers:
-            self._covers[k, d] = covered([rows(2 * k + 1000, d, 1)[0]], k)
+            self._covers[k, d] = build_cover([rows(2 * k + 1000, d, 1)[0]], k)
         taught = np.concatenate([np.flatnonzero(truth == one)[:each] for one in range(CLASSES)])
         names = [f"class {one}" for one in truth[taught]]
         return solved(self._covers[k, d], made[taught].astype(float), names, SETTINGS)
@@ -182,10 +178,10 @@ class Measuring:
         path = self.folder / f"in/{n}-{d}.parquet"
         if not path.exists():
             write(path, n, d)
-        return files_at(str(path))[0]
+        return find_files(str(path))[0]
 
     def _out(self, name: str) -> Place:
-        return place_of(str(self.folder / "out" / name))
+        return parse_location(str(self.folder / "out" / name))
 
     def _bytes(self) -> tuple[float, float, float]:
         """Return bytes a value in, a value out, and a row's answer: by two widths."""
@@ -198,7 +194,7 @@ class Measuring:
     def _opening(self) -> float:
         files = [self._file(LABELLED[-2][0], WIDTHS[1])] * OPENED
         begun = perf_counter()
-        footers_of(files)
+        read_footers(files)
         return (perf_counter() - begun) / OPENED
 
     def _disk(self) -> tuple[float, float]:
@@ -208,7 +204,7 @@ class Measuring:
             content = os.urandom(size)
             begun = perf_counter()
             for _ in range(4):
-                write_whole(self._out("bytes"), lambda out, content=content: out.write(content))
+                write_file(self._out("bytes"), lambda out, content=content: out.write(content))
             took[size] = (perf_counter() - begun) / 4
         closing = took[1 << 12]
         return (1 << 26) / max(took[1 << 26] - closing, 1e-9), closing

@@ -21,7 +21,7 @@ import numpy as np
 from _cluster import Phase, Task
 from scipy.optimize import nnls
 
-from labelwalk.distributed.planting import DENSE
+from labelwalk.distributed.model import MAX_DENSE_VERTICES
 
 Terms = Callable[..., list[float]]
 NOTHING_FIRST: Mapping[str, float] = {}
@@ -70,7 +70,7 @@ class Constants(NamedTuple):
 
     sketch: Law
     merge: Law
-    small: Law  # solved, up to DENSE vertices
+    small: Law  # solved, up to MAX_DENSE_VERTICES vertices
     large: Law  # solved, above
     label: Law
     read_bytes: float  # a value
@@ -125,7 +125,7 @@ def phases_of(
         tasks = [_merge_task(sum(one), shape, constants) for one in groups if len(one) > 1]
         merges.append(Phase("merge", tasks, first=ready))
         sizes = [min(sum(one), k) for one in groups]
-    law = constants.small if sizes[0] <= DENSE else constants.large
+    law = constants.small if sizes[0] <= MAX_DENSE_VERTICES else constants.large
     model = model_bytes(sizes[0], d, shape.classes)
     solution = Task(
         law(sizes[0], d) + constants.closing, read=sketch_bytes(sizes[0], d), written=model

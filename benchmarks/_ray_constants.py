@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 from _constants import labelling, sketching, small_model
 from _made_up import write
 
-from labelwalk.distributed import on_ray
+from labelwalk.distributed import ray_executor
+from labelwalk.distributed.filesystem import find_files, parse_location, write_file
+from labelwalk.distributed.label_files import label_rows
 from labelwalk.distributed.model import model_to_bytes
-from labelwalk.distributed.naming import label_rows
-from labelwalk.distributed.on_ray import OnRay
-from labelwalk.distributed.places import files_at, place_of
-from labelwalk.distributed.tasks import MergeSome, SketchPart, merge_some, sketch_part
-from labelwalk.distributed.whole import write_whole
+from labelwalk.distributed.ray_executor import RayExecutor
+from labelwalk.distributed.sketch_files import MergeTask, SketchTask, merge_sketches, sketch_part
 
 D, K, ROWS = 64, 1000, 200_000
 NO_TASKS, MANY_AHEAD = 1000, 500
@@ -38,23 +37,23 @@ def measured(folder: Path) -> RayCosts:
     """Start Ray, give it tasks that do nothing, and some that do."""
     kinds, large = _small_tasks(folder), _sketch_task(folder, ROWS)
     begun = perf_counter()
-    pool = OnRay(n_workers=1)
+    pool = RayExecutor(n_workers=1)
     start = perf_counter() - begun
     try:
         first = {name: _clock(pool, function, [task]) for name, function, task in kinds}
         alone = min(_clock(pool, sketch_part, [large]) for _ in range(2))
-        overhead, few = _nothing(pool, on_ray.AHEAD)
+        overhead, few = _nothing(pool, ray_executor.QUEUED_PER_CORE)
         _, many = _nothing(pool, MANY_AHEAD)
     finally:
         pool.close()
-    waiting = max(0.0, many - few) / (MANY_AHEAD - on_ray.AHEAD)
+    waiting = max(0.0, many - few) / (MANY_AHEAD - ray_executor.QUEUED_PER_CORE)
     return RayCosts(start, first, overhead, few, waiting, _together(large) / alone)
 
 
-def _together(task: SketchPart) -> float:
+def _together(task: SketchTask) -> float:
     """Return how long a task takes where every core has one."""
-    pool = OnRay(n_workers=2)
-    twin = task._replace(out=place_of(f"{task.out.path}.twin"))
+    pool = RayExecutor(n_workers=2)
+    twin = task._replace(out=parse_location(f"{task.out.path}.twin"))
     try:
         return min(_clock(pool, sketch_part, [task, twin]) for _ in range(3))
     finally:
@@ -64,36 +63,36 @@ def _together(task: SketchPart) -> float:
 def _small_tasks(folder: Path) -> list[tuple[str, Callable[[Any], int], Any]]:
     sketch = _sketch_task(folder, 200)
     sketch_part(sketch)
-    out, model = (place_of(str(folder / name)) for name in ("out/ray.arrow", "out/ray.lw"))
+    out, model = (parse_location(str(folder / name)) for name in ("out/ray.arrow", "out/ray.lw"))
     made = small_model(D)
-    write_whole(model, lambda file: file.write(model_to_bytes(made)))
-    named = place_of(str(folder / "out/ray.parquet"))
+    write_file(model, lambda file: file.write(model_to_bytes(made)))
+    named = parse_location(str(folder / "out/ray.parquet"))
     return [
         ("sketch", sketch_part, sketch),
-        ("merge", merge_some, MergeSome((sketch.out, sketch.out), sketch.budget, out)),
+        ("merge", merge_sketches, MergeTask((sketch.out, sketch.out), sketch.budget, out)),
         ("label", label_rows, labelling(sketch.file, D, model, "small", named)),
     ]
 
 
-def _sketch_task(folder: Path, n: int) -> SketchPart:
+def _sketch_task(folder: Path, n: int) -> SketchTask:
     path = folder / f"in/ray-{n}.parquet"
     write(path, n, D)
-    out = place_of(str(folder / f"out/ray-{n}.arrow"))
-    return sketching(files_at(str(path))[0], D, K, out)
+    out = parse_location(str(folder / f"out/ray-{n}.arrow"))
+    return sketching(find_files(str(path))[0], D, K, out)
 
 
-def _clock(pool: OnRay, function: Callable[[Any], int], tasks: list[Any]) -> float:
+def _clock(pool: RayExecutor, function: Callable[[Any], int], tasks: list[Any]) -> float:
     begun = perf_counter()
-    list(pool.each(function, tasks))
+    list(pool.map(function, tasks))
     return perf_counter() - begun
 
 
-def _nothing(pool: OnRay, ahead: int) -> tuple[float, float]:
+def _nothing(pool: RayExecutor, ahead: int) -> tuple[float, float]:
     """Return seconds a task by the clock, and of the driver, with so many ahead for each core."""
-    before, on_ray.AHEAD = on_ray.AHEAD, ahead
+    before, ray_executor.QUEUED_PER_CORE = ray_executor.QUEUED_PER_CORE, ahead
     clock, processor = perf_counter(), process_time()
     try:
-        list(pool.each(os.path.basename, ["nothing"] * NO_TASKS))
+        list(pool.map(os.path.basename, ["nothing"] * NO_TASKS))
     finally:
-        on_ray.AHEAD = before
+        ray_executor.QUEUED_PER_CORE = before
     return (perf_counter() - clock) / NO_TASKS, (process_time() - processor) / NO_TASKS

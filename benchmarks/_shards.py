@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.distributed import Job, Sketch, merge, run, sketch
-from labelwalk.distributed.pools import Pool
+from labelwalk.distributed.job import Pool
 from labelwalk.settings import Settings
 
 IN_ORDER, SORTED = "in stream order", "sorted by class"
@@ -57,7 +57,7 @@ def sketched(given: Given, parts: Sequence[Ints], settings: Settings) -> Sketch:
 class Backwards:
     """Does the last task of each step first."""
 
-    def each(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+    def map(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
         return map(function, reversed(tasks))
 
 

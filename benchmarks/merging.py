@@ -1,6 +1,6 @@
 """What is lost where covers of shards are merged, and what more vertices are worth.
 
-Rows are shuffled and cut into shards, each is covered by at most k vertices, and the covers are
+Rows are shuffled and cut into shards, each is build_cover by at most k vertices, and the covers are
 merged two at a time, as a job does, or four. "Stated" is the distortion that the cover proves,
 "largest" and "mean" are distances of rows to the nearest founder, and no k points at all could
 bring the largest below the first number of "optimum". Accuracy is that of the model on the merged
@@ -24,8 +24,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
 
 from labelwalk import OnlineLearner
-from labelwalk.distributed.cover import Cover
-from labelwalk.distributed.covers import covered, united
+from labelwalk.distributed.cover import Cover, build_cover, merge_covers
 from labelwalk.distributed.model import solved
 from paper.bounds.distortion import optimum_between
 
@@ -62,9 +61,9 @@ def split(rows: Array, truth: Array, each: int, seed: int) -> Data:
 
 
 def merged(rows: Array, k: int, shards: int, fan_in: int) -> Cover:
-    covers = [covered([part], k) for part in np.array_split(rows, shards)]
+    covers = [build_cover([part], k) for part in np.array_split(rows, shards)]
     while len(covers) > 1:
-        covers = [united(covers[i : i + fan_in], k) for i in range(0, len(covers), fan_in)]
+        covers = [merge_covers(covers[i : i + fan_in], k) for i in range(0, len(covers), fan_in)]
     return covers[0]
 
 

@@ -275,7 +275,7 @@ async def rates(server: Server, seconds: float) -> dict[str, tuple[float, float]
     return figures
 
 
-def rate_lines(figures: dict[str, tuple[float, float]]) -> Iterator[Line]:
+def rate_streams(figures: dict[str, tuple[float, float]]) -> Iterator[Line]:
     for name, floor in ((BLOCKS, 10_000), (SINGLES, 4_000), (HTTP, 0)):
         rate = figures[name][0]
         asked = f"{floor:,}/s" if floor else "to be reported"
@@ -357,7 +357,7 @@ def lines(seconds: float, examples: int) -> Iterator[Line]:
         server = Server(Path(name))
         try:
             server.prepare()
-            yield from rate_lines(asyncio.run(rates(server, seconds)))
+            yield from rate_streams(asyncio.run(rates(server, seconds)))
             yield from asyncio.run(flooded(server, seconds))
             yield from asyncio.run(for_long(server, examples))
         finally:

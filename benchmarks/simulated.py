@@ -37,9 +37,9 @@ from _made_up import write_some  # noqa: E402
 from _ray_constants import RayCosts, measured  # noqa: E402
 from _report import Line, parse, report  # noqa: E402
 
+from labelwalk.distributed.dataset import AT_ONCE, PART  # noqa: E402
 from labelwalk.distributed.job import Job, run  # noqa: E402
-from labelwalk.distributed.on_ray import AHEAD, OnRay  # noqa: E402
-from labelwalk.distributed.shards import AT_ONCE, PART  # noqa: E402
+from labelwalk.distributed.ray_executor import AHEAD, RayExecutor  # noqa: E402
 
 CHECKED, FILES, K = (100_000, 500_000), 8, 1000
 WITHIN = 0.2
@@ -105,7 +105,7 @@ def real(folder: Path, out: Path, workers: int) -> tuple[float, float]:
     if not workers:
         run(job)
         return perf_counter() - begun, process_time() - worked
-    pool = OnRay(n_workers=workers)
+    pool = RayExecutor(n_workers=workers)
     try:
         run(job, pool)
         return perf_counter() - begun, process_time() - worked

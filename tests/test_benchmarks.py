@@ -124,7 +124,7 @@ def test_a_suite_uses_public_names_alone(suite: str) -> None:
     [
         "from labelwalk.engine.engine import Engine",
         "from labelwalk import learner",
-        "from labelwalk.distributed import on_ray",
+        "from labelwalk.distributed import ray_executor",
         "import labelwalk.engine.engine as engine",
         "import labelwalk\nlabelwalk.engine.Engine",
         "learner._engine",

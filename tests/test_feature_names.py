@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 
 from labelwalk import OnlineLearner, Pairwise, QuantizedHarmonicClassifier, load
 from labelwalk.cli import app
-from labelwalk.distributed.keyed import KeyedLearners
+from labelwalk.distributed.keyed_learners import KeyedLearners
 from labelwalk.learner import from_bytes
 from labelwalk.storage.model_file import ModelFileError, read, write
 

@@ -18,6 +18,12 @@ MODULE_ALIASES: dict[str, str] = {
     "modelfile": "storage.model_file",
     "river": "integrations.river",
     "scale": "distributed",
+    "scale.actors": "distributed.ray_actors",
+    "scale.centre": "distributed.shared_learner",
+    "scale.feeding": "distributed.keyed_learners",
+    "scale.keyed": "distributed.keyed_learners",
+    "scale.on_ray": "distributed.ray_executor",
+    "scale.partitions": "distributed.shared_learner",
     "streams": "io",
 }
 

@@ -18,17 +18,14 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.distributed.budget import Budget
-from labelwalk.distributed.feeding import Feeder
-from labelwalk.distributed.keyed import GapError, KeyedLearners
-from labelwalk.distributed.sketches import merge
-from labelwalk.distributed.sketching import Sketching
+from labelwalk.distributed.keyed_learners import GapError, KeyedLearners, ReplayFeeder
+from labelwalk.distributed.sketches import Budget, SketchBuilder, merge
 from tests.distributed.test_ray import processes
 from tests.distributed.test_sketch import same
 
 pytest.importorskip("ray")
-from labelwalk.distributed.actors import ByHash, SharedOnRay, keyed_on_ray
-from labelwalk.distributed.on_ray import join
+from labelwalk.distributed.ray_actors import HashChoice, SharedLearnerActors, start_keyed_actors
+from labelwalk.distributed.ray_executor import join
 
 # isort: split
 import ray
@@ -52,7 +49,7 @@ def rows_of(key: str) -> np.ndarray:
     return 6.0 * who[:, None] + random.normal(size=(ROWS, 3))
 
 
-def feed(feeder: Feeder[Any], key: str, until: int = ROWS) -> list[Any]:
+def feed(feeder: ReplayFeeder[Any], key: str, until: int = ROWS) -> list[Any]:
     """Give all rows of a key that its learner lacks; every tenth block has labels."""
     said = []
     for at in range(feeder.position(key), until, BLOCK):
@@ -64,7 +61,7 @@ def feed(feeder: Feeder[Any], key: str, until: int = ROWS) -> list[Any]:
     return said
 
 
-def feed_all(feeder: Feeder[Any], keys: list[str]) -> None:
+def feed_all(feeder: ReplayFeeder[Any], keys: list[str]) -> None:
     with ThreadPoolExecutor(len(keys)) as threads:
         list(threads.map(lambda key: feed(feeder, key), keys))
 
@@ -91,7 +88,7 @@ def is_ours(process: Path) -> bool:
 
 
 @contextmanager
-def killing(feeder: Feeder[Any], of: int, *names: bytes) -> Iterator[list[bytes]]:
+def killing(feeder: ReplayFeeder[Any], of: int, *names: bytes) -> Iterator[list[bytes]]:
     """Kill processes so called, at random moments of a stream of so many rows."""
     random, done, killed = np.random.default_rng(of), threading.Event(), list[bytes]()
     moments = np.sort(random.uniform(0, 0.9 * of, KILLS))
@@ -100,7 +97,7 @@ def killing(feeder: Feeder[Any], of: int, *names: bytes) -> Iterator[list[bytes]
         for i, moment in enumerate(moments):
             while not done.wait(0.003):
                 some = [one for one in processes(names[i % len(names)]) if is_ours(one)]
-                if some and sum(line.position for line in feeder._lines.values()) >= moment:
+                if some and sum(line.position for line in feeder._streams.values()) >= moment:
                     done.wait(random.uniform(0, 0.03))
                     victim = some[random.integers(len(some))]
                     killed.append((victim / "cmdline").read_bytes().partition(b"\0")[0])
@@ -120,7 +117,7 @@ def killing(feeder: Feeder[Any], of: int, *names: bytes) -> Iterator[list[bytes]
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """The files of keyed learners where nothing goes wrong, in one process."""
     folder = tmp_path_factory.mktemp("whole")
-    feeder = Feeder(KeyedLearners(folder, SETTINGS, EVERY))
+    feeder = ReplayFeeder(KeyedLearners(folder, SETTINGS, EVERY))
     for key in KEYS:
         feed(feeder, key)
     feeder.save()
@@ -130,8 +127,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 def test_keyed_learners_that_are_killed_are_the_same_byte_for_byte(
     here: None, tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
-    learners = keyed_on_ray(tmp_path, SETTINGS, EVERY, at_hand=2, n_actors=2)
-    feeder = Feeder(learners)
+    learners = start_keyed_actors(tmp_path, SETTINGS, EVERY, at_hand=2, n_actors=2)
+    feeder = ReplayFeeder(learners)
     with killing(feeder, ROWS * len(KEYS), b"ray::KeyedLearners") as killed:
         feed_all(feeder, KEYS)
         kept = feeder.save()
@@ -145,8 +142,8 @@ def test_another_driver_goes_on_with_another_number_of_actors(
     here: None, tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
     for n_actors, until in ((1, ROWS // 2), (2, ROWS)):
-        learners = keyed_on_ray(tmp_path, SETTINGS, EVERY, n_actors=n_actors)
-        feeder = Feeder(learners)
+        learners = start_keyed_actors(tmp_path, SETTINGS, EVERY, n_actors=n_actors)
+        feeder = ReplayFeeder(learners)
         for key in KEYS:
             feed(feeder, key, until)
         feeder.save()
@@ -155,8 +152,8 @@ def test_another_driver_goes_on_with_another_number_of_actors(
 
 
 def test_an_actor_that_is_moved_goes_on(here: None, tmp_path: Path) -> None:
-    learners = keyed_on_ray(tmp_path, SETTINGS, EVERY, n_actors=1)
-    feeder = Feeder(learners)
+    learners = start_keyed_actors(tmp_path, SETTINGS, EVERY, n_actors=1)
+    feeder = ReplayFeeder(learners)
     feed(feeder, "door", 230)
     ray.kill(learners.actors[0], no_restart=False)
     while learners.position("door") == 230:  # until it is killed
@@ -170,10 +167,10 @@ def test_an_actor_that_is_moved_goes_on(here: None, tmp_path: Path) -> None:
 
 
 def test_learners_are_passed_on_to_tasks(here: None, tmp_path: Path) -> None:
-    learners = keyed_on_ray(tmp_path, SETTINGS, n_actors=1)
+    learners = start_keyed_actors(tmp_path, SETTINGS, n_actors=1)
 
     def work(learners: Any, key: str) -> dict[str, int]:
-        feeder = Feeder(learners)
+        feeder = ReplayFeeder(learners)
         feeder.observe(key, np.ones((5, 2)))
         return feeder.save()
 
@@ -183,7 +180,7 @@ def test_learners_are_passed_on_to_tasks(here: None, tmp_path: Path) -> None:
     learners.close()
 
 
-def give_until_killed(feeder: Feeder[Any]) -> None:
+def give_until_killed(feeder: ReplayFeeder[Any]) -> None:
     """Give rows to an actor that was let go: it may answer for a moment."""
     for _ in range(200):
         feeder.observe("door", [[1.0, 2.0]])
@@ -191,45 +188,45 @@ def give_until_killed(feeder: Feeder[Any]) -> None:
 
 
 def test_what_is_wrong_is_told_as_here(here: None, tmp_path: Path) -> None:
-    learners = keyed_on_ray(tmp_path, SETTINGS, n_actors=1)
-    feeder = Feeder(learners)
+    learners = start_keyed_actors(tmp_path, SETTINGS, n_actors=1)
+    feeder = ReplayFeeder(learners)
     feeder.observe("door", [[1.0, 2.0]])
     with pytest.raises(ValueError, match="X has 1 features"):
         feeder.observe("door", [[1.0]])
     feeder.observe("door", [[1.0, 3.0]])
     assert feeder.position("door") == learners.position("door") == 2
     learners.close()
-    with pytest.raises(ConnectionError, match="the actor of 'door' was lost"):
+    with pytest.raises(ConnectionError, match="The worker of the learner of 'door' was lost"):
         give_until_killed(feeder)
     for wrong in ({"every": 0}, {"at_hand": 0}, {"n_actors": 0}):
         with pytest.raises(ValueError, match="=0 is not a whole number"):
-            keyed_on_ray(tmp_path, SETTINGS, **wrong)
+            start_keyed_actors(tmp_path, SETTINGS, **wrong)
 
 
 def test_keys_go_where_they_went_before() -> None:
-    assert [ByHash(5)(key) for key in KEYS] == [ByHash(5)(key) for key in KEYS]
-    assert ByHash(7)("door") == 0x2534E2DE1DEC24FEDAB4C00266B55BA9 % 7
+    assert [HashChoice(5)(key) for key in KEYS] == [HashChoice(5)(key) for key in KEYS]
+    assert HashChoice(7)("door") == 0x2534E2DE1DEC24FEDAB4C00266B55BA9 % 7
 
 
-def shared(folder: Path) -> SharedOnRay:
-    return SharedOnRay(folder, NAMES, SETTINGS, EVERY)
+def shared(folder: Path) -> SharedLearnerActors:
+    return SharedLearnerActors(folder, NAMES, SETTINGS, EVERY)
 
 
 def whole_sketches() -> list[Any]:
     budget = Budget(40, 8, float(SETTINGS.growth))
     found = []
     for name in NAMES:
-        sketching = Sketching(budget)
+        sketching = SketchBuilder(budget)
         for at in range(0, ROWS, BLOCK):
             rows = rows_of(name)[at : at + BLOCK]
-            sketching.take(rows, None if (at // BLOCK) % 10 else labels_of(rows))
+            sketching.add_rows(rows, None if (at // BLOCK) % 10 else labels_of(rows))
         found.append(sketching.sketch())
     return found
 
 
 def test_every_row_counts_once_in_a_shared_learner(here: None, tmp_path: Path) -> None:
     learner = shared(tmp_path)
-    feeder = Feeder(learner)
+    feeder = ReplayFeeder(learner)
     with killing(feeder, ROWS * len(NAMES), b"ray::Partitions", b"ray::Centre") as killed:
         feed_all(feeder, NAMES)
         kept = feeder.save()
@@ -249,21 +246,25 @@ def test_answers_of_a_shared_learner_come_at_once_and_say_how_old_they_are(
     here: None, tmp_path: Path
 ) -> None:
     learner = shared(tmp_path)
-    said = feed(Feeder(learner), "a")
+    said = feed(ReplayFeeder(learner), "a")
     learner.close()
     versions = [one.version for one in said]
     assert versions == sorted(versions)
     assert len(set(versions)) > 5
     assert all(one.lag <= 2 * EVERY * len(NAMES) for one in said)
-    with pytest.raises(ValueError, match="'z' is no partition"):
+    with pytest.raises(ValueError, match="'z' is not a partition"):
         learner.observe("z", [[1.0]], 0)
 
 
 ALONE = """
 from labelwalk import OnlineLearner
-from labelwalk.distributed.actors import SharedOnRay, keyed_on_ray
+from labelwalk.distributed.ray_actors import SharedLearnerActors, start_keyed_actors
 settings = OnlineLearner(50).settings
-for begin in (lambda: keyed_on_ray("kept", settings), lambda: SharedOnRay("kept", ["a"], settings)):
+starts = (
+    lambda: start_keyed_actors("kept", settings),
+    lambda: SharedLearnerActors("kept", ["a"], settings),
+)
+for begin in starts:
     try:
         begin()
     except RuntimeError as error:
@@ -275,4 +276,7 @@ def test_no_cluster_begins_by_itself(tmp_path: Path) -> None:
     told = subprocess.run(
         [sys.executable, "-c", ALONE], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert told.stdout.count("no cluster is joined. Call labelwalk.distributed.on_ray.join()") == 2
+    assert (
+        told.stdout.count("No cluster is joined. Call labelwalk.distributed.ray_executor.join()")
+        == 2
+    )

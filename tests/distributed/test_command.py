@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from labelwalk.cli.failures import FAILED, NOT_UNDERSTOOD, TERMINATED, WRONG_USAGE
-from labelwalk.distributed.output import END, WORK
+from labelwalk.distributed.job import END_FILE, WORK_FOLDER
 from tests.distributed.test_job import contents
 from tests.distributed.test_sketch import shard
 
@@ -43,12 +43,19 @@ def test_a_data_set_is_labelled_and_told(rows: Path) -> None:
     assert told.stdout == ""
     counted, proven, features, classes, files = told.stderr.splitlines()[-5:]
     assert counted == "1,200 rows: 4 taught, 1,196 named, 100.0% of 1,196 right."
-    assert "vertices stand for them" in proven
+    assert "no row is farther than" in proven
     assert features == "Features: a, b."
     assert classes == "Classes: high, low."
     assert files == f"3 files: {rows.parent / 'out'}"
     again = label(rows, "--address", "here")
-    told_again = ["All was done before.", counted, proven, features, classes, files]
+    told_again = [
+        "Nothing to do: this job had already finished.",
+        counted,
+        proven,
+        features,
+        classes,
+        files,
+    ]
     assert again.stderr.splitlines()[-6:] == told_again
 
 
@@ -61,7 +68,7 @@ def test_far_rows_are_told_with_their_file(rows: Path) -> None:
     pq.write_table(table.set_column(place, "a", pa.array(values)), rows / "1.parquet")
     told = label(rows, "--address", "here")
     assert told.returncode == 0
-    assert "Not learned from, as too far from all others: 2 rows." in told.stderr
+    assert "Not learned from, too far from all others: 2 rows." in told.stderr
     assert "Outliers: 1.parquet (row 3, 9)." in told.stderr
 
 
@@ -73,7 +80,7 @@ def test_where_all_rows_have_labels_that_is_told(rows: Path) -> None:
         place = table.column_names.index("label")
         pq.write_table(table.set_column(place, "label", names), path)
     told = label(rows, "--address", "here")
-    assert "What stands for none is said by --unlabeled" in told.stderr
+    assert "Name the value for unlabelled rows with --unlabeled" in told.stderr
 
 
 @pytest.mark.slow
@@ -87,7 +94,7 @@ def test_a_signal_lets_go_of_the_workers(rows: Path) -> None:
     given = ["--truth-column", "truth", "--n-centroids", "60", "--workers", "1"]
     command = [sys.executable, "-m", "labelwalk", "scale", "label", str(rows), "-o", str(out)]
     with subprocess.Popen([*command, *given], stderr=subprocess.PIPE, text=True) as job:
-        while not list((out / WORK).glob("*/sketches/*.arrow")):
+        while not list((out / WORK_FOLDER).glob("*/sketches/*.arrow")):
             assert job.poll() is None
             time.sleep(0.05)
         job.terminate()
@@ -95,7 +102,7 @@ def test_a_signal_lets_go_of_the_workers(rows: Path) -> None:
     assert job.returncode == TERMINATED
     assert told.splitlines()[-1] == "Terminated. The same command goes on."
     assert "SIGTERM" not in told
-    assert not (out / END).exists()
+    assert not (out / END_FILE).exists()
 
 
 @pytest.mark.slow
@@ -172,8 +179,8 @@ def test_a_row_that_is_no_row_is_named(rows: Path) -> None:
     assert told.returncode == NOT_UNDERSTOOD
     assert told.stderr.splitlines()[-1].startswith("2.parquet, row 1, column 'a': is missing")
     left = contents(rows.parent / "out")
-    assert END not in left
-    assert all(name.startswith(WORK) for name in left)
+    assert END_FILE not in left
+    assert all(name.startswith(WORK_FOLDER) for name in left)
 
 
 @pytest.mark.slow
@@ -181,8 +188,8 @@ def test_a_cluster_that_does_not_answer(rows: Path) -> None:
     pytest.importorskip("ray")
     told = label(rows, "--address", "127.0.0.1:1")
     assert told.returncode == FAILED
-    assert told.stderr.startswith("no cluster answers at 127.0.0.1:1 (Connection refused)")
+    assert told.stderr.startswith("No cluster answers at 127.0.0.1:1 (Connection refused)")
     assert not (rows.parent / "out").exists()
     told = label(rows, "--address", "somewhere")
     assert told.returncode == WRONG_USAGE
-    assert told.stderr.startswith("address='somewhere' is none of a cluster.")
+    assert told.stderr.startswith("address='somewhere' is invalid.")

@@ -17,13 +17,10 @@ from hypothesis import strategies as st
 
 from labelwalk import OnlineLearner
 from labelwalk.arrays import Bools, Floats
-from labelwalk.distributed import merge, model_of, sketch
-from labelwalk.distributed import shards as jobs_shards
-from labelwalk.distributed.budget import Budget
+from labelwalk.distributed import dataset, merge, model_of, sketch
 from labelwalk.distributed.job import Job, run
-from labelwalk.distributed.sketch_tables import KEY, from_arrow, to_arrow
-from labelwalk.distributed.sketches import decide_held
-from labelwalk.distributed.sketching import Sketching
+from labelwalk.distributed.sketch_files import METADATA_KEY, from_arrow, to_arrow
+from labelwalk.distributed.sketches import Budget, SketchBuilder, decide_held
 from tests.distributed.test_sketch import same
 
 K, D, FILES, ROWS, KINDS = 100, 8, 8, 250, 4
@@ -286,22 +283,22 @@ def test_no_row_is_lost_or_counted_twice_in_any_tree(shards: list[Shard], random
 def test_what_is_taken_up_goes_on() -> None:
     (shard,) = shards_with(scattered, 80, files=(0,))[:1]
     budget = Budget(50, 64, 1.5)
-    whole, begun = Sketching(budget), Sketching(budget)
-    whole.take(shard.rows)
-    begun.take(shard.rows[:200])
-    begun = Sketching(budget, from_arrow(to_arrow(begun.sketch())))
-    begun.take(shard.rows[200:])
+    whole, begun = SketchBuilder(budget), SketchBuilder(budget)
+    whole.add_rows(shard.rows)
+    begun.add_rows(shard.rows[:200])
+    begun = SketchBuilder(budget, from_arrow(to_arrow(begun.sketch())))
+    begun.add_rows(shard.rows[200:])
     assert whole.sketch().n_held > 0
     assert same(begun.sketch(), whole.sketch())
 
 
 def test_tables_of_other_versions() -> None:
     plain = to_arrow(sketch([shards_with(scattered, 0)[0].batch], K))
-    told = json.loads(plain.schema.metadata[KEY])
+    told = json.loads(plain.schema.metadata[METADATA_KEY])
     assert set(told) == {"features", "radius"}  # as labelwalk 0.7.0 wrote it
     assert from_arrow(plain).held == ()
-    newer = plain.replace_schema_metadata({KEY: json.dumps(told | {"format": 99})})
-    with pytest.raises(ValueError, match=r"format 99.*newer labelwalk.*Upgrade"):
+    newer = plain.replace_schema_metadata({METADATA_KEY: json.dumps(told | {"format": 99})})
+    with pytest.raises(ValueError, match=r"format 99.*newer version.*Upgrade"):
         from_arrow(newer)
 
 
@@ -309,7 +306,7 @@ def test_tables_of_other_versions() -> None:
 def test_a_job_tells_the_file_and_the_row(
     part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs_shards, "PART", part)
+    monkeypatch.setattr(dataset, "PART_ROWS", part)
     (tmp_path / "in").mkdir()
     expected = {}
     for i, shard in enumerate(shards_with(scattered, 30, files=(2, 5))):

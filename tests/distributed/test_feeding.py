@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.distributed.feeding import Feeder, LostError
-from labelwalk.distributed.keyed import KeyedLearners
+from labelwalk.distributed.keyed_learners import KeyedLearners, LostError, ReplayFeeder
 from labelwalk.verdicts import Verdicts
 from tests.distributed.test_keyed import SETTINGS, digests, stream
 
@@ -59,14 +58,14 @@ class Mortal:
     def position(self, key: str) -> int:
         return int(self._ask("position", key))
 
-    def kept(self, key: str) -> int:
-        return int(self._ask("kept", key))
+    def saved_position(self, key: str) -> int:
+        return int(self._ask("saved_position", key))
 
-    def keep(self, key: str) -> int:
-        return int(self._ask("keep", key))
+    def save_key(self, key: str) -> int:
+        return int(self._ask("save_key", key))
 
 
-def feed(feeder: Feeder[Verdicts], blocks: Blocks) -> dict[str, int]:
+def feed(feeder: ReplayFeeder[Verdicts], blocks: Blocks) -> dict[str, int]:
     went = dict.fromkeys("abc", 0)
     for key, n, taught in blocks:
         rows = stream(ord(key), 200)[went[key] : went[key] + n]
@@ -85,39 +84,39 @@ def test_each_row_counts_once_whoever_dies(
     folder = tmp_path_factory.mktemp("fed")
     random = np.random.default_rng(seed)
     mortal = Mortal(folder / "some", lambda: bool(random.random() < 0.2))
-    went = feed(feeder := Feeder(mortal, most), blocks)
+    went = feed(feeder := ReplayFeeder(mortal, most), blocks)
     kept = feeder.save()
     assert all(kept[key] == went[key] for key in kept)
     whole = KeyedLearners(folder / "whole", SETTINGS)
-    feed(plain := Feeder(whole), blocks)
+    feed(plain := ReplayFeeder(whole), blocks)
     plain.save()
     assert digests(folder / "some") == digests(folder / "whole")
 
 
 def test_no_more_rows_wait_than_is_said(tmp_path: Path) -> None:
-    feeder = Feeder(KeyedLearners(tmp_path, SETTINGS, every=10), most=40)
+    feeder = ReplayFeeder(KeyedLearners(tmp_path, SETTINGS, every=10), most=40)
     for i in range(30):
         for key in "abc":
             feeder.observe(key, stream(i)[:4])
-            waiting = sum(line.position - line.kept for line in feeder._lines.values())
-            assert waiting == feeder._waiting
+            waiting = sum(line.position - line.saved for line in feeder._streams.values())
+            assert waiting == feeder._n_rows
             assert waiting <= 40 + 4
-            assert feeder._lines[key].position - feeder._lines[key].kept < 2 * 10 + 4
+            assert feeder._streams[key].position - feeder._streams[key].saved < 2 * 10 + 4
 
 
 def test_a_new_feeder_goes_on_where_the_learner_stands(tmp_path: Path) -> None:
     learners = KeyedLearners(tmp_path, SETTINGS)
-    Feeder(learners).observe("a", stream(0)[:20])
-    feeder = Feeder(learners)  # nobody has the first rows any more
+    ReplayFeeder(learners).observe("a", stream(0)[:20])
+    feeder = ReplayFeeder(learners)  # nobody has the first rows any more
     assert feeder.position("a") == 20
-    assert learners.kept("a") == 20  # so they must not be lost
+    assert learners.saved_position("a") == 20  # so they must not be lost
     feeder.observe("a", stream(0)[20:])
     assert feeder.save() == {"a": 60}
 
 
 def test_a_buffer_that_is_used_again_changes_nothing(tmp_path: Path) -> None:
     mortal = Mortal(tmp_path / "some", lambda: False)
-    feeder, buffer = Feeder(mortal), np.empty((3, 2))
+    feeder, buffer = ReplayFeeder(mortal), np.empty((3, 2))
     for at in range(0, 6, 3):
         buffer[:] = stream(0)[at : at + 3]
         feeder.observe("a", buffer)
@@ -131,7 +130,7 @@ def test_a_buffer_that_is_used_again_changes_nothing(tmp_path: Path) -> None:
 
 def test_bad_rows_change_nothing(tmp_path: Path) -> None:
     learners = KeyedLearners(tmp_path, SETTINGS)
-    feeder = Feeder(learners)
+    feeder = ReplayFeeder(learners)
     feeder.observe("a", stream(0)[:5])
     for bad in ([[1.0]], [[np.nan, 1.0]], []):
         with pytest.raises(ValueError, match=r"X"):
@@ -140,10 +139,10 @@ def test_bad_rows_change_nothing(tmp_path: Path) -> None:
         feeder.teach("a", stream(0)[:2], ["low"])
     feeder.observe("a", stream(0)[5:])
     assert feeder.position("a") == learners.position("a") == 60
-    with pytest.raises(ValueError, match="key=3 is no string"):
+    with pytest.raises(ValueError, match="key=3 must be a string"):
         feeder.observe(3, stream(0))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="most=0"):
-        Feeder(learners, most=0)
+        ReplayFeeder(learners, most=0)
 
 
 def test_a_block_that_was_learned_without_an_answer_is_given_again(tmp_path: Path) -> None:
@@ -154,13 +153,13 @@ def test_a_block_that_was_learned_without_an_answer_is_given_again(tmp_path: Pat
             learners.observe(key, rows, position)
             raise ConnectionError("the answer is lost")
 
-    feeder = Feeder(learners)
+    feeder = ReplayFeeder(learners)
     feeder.observe("a", stream(0)[:5])
     feeder._learners = Mute(tmp_path / "none", SETTINGS)
     with pytest.raises(ConnectionError):
         feeder.observe("a", stream(0)[5:9])
     feeder._learners = learners
-    with pytest.raises(ValueError, match=r"at position 5 was learned.*Give that block again"):
+    with pytest.raises(ValueError, match=r"at position 5 was learned.*Send that block again"):
         feeder.observe("a", stream(0)[9:20])
     assert len(feeder.observe("a", stream(0)[5:9])) == 4
     feeder.observe("a", stream(0)[9:20])
@@ -169,22 +168,22 @@ def test_a_block_that_was_learned_without_an_answer_is_given_again(tmp_path: Pat
 
 def test_a_folder_that_is_not_shared_is_told(tmp_path: Path) -> None:
     mortal = Mortal(tmp_path / "here", lambda: False)
-    feeder = Feeder(mortal)
+    feeder = ReplayFeeder(mortal)
     feeder.observe("a", stream(0)[:20])
     feeder.save()
     shutil.rmtree(tmp_path / "here")
     mortal.begin()
-    with pytest.raises(LostError, match=r"stands at 0, but was kept up to 20.*all machines share"):
+    with pytest.raises(LostError, match=r"at position 0, but was saved at 20.*all machines"):
         feeder.observe("a", stream(0)[20:30])
 
 
 def test_two_who_feed_one_key_are_told(tmp_path: Path) -> None:
     learners = KeyedLearners(tmp_path, SETTINGS)
-    one, other = Feeder(learners), Feeder(learners)
+    one, other = ReplayFeeder(learners), ReplayFeeder(learners)
     assert (one.position("a"), other.position("a")) == (0, 0)
     one.observe("a", stream(0)[:20])
     other.observe("a", stream(0)[:5])
-    with pytest.raises(LostError, match=r"stands at 20, but was given 5 rows.*nobody else"):
+    with pytest.raises(LostError, match=r"is at position 20, but received 5 rows.*only one feeder"):
         other.save()
 
 
@@ -192,11 +191,11 @@ def test_only_learners_that_have_learned_since_are_asked(tmp_path: Path) -> None
     asked = []
 
     class Watched(KeyedLearners):
-        def keep(self, key: str) -> int:
+        def save_key(self, key: str) -> int:
             asked.append(key)
-            return super().keep(key)
+            return super().save_key(key)
 
-    feeder = Feeder(Watched(tmp_path, SETTINGS))
+    feeder = ReplayFeeder(Watched(tmp_path, SETTINGS))
     for key in "abc":
         feeder.observe(key, stream(0)[:5])
     feeder.save()
@@ -207,19 +206,19 @@ def test_only_learners_that_have_learned_since_are_asked(tmp_path: Path) -> None
 
 
 def test_a_key_that_was_refused_is_not_asked_for_again(tmp_path: Path) -> None:
-    feeder = Feeder(KeyedLearners(tmp_path, SETTINGS))
+    feeder = ReplayFeeder(KeyedLearners(tmp_path, SETTINGS))
     feeder.observe("a", stream(0)[:5])
-    with pytest.raises(ValueError, match="key=3 is no string"):
+    with pytest.raises(ValueError, match="key=3 must be a string"):
         feeder.observe(3, stream(0))  # type: ignore[arg-type]
     assert feeder.save() == {"a": 5}
 
 
 @pytest.mark.parametrize("at_hand", [1, 100])
 def test_several_threads_feed_their_keys(tmp_path: Path, at_hand: int) -> None:
-    feeder = Feeder(KeyedLearners(tmp_path / "some", SETTINGS, every=EVERY, at_hand=at_hand))
-    whole = Feeder(KeyedLearners(tmp_path / "whole", SETTINGS))
+    feeder = ReplayFeeder(KeyedLearners(tmp_path / "some", SETTINGS, every=EVERY, at_hand=at_hand))
+    whole = ReplayFeeder(KeyedLearners(tmp_path / "whole", SETTINGS))
 
-    def one(feeder: Feeder[Verdicts], key: str) -> None:
+    def one(feeder: ReplayFeeder[Verdicts], key: str) -> None:
         for at in range(0, 60, 6):
             feeder.observe(key, stream(ord(key))[at : at + 6])
 

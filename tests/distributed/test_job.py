@@ -18,10 +18,9 @@ import pytest
 from pyarrow import fs
 
 from labelwalk import OnlineLearner
+from labelwalk.distributed import dataset, filesystem
 from labelwalk.distributed import job as jobs
-from labelwalk.distributed import places, shards, whole
-from labelwalk.distributed.job import Job, Step, run
-from labelwalk.distributed.output import END, WORK
+from labelwalk.distributed.job import END_FILE, WORK_FOLDER, Job, Step, run
 from labelwalk.io.examples import ColumnError, Columns
 from labelwalk.io.rows import InputError
 from tests.distributed.test_sketch import shard
@@ -55,9 +54,9 @@ def test_files_come_out_as_they_went_in_with_verdicts(rows: Path, tmp_path: Path
     outcome = run(job(rows, tmp_path / "out"), watch=steps.append)
     assert (outcome.tally.rows, outcome.files, outcome.classes) == (1200, 4, ("high", "low"))
     assert outcome.certificate <= SETTINGS.tolerance
-    names = {"a.parquet", "b.parquet", "day=2/c.parquet", "d.parquet", END}
+    names = {"a.parquet", "b.parquet", "day=2/c.parquet", "d.parquet", END_FILE}
     assert set(contents(tmp_path / "out")) == names
-    for name in names - {END}:
+    for name in names - {END_FILE}:
         before, after = pq.read_table(rows / name), pq.read_table(tmp_path / "out" / name)
         assert after.select(before.column_names).equals(before)
         said = after["predicted_label"].to_pylist()
@@ -76,7 +75,7 @@ class Dying:
     def __init__(self, left: int) -> None:
         self.left, self.done = left, 0
 
-    def each(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+    def map(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
         for task in tasks:
             if self.left == 0:
                 raise KilledError
@@ -89,7 +88,7 @@ class Dying:
 def test_what_is_done_is_not_done_again(
     lives: int, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shards, "PART", 200)
+    monkeypatch.setattr(dataset, "PART_ROWS", 200)
     run(job(rows, tmp_path / "whole"))
     n_done = 0
     for _ in range(30):
@@ -98,7 +97,7 @@ def test_what_is_done_is_not_done_again(
             run(job(rows, tmp_path / "out"), pool)
             break
         except KilledError:
-            assert not (tmp_path / "out" / END).exists()
+            assert not (tmp_path / "out" / END_FILE).exists()
         finally:
             n_done += pool.done
     first, second = contents(tmp_path / "whole"), contents(tmp_path / "out")
@@ -110,11 +109,11 @@ def test_what_is_done_is_not_done_again(
 def test_files_that_are_labelled_in_parts_come_out_like_others(
     rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shards, "ROWS", 64)
-    monkeypatch.setattr(shards, "GROUP", 100)
+    monkeypatch.setattr(dataset, "MAX_BATCH_ROWS", 64)
+    monkeypatch.setattr(dataset, "GROUP_ROWS", 100)
     sizes = {"whole": 10_000, "parts": 200}
     for name, size in sizes.items():
-        monkeypatch.setattr(shards, "PART", size)
+        monkeypatch.setattr(dataset, "PART_ROWS", size)
         run(job(rows, tmp_path / name, settings=OnlineLearner(2000).settings))
     for path in rows.rglob("*.parquet"):  # with a vertex for each row, parts make no difference
         whole, parts = (pq.read_table(tmp_path / name / path.relative_to(rows)) for name in sizes)
@@ -141,14 +140,14 @@ def test_what_was_named_rightly_is_counted(rows: Path, tmp_path: Path) -> None:
 def test_output_that_is_gone_is_told(rows: Path, tmp_path: Path) -> None:
     run(job(rows, tmp_path / "out"))
     (tmp_path / "out" / "b.parquet").unlink()
-    with pytest.raises(InputError, match="not all of them any more"):
+    with pytest.raises(InputError, match="some of its files are missing"):
         run(job(rows, tmp_path / "out"))
 
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from labelwalk.distributed import naming
+from labelwalk.distributed import label_files
 from labelwalk.distributed.job import run
 from tests.distributed.test_job import job
 def write_some(file, schema, tables, out):
@@ -167,7 +166,7 @@ def test_whoever_is_killed_while_writing_leaves_nothing_among_the_output(
     out = tmp_path / "out"
     command = [sys.executable, "-c", KILLED, str(rows), str(out)]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-    assert all(name.startswith(WORK) for name in contents(out))
+    assert all(name.startswith(WORK_FOLDER) for name in contents(out))
     assert b"half" in contents(out).values()
     run(job(rows, tmp_path / "whole"))
     run(job(rows, out))
@@ -194,9 +193,9 @@ def test_where_there_is_no_room_nothing_looks_complete(
     told = subprocess.run(command, capture_output=True, text=True, check=False)
     assert told.returncode == 1
     last = told.stderr.strip().splitlines()[-1]
-    assert re.search(rf"OSError: {out}/.* cannot be written \(.*File too large.*\)", last)
-    left = [name for name in contents(out) if not name.startswith(WORK)]
-    assert END not in left
+    assert re.search(rf"OSError: Cannot write {out}/.* \(.*File too large.*\)", last)
+    left = [name for name in contents(out) if not name.startswith(WORK_FOLDER)]
+    assert END_FILE not in left
     for name in left:
         assert pq.read_table(out / name).num_rows == pq.read_table(rows / name).num_rows
     run(job(rows, tmp_path / "whole"))
@@ -208,26 +207,26 @@ def test_where_there_is_no_room_nothing_looks_complete(
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file system that is not that of this machine, as far as a job can tell."""
     store = fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem())
-    for module in (places, jobs):
-        monkeypatch.setattr(module, "place_of", lambda name: places.Place(store, name))
+    for module in (filesystem, jobs):
+        monkeypatch.setattr(module, "parse_location", lambda name: filesystem.Location(store, name))
     return tmp_path
 
 
 def test_other_file_systems_are_read_and_written(elsewhere: Path, rows: Path) -> None:
     run(job(Path("rows"), Path("out")))
-    names = {"a.parquet", "b.parquet", "day=2/c.parquet", "d.parquet", END}
+    names = {"a.parquet", "b.parquet", "day=2/c.parquet", "d.parquet", END_FILE}
     assert set(contents(elsewhere / "out")) == names
 
 
 def test_whoever_fails_elsewhere_leaves_nothing_and_takes_nothing_away(elsewhere: Path) -> None:
-    place = places.place_of("out/a.parquet")
+    place = filesystem.parse_location("out/a.parquet")
     with pytest.raises(ZeroDivisionError):
-        whole.write_whole(place, lambda out: out.write(b"half") / 0)
+        filesystem.write_file(place, lambda out: out.write(b"half") / 0)
     assert contents(elsewhere / "out") == {}
-    whole.write_whole(place, lambda out: out.write(b"all of it"))
+    filesystem.write_file(place, lambda out: out.write(b"all of it"))
     with pytest.raises(ZeroDivisionError):
-        whole.write_whole(place, lambda out: out.write(b"half") / 0)
-    whole.write_whole(place, lambda out: out.write(b"all of it"))
+        filesystem.write_file(place, lambda out: out.write(b"half") / 0)
+    filesystem.write_file(place, lambda out: out.write(b"all of it"))
     assert contents(elsewhere / "out") == {"a.parquet": b"all of it"}
 
 
@@ -237,7 +236,7 @@ class Meddling:
     def __init__(self, step: str, meddle: Callable[[], Any]) -> None:
         self.step, self.meddle = step, meddle
 
-    def each(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+    def map(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
         if function.__name__ == self.step:
             self.meddle()
         return map(function, tasks)
@@ -247,16 +246,16 @@ class Meddling:
 def test_a_file_that_changes_meanwhile_is_told(
     step: str, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shards, "PART", 200)
+    monkeypatch.setattr(dataset, "PART_ROWS", 200)
     path = rows / "a.parquet"
     table = pq.read_table(path)
 
     def turn() -> None:
         pq.write_table(table.take(list(range(len(table)))[::-1]), path, row_group_size=100)
 
-    with pytest.raises(InputError, match=r"a.parquet is not what it was when this job was begun"):
+    with pytest.raises(InputError, match=r"a.parquet has changed since this job began"):
         run(job(rows, tmp_path / "out"), Meddling(step, turn))
-    assert not (tmp_path / "out" / END).exists()
+    assert not (tmp_path / "out" / END_FILE).exists()
 
 
 def test_a_file_that_changes_at_the_very_end_is_told(rows: Path, tmp_path: Path) -> None:
@@ -264,20 +263,20 @@ def test_a_file_that_changes_at_the_very_end_is_told(rows: Path, tmp_path: Path)
         if step.what == "label" and step.done == step.of:
             os.utime(rows / "b.parquet", ns=(1, 1))
 
-    with pytest.raises(InputError, match=r"b.parquet is not what it was"):
+    with pytest.raises(InputError, match=r"b.parquet has changed"):
         run(job(rows, tmp_path / "out"), watch=touch)
-    assert not (tmp_path / "out" / END).exists()
+    assert not (tmp_path / "out" / END_FILE).exists()
 
 
 def test_another_job_in_the_same_folder_is_told(rows: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
 
     def begin_another() -> None:
-        (out / WORK / "0123456789abcdef").mkdir(exist_ok=True)
+        (out / WORK_FOLDER / "0123456789abcdef").mkdir(exist_ok=True)
 
     with pytest.raises(InputError, match="another job writes there too"):
-        run(job(rows, out), Meddling("merge_some", begin_another))
-    assert not (out / END).exists()
+        run(job(rows, out), Meddling("merge_sketches", begin_another))
+    assert not (out / END_FILE).exists()
 
 
 @pytest.mark.parametrize("what", ["release", "parts"])
@@ -289,20 +288,20 @@ def test_what_another_labelwalk_did_is_not_gone_on_with(
     with pytest.raises(KilledError):
         run(job(rows, tmp_path / "labelling"), Dying(9))
     if what == "parts":
-        monkeypatch.setattr(shards, "PART", 200)
+        monkeypatch.setattr(dataset, "PART_ROWS", 200)
     else:
         monkeypatch.setattr(jobs, "release", lambda: "0.0.1")
     run(job(rows, tmp_path / "begun"))
     run(job(rows, tmp_path / "clean"))
     assert contents(tmp_path / "begun") == contents(tmp_path / "clean")
-    with pytest.raises(InputError, match="other files, settings or labelwalk"):
+    with pytest.raises(InputError, match="other files, settings or labelwalk version"):
         run(job(rows, tmp_path / "labelling"))
 
 
 def test_rows_are_counted_from_the_first_of_their_file(
     rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shards, "PART", 100)
+    monkeypatch.setattr(dataset, "PART_ROWS", 100)
     path = rows / "a.parquet"
     table = pq.read_table(path)
     values = table["b"].to_pylist()
@@ -369,9 +368,9 @@ def test_two_commands_for_the_same_are_both_told_that_all_is_there(
     def be_faster() -> None:
         run(job(rows, out))
 
-    slower = run(job(rows, out), Meddling("merge_some", be_faster))
+    slower = run(job(rows, out), Meddling("merge_sketches", be_faster))
     assert slower.tally.rows == 1200
-    assert (out / END).exists()
+    assert (out / END_FILE).exists()
 
 
 def test_features_are_the_same_whichever_file_comes_first(rows: Path, tmp_path: Path) -> None:
@@ -392,7 +391,7 @@ def spoil(path: Path, **columns: Any) -> None:
     ("columns", "error", "said"),
     [
         ({"b": None}, ColumnError, "z.parquet.*no column 'b'"),
-        ({"b": ["x"]}, ColumnError, "z.parquet.*'b' holds string, and double"),
+        ({"b": ["x"]}, ColumnError, "z.parquet.*'b' has type string, but double"),
         ({"b": pa.array([2.0], pa.float32())}, ColumnError, "z.parquet.*float.*same types"),
         ({"b": pa.array([None], pa.float64())}, InputError, "z.parquet, row 1.*'b'.*missing"),
     ],
@@ -403,7 +402,7 @@ def test_a_shard_that_does_not_fit_is_named(
     spoil(rows / "z.parquet", **columns)
     with pytest.raises(error, match=said):
         run(job(rows, tmp_path / "out"))
-    assert not [name for name in contents(tmp_path / "out") if not name.startswith(WORK)]
+    assert not [name for name in contents(tmp_path / "out") if not name.startswith(WORK_FOLDER)]
 
 
 def test_most_files_may_have_no_column_of_labels(rows: Path, tmp_path: Path) -> None:
@@ -420,14 +419,14 @@ def test_most_files_may_have_no_column_of_labels(rows: Path, tmp_path: Path) -> 
 
 def test_a_column_called_like_a_new_one_is_told_at_once(rows: Path, tmp_path: Path) -> None:
     spoil(rows / "z.parquet", mine_outlier=[True])
-    with pytest.raises(InputError, match=r"z.parquet.*'mine_outlier' already"):
+    with pytest.raises(InputError, match=r"z.parquet.*already a column 'mine_outlier'"):
         run(job(rows, tmp_path / "out", prefix="mine_"))
     assert not (tmp_path / "out").exists()
 
 
 def test_files_that_are_not_what_they_are_called(rows: Path, tmp_path: Path) -> None:
     (rows / "z.parquet").write_bytes(b"not at all")
-    with pytest.raises(InputError, match=r"z.parquet is not what its name says"):
+    with pytest.raises(InputError, match=r"z.parquet does not have the format of its name"):
         run(job(rows, tmp_path / "out"))
     (rows / "z.parquet").rename(rows / "z.csv")
     with pytest.raises(InputError, match=r"z.csv: only .parquet"):
@@ -437,7 +436,7 @@ def test_files_that_are_not_what_they_are_called(rows: Path, tmp_path: Path) -> 
 
 def test_nothing_to_read_or_to_name(rows: Path, tmp_path: Path) -> None:
     for nothing in ("nowhere", "rows/*.arrow"):
-        with pytest.raises(InputError, match=r"there is nothing|no file is there"):
+        with pytest.raises(InputError, match=r"does not exist|has no files"):
             run(job(tmp_path / nothing, tmp_path / "out"))
     with pytest.raises(InputError, match="no row has a label"):
         run(job(rows / "b.parquet", tmp_path / "out"))
@@ -449,7 +448,7 @@ def test_nothing_to_read_or_to_name(rows: Path, tmp_path: Path) -> None:
 def test_settings_that_shards_cannot_have_are_refused_at_once(
     options: dict[str, Any], rows: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(ValueError, match=r"n_centroids=None|scale='robust'"):
+    with pytest.raises(ValueError, match=r"n_centroids=None|scale='none' \(got 'robust'\)"):
         run(job(rows, tmp_path / "out", settings=OnlineLearner(**options).settings))
     assert not (tmp_path / "out").exists()
 
@@ -464,7 +463,7 @@ def test_files_tell_their_columns_and_how_many_rows_each_group_has(tmp_path: Pat
         for group in groups:
             arrow.write_batch(group)
             parquet.write_table(pa.Table.from_batches([group]))
-    for footer in shards.footers_of(places.files_at(str(tmp_path))):
+    for footer in dataset.read_footers(filesystem.find_files(str(tmp_path))):
         assert footer.schema == whole.schema
         assert footer.sizes == sizes
 

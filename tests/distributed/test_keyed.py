@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk import OnlineLearner, Pairwise, load
-from labelwalk.distributed.keyed import GapError, KeyedLearners
+from labelwalk.distributed.keyed_learners import GapError, KeyedLearners
 
 SETTINGS = OnlineLearner(30).settings
 
@@ -98,7 +98,7 @@ def test_what_was_learned_is_answered_and_not_learned_again(tmp_path: Path) -> N
 
 def test_a_gap_is_told(tmp_path: Path) -> None:
     learners = KeyedLearners(tmp_path, SETTINGS)
-    with pytest.raises(GapError, match="position=5 of 'a', but its learner stands at 0") as told:
+    with pytest.raises(GapError, match=r"position=5 of 'a', but .* is at position 0") as told:
         learners.observe("a", stream(0)[:3], 5)
     assert told.value.position == 0
     again = pickle.loads(pickle.dumps(told.value))  # as from another process
@@ -112,7 +112,7 @@ def test_a_gap_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", [7, None, b"door"])
 def test_a_key_is_a_string(tmp_path: Path, key: object) -> None:
     learners = KeyedLearners(tmp_path, SETTINGS)
-    with pytest.raises(ValueError, match=r"key=.* is no string"):
+    with pytest.raises(ValueError, match=r"key=.* must be a string"):
         learners.observe(key, stream(0), 0)  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
 
@@ -120,12 +120,12 @@ def test_a_key_is_a_string(tmp_path: Path, key: object) -> None:
 def test_what_is_kept_is_told(tmp_path: Path) -> None:
     learners = KeyedLearners(tmp_path, SETTINGS, every=10)
     learners.observe("a", stream(0)[:6], 0)
-    assert learners.kept("a") == 0
+    assert learners.saved_position("a") == 0
     learners.observe("a", stream(0)[6:12], 6)
-    assert learners.kept("a") == 12
+    assert learners.saved_position("a") == 12
     learners.observe("a", stream(0)[12:15], 12)
-    assert (learners.kept("a"), learners.position("a")) == (12, 15)
-    assert learners.keep("a") == 15
+    assert (learners.saved_position("a"), learners.position("a")) == (12, 15)
+    assert learners.save_key("a") == 15
     assert KeyedLearners(tmp_path, SETTINGS).position("a") == 15
 
 
@@ -134,7 +134,7 @@ def test_what_is_kept_survives_a_power_cut(tmp_path: Path, monkeypatch: pytest.M
     learners = KeyedLearners(tmp_path / "new" / "cameras", SETTINGS)
     for key in "ab":
         learners.observe(key, stream(0)[:6], 0)
-        learners.keep(key)
+        learners.save_key(key)
         assert len(list(tmp_path.rglob("*"))) == 2 * "ab".index(key) + 4
         assert all(disk.has(path) for path in tmp_path.rglob("*"))
 
@@ -151,24 +151,24 @@ def test_a_folder_whose_name_could_not_be_kept_is_tried_again(
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", broken)
         with pytest.raises(OSError, match="the disk is gone"):
-            learners.keep("a")
-    assert learners.kept("a") == 0
-    assert learners.keep("a") == 6
+            learners.save_key("a")
+    assert learners.saved_position("a") == 0
+    assert learners.save_key("a") == 6
     assert all(disk.has(path) for path in tmp_path.rglob("*"))
 
 
 def test_one_who_was_cut_off_takes_nothing_back(tmp_path: Path) -> None:
     old, rows = KeyedLearners(tmp_path, SETTINGS), stream(0)
     old.observe("a", rows[:20], 0)
-    old.keep("a")
+    old.save_key("a")
     old.observe("a", rows[20:30], 20)
     new = KeyedLearners(tmp_path, SETTINGS)  # takes over while the old one is still there
     new.observe("a", rows[20:50], 20)
-    assert new.keep("a") == 50
-    assert old.keep("a") == 30
+    assert new.save_key("a") == 50
+    assert old.save_key("a") == 30
     assert KeyedLearners(tmp_path, SETTINGS).position("a") == 50
     new.observe("a", rows[50:], 50)
-    new.keep("a")
+    new.save_key("a")
     (only,) = tmp_path.rglob("*.lw")
     assert only.name == "00000000000000000060.lw"
 
@@ -176,7 +176,7 @@ def test_one_who_was_cut_off_takes_nothing_back(tmp_path: Path) -> None:
 def test_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
     learners = KeyedLearners(tmp_path, SETTINGS)
     learners.observe("a", stream(0), 0)
-    learners.keep("a")
+    learners.save_key("a")
     (path,) = tmp_path.rglob("*.lw")
     shutil.copy(path, path.parent / ".labelwalk-0123.tmp")
     assert KeyedLearners(tmp_path, SETTINGS).position("a") == 60
@@ -205,7 +205,7 @@ def test_learning_that_is_broken_off_counts_what_was_learned(tmp_path: Path) -> 
     at = learners.position("a")
     assert 5 < at < 60
     learners.observe("a", stream(0)[5:], 5)  # the same block, given again
-    learners.keep("a")
+    learners.save_key("a")
     (path,) = tmp_path.rglob("*.lw")
     assert load(path, similarity=settings.similarity).n_seen == 60
     assert KeyedLearners(tmp_path, settings).position("a") == 60

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from labelwalk.distributed.feeding import Feeder
+from labelwalk.distributed.keyed_learners import ReplayFeeder
 
 pytest.importorskip("ray")
-from labelwalk.distributed.actors import ByKey, keyed_on_ray
-from labelwalk.distributed.on_ray import join
+from labelwalk.distributed.ray_actors import KeyedActors, start_keyed_actors
+from labelwalk.distributed.ray_executor import join
 from tests.distributed.test_actors import (
     EVERY,
     KEYS,
@@ -49,9 +49,9 @@ def machines() -> Iterator[Cluster]:
     cluster.shutdown()  # type: ignore[no-untyped-call]
 
 
-def where(learners: ByKey[Any], key: str) -> tuple[str, int]:
+def where(learners: KeyedActors[Any], key: str) -> tuple[str, int]:
     """Return the machine and the process of the learner of a key."""
-    actor = learners.actors[learners._which(key)]
+    actor = learners.actors[learners._choose(key)]
 
     def here(_: Any) -> tuple[str, int]:
         return ray.get_runtime_context().get_node_id(), os.getpid()
@@ -73,8 +73,8 @@ def lose(machines: Cluster, lost: str, processes: Iterable[int]) -> None:
 def test_a_machine_that_is_lost_takes_nothing_along(
     tmp_path: Path, whole: dict[str, bytes], machines: Cluster
 ) -> None:
-    learners = keyed_on_ray(tmp_path, SETTINGS, EVERY, n_actors=2)
-    feeder = Feeder(learners)
+    learners = start_keyed_actors(tmp_path, SETTINGS, EVERY, n_actors=2)
+    feeder = ReplayFeeder(learners)
     for key in KEYS:
         feed(feeder, key, ROWS // 2)
     places = {where(learners, key) for key in KEYS}

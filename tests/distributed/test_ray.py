@@ -19,9 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from labelwalk.distributed import shards
-from labelwalk.distributed.job import Step, run
-from labelwalk.distributed.output import END, WORK
+from labelwalk.distributed import dataset
+from labelwalk.distributed.job import END_FILE, WORK_FOLDER, Step, run
 from labelwalk.io.rows import InputError
 from tests.distributed.test_job import contents, job, spoil
 from tests.distributed.test_sketch import shard
@@ -31,25 +30,25 @@ import ray
 from ray._private import services
 from ray.cluster_utils import Cluster
 
-from labelwalk.distributed import on_ray
-from labelwalk.distributed.on_ray import OnRay
+from labelwalk.distributed import ray_executor
+from labelwalk.distributed.ray_executor import RayExecutor
 
 pytestmark = pytest.mark.slow
 FILES, ROWS, PART = 24, 20_000, 8000
-KILLS = {b"sketch_part": 4, b"merge_some": 2, b"label_rows": 4, b"join_parts": 2}
-PAUSE = {b"sketch_part": 0.4, b"merge_some": 0.02, b"label_rows": 0.4, b"join_parts": 0.02}
+KILLS = {b"sketch_part": 4, b"merge_sketches": 2, b"label_rows": 4, b"join_parts": 2}
+PAUSE = {b"sketch_part": 0.4, b"merge_sketches": 0.02, b"label_rows": 0.4, b"join_parts": 0.02}
 LISTEN, LOOPBACK = "0A", "0100007F"
 MAPPED_LOOPBACK = "0000000000000000FFFF0000" + LOOPBACK
 
 DRIVER = """
 import sys
 from pathlib import Path
-from labelwalk.distributed import shards
+from labelwalk.distributed import dataset
 from labelwalk.distributed.job import run
-from labelwalk.distributed.on_ray import OnRay
+from labelwalk.distributed.ray_executor import RayExecutor
 from tests.distributed.test_job import job
-shards.PART = int(sys.argv[3])
-run(job(Path(sys.argv[1]), Path(sys.argv[2])), OnRay(n_workers=2))
+dataset.PART_ROWS = int(sys.argv[3])
+run(job(Path(sys.argv[1]), Path(sys.argv[2])), RayExecutor(n_workers=2))
 """
 
 
@@ -57,7 +56,7 @@ run(job(Path(sys.argv[1]), Path(sys.argv[2])), OnRay(n_workers=2))
 def small_parts() -> Iterator[None]:
     """Jobs are planned here: what a part is has to be said to no worker."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shards, "PART", PART)
+        patch.setattr(dataset, "PART_ROWS", PART)
         yield
 
 
@@ -81,8 +80,8 @@ def whole(rows: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, byt
 
 
 @pytest.fixture
-def pool() -> Iterator[OnRay]:
-    pool = OnRay(n_workers=2)
+def pool() -> Iterator[RayExecutor]:
+    pool = RayExecutor(n_workers=2)
     yield pool
     pool.close()
 
@@ -129,14 +128,14 @@ def listened_at(process: Path) -> set[str]:
 
 
 def test_the_bytes_are_those_of_one_process(
-    rows: Path, whole: dict[str, bytes], tmp_path: Path, pool: OnRay
+    rows: Path, whole: dict[str, bytes], tmp_path: Path, pool: RayExecutor
 ) -> None:
     run(job(rows, tmp_path / "out"), pool)
     assert contents(tmp_path / "out") == whole
 
 
 def test_workers_that_are_killed_change_nothing(
-    rows: Path, whole: dict[str, bytes], tmp_path: Path, pool: OnRay
+    rows: Path, whole: dict[str, bytes], tmp_path: Path, pool: RayExecutor
 ) -> None:
     random, done = np.random.default_rng(0), threading.Event()
     killed = Counter[bytes]()
@@ -163,7 +162,7 @@ def test_workers_that_are_killed_change_nothing(
 
 
 def test_a_driver_that_is_killed_goes_on(
-    rows: Path, whole: dict[str, bytes], tmp_path: Path, pool: OnRay
+    rows: Path, whole: dict[str, bytes], tmp_path: Path, pool: RayExecutor
 ) -> None:
     pool.close()
     out = tmp_path / "out"
@@ -171,14 +170,14 @@ def test_a_driver_that_is_killed_goes_on(
         [sys.executable, "-c", DRIVER, str(rows), str(out), str(PART)], start_new_session=True
     )
     begun = time.monotonic()
-    while len(list((out / WORK).glob("*/sketches/*.arrow"))) < FILES // 2:
+    while len(list((out / WORK_FOLDER).glob("*/sketches/*.arrow"))) < FILES // 2:
         assert driver.poll() is None
         assert time.monotonic() < begun + 120
         time.sleep(0.02)
     os.kill(driver.pid, signal.SIGKILL)
     driver.wait()
-    assert not (out / END).exists()
-    n_done = len(list((out / WORK).glob("*/sketches/*.arrow")))
+    assert not (out / END_FILE).exists()
+    n_done = len(list((out / WORK_FOLDER).glob("*/sketches/*.arrow")))
     outcome = run(job(rows, out))
     assert n_done >= FILES // 2
     assert outcome.tally.rows == FILES * ROWS
@@ -186,14 +185,14 @@ def test_a_driver_that_is_killed_goes_on(
 
 
 def test_a_task_that_takes_its_worker_along_is_told_in_the_end(
-    pool: OnRay, monkeypatch: pytest.MonkeyPatch
+    pool: RayExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(on_ray, "TRIES", 1)
-    with pytest.raises(ConnectionError, match=r"a task was lost, .* within 1 tries .* memory"):
-        list(pool.each(lambda code: os._exit(code), [1]))
+    monkeypatch.setattr(ray_executor, "MAX_ATTEMPTS", 1)
+    with pytest.raises(ConnectionError, match=r"a task was lost, .* in 1 attempts .* memory"):
+        list(pool.map(lambda code: os._exit(code), [1]))
 
 
-def test_a_fault_of_the_input_is_told_as_here(tmp_path: Path, pool: OnRay) -> None:
+def test_a_fault_of_the_input_is_told_as_here(tmp_path: Path, pool: RayExecutor) -> None:
     (tmp_path / "in").mkdir()
     spoil(tmp_path / "in" / "z.parquet", b=pa.array([None], pa.float64()))
     with pytest.raises(InputError, match=r"^z.parquet, row 1, column 'b': is missing"):
@@ -203,16 +202,16 @@ def test_a_fault_of_the_input_is_told_as_here(tmp_path: Path, pool: OnRay) -> No
 @pytest.mark.parametrize(
     ("address", "error", "said"),
     [
-        ("127.0.0.1:1", ConnectionError, r"no cluster answers at 127\.0\.0\.1:1 \(.*refused\)"),
-        ("nowhere.invalid:6379", ConnectionError, r"no cluster answers at nowhere.invalid:6379"),
-        ("ray", ValueError, r"address='ray' is none of a cluster"),
+        ("127.0.0.1:1", ConnectionError, r"No cluster answers at 127\.0\.0\.1:1 \(.*refused\)"),
+        ("nowhere.invalid:6379", ConnectionError, r"No cluster answers at nowhere.invalid:6379"),
+        ("ray", ValueError, r"address='ray' is invalid"),
     ],
 )
 def test_a_cluster_that_is_not_there_is_told(
     address: str, error: type[Exception], said: str
 ) -> None:
     with pytest.raises(error, match=said):
-        OnRay(address)
+        RayExecutor(address)
 
 
 def test_where_no_cluster_runs_that_is_told(
@@ -220,30 +219,30 @@ def test_where_no_cluster_runs_that_is_told(
 ) -> None:
     monkeypatch.setattr(services, "find_gcs_addresses", cache(set))  # others run here, perhaps,
     monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))  # and have left word where
-    with pytest.raises(ConnectionError, match=r"no cluster lets us in at auto .*ray start"):
-        OnRay("auto")
+    with pytest.raises(ConnectionError, match=r"Cannot join a cluster at auto .*ray start"):
+        RayExecutor("auto")
 
 
-def test_a_process_joins_one_cluster(pool: OnRay) -> None:
-    with pytest.raises(RuntimeError, match="has joined a cluster already"):
-        OnRay()
+def test_a_process_joins_one_cluster(pool: RayExecutor) -> None:
+    with pytest.raises(RuntimeError, match="already joined a cluster"):
+        RayExecutor()
 
 
 def test_machines_with_another_labelwalk_are_refused(
-    pool: OnRay, monkeypatch: pytest.MonkeyPatch
+    pool: RayExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(on_ray, "release", lambda: "0.0.1")
-    with pytest.raises(ValueError, match=r"and 0.0.1 where the job was begun"):
-        list(pool.each(os.path.basename, ["a/b"]))
+    monkeypatch.setattr(ray_executor, "release", lambda: "0.0.1")
+    with pytest.raises(ValueError, match=r"but 0.0.1 where the job was started"):
+        list(pool.map(os.path.basename, ["a/b"]))
 
 
 def test_a_cluster_has_the_workers_it_has() -> None:
-    with pytest.raises(ValueError, match=r"n_workers=3: the cluster at auto"):
-        OnRay("auto", 3)
+    with pytest.raises(ValueError, match=r"n_workers=3 cannot be set for the cluster at auto"):
+        RayExecutor("auto", 3)
 
 
-def test_nobody_listens_beyond_this_machine(pool: OnRay) -> None:
-    assert list(pool.each(os.path.basename, ["a/b"])) == ["b"]
+def test_nobody_listens_beyond_this_machine(pool: RayExecutor) -> None:
+    assert list(pool.map(os.path.basename, ["a/b"])) == ["b"]
     listening = {
         address
         for process in processes(b"ray::", b"gcs_server", b"raylet")
@@ -255,10 +254,10 @@ def test_nobody_listens_beyond_this_machine(pool: OnRay) -> None:
 
 
 @pytest.mark.parametrize("known", [{"RAY_AUTH_TOKEN": "wrong" * 8}, {"RAY_AUTH_MODE": "disabled"}])
-def test_strangers_are_not_let_in(known: dict[str, str], pool: OnRay) -> None:
+def test_strangers_are_not_let_in(known: dict[str, str], pool: RayExecutor) -> None:
     address = ray.get_runtime_context().gcs_address
     assert address.startswith("127.0.0.1:")
-    join = f"from labelwalk.distributed.on_ray import OnRay; OnRay({address!r})"
+    join = f"from labelwalk.distributed.ray_executor import RayExecutor; RayExecutor({address!r})"
     told = subprocess.run(
         [sys.executable, "-c", join],
         env=os.environ | known,
@@ -268,7 +267,7 @@ def test_strangers_are_not_let_in(known: dict[str, str], pool: OnRay) -> None:
         check=False,
     )
     assert told.returncode != 0
-    assert f"no cluster lets us in at {address}" in told.stderr
+    assert f"Cannot join a cluster at {address}" in told.stderr
 
 
 @pytest.fixture
@@ -285,7 +284,7 @@ def cluster() -> Iterator[Cluster]:
 def test_a_machine_that_is_lost_changes_nothing(
     rows: Path, whole: dict[str, bytes], tmp_path: Path, cluster: Cluster
 ) -> None:
-    pool, lost, out = OnRay(cluster.address), threading.Event(), tmp_path / "out"
+    pool, lost, out = RayExecutor(cluster.address), threading.Event(), tmp_path / "out"
 
     def lose(step: Step) -> None:
         if step.what == "label" and step.done == 2 and not lost.is_set():

@@ -12,18 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk import OnlineLearner
-from labelwalk.distributed.cover import Cover, empty
-from labelwalk.distributed.covers import covered
-from labelwalk.distributed.labelling import label
+from labelwalk.distributed.cover import Cover, build_cover, empty_cover
+from labelwalk.distributed.label_files import label
 from labelwalk.distributed.model import model_of
-from labelwalk.distributed.sketch_tables import (
+from labelwalk.distributed.sketch_files import (
     from_arrow,
     sketch_from_bytes,
     sketch_to_bytes,
     to_arrow,
 )
-from labelwalk.distributed.sketches import Sketch, merge
-from labelwalk.distributed.sketching import sketch
+from labelwalk.distributed.sketches import Sketch, merge, sketch
 from labelwalk.io.examples import ColumnError, Columns
 from labelwalk.io.rows import InputError
 
@@ -57,7 +55,7 @@ def test_rows_and_labels_are_covered_apart() -> None:
     batch = shard(200, 0)
     found = sketch([batch], 50, columns=COLUMNS)
     rows = np.stack([batch.column(name).to_numpy() for name in ("a", "b")], axis=1)
-    expected = covered([rows[3:]], 50)
+    expected = build_cover([rows[3:]], 50)
     assert np.array_equal(found.cover.points, expected.points)
     assert found.features == ("a", "b")
     assert found.n_seen == 200
@@ -127,7 +125,7 @@ def test_labels_alone_make_a_model() -> None:
 
 def test_nothing_is_named_without_labels() -> None:
     found = sketch([shard(10, 0, labelled=0)], 20, columns=COLUMNS)
-    with pytest.raises(InputError, match=r"no row has a label.*Give a few rows one"):
+    with pytest.raises(InputError, match=r"no row has a label.*Label a few rows"):
         model_of(found, OnlineLearner(20).settings)
 
 
@@ -158,17 +156,19 @@ def test_shards_of_other_columns_do_not_merge() -> None:
         merge([one, other], 10)
     with pytest.raises(ColumnError, match="no column 'b'"):
         sketch([pa.RecordBatch.from_pydict({"a": [1.0], "c": [1.0]})], 10, features=("a", "b"))
-    with pytest.raises(ValueError, match="no sketch"):
+    with pytest.raises(ValueError, match="not a sketch"):
         from_arrow(broken())
 
 
 def test_what_is_no_batch_is_told() -> None:
     for wrong in ([{"a": 1.0}], broken(), pa.Table.from_batches([broken()])):
-        with pytest.raises(TypeError, match=r"batches hold \w+, which is no .*\[batch\]"):
+        with pytest.raises(TypeError, match=r"batches contains \w+\. .*\[batch\]"):
             sketch(wrong, 10)
 
 
-@pytest.mark.parametrize("content", [b"", b"not at all", sketch_to_bytes(Sketch(empty(0)))[:-20]])
+@pytest.mark.parametrize(
+    "content", [b"", b"not at all", sketch_to_bytes(Sketch(empty_cover(0)))[:-20]]
+)
 def test_bytes_of_something_else_are_told(content: bytes) -> None:
-    with pytest.raises(InputError, match=r"content of \d+ bytes is no sketch.*sketch_to_bytes"):
+    with pytest.raises(InputError, match=r"\d+ bytes are not a sketch.*sketch_to_bytes"):
         sketch_from_bytes(content)

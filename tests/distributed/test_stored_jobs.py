@@ -14,11 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.distributed import merge, shards, sketch_from_bytes, sketch_to_bytes
-from labelwalk.distributed.centre import Centre
-from labelwalk.distributed.job import Job, Outcome, run
-from labelwalk.distributed.keyed import KeyedLearners
-from labelwalk.distributed.output import BEGUN, END, WORK
+from labelwalk.distributed import dataset, merge, sketch_from_bytes, sketch_to_bytes
+from labelwalk.distributed.job import END_FILE, JOB_FILE, WORK_FOLDER, Job, Outcome, run
+from labelwalk.distributed.keyed_learners import KeyedLearners
+from labelwalk.distributed.shared_learner import Coordinator
 from labelwalk.io.examples import Columns
 from tests.distributed.test_job import Dying, KilledError
 
@@ -32,7 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with tarfile.open(DATA / "job.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(shards, "PART", 150)
+    monkeypatch.setattr(dataset, "PART_ROWS", 150)
     return tmp_path
 
 
@@ -44,27 +43,27 @@ def begin_job(folder: Path) -> Path:
     """Begin the job with this version and return its folder of work: its name is a fingerprint."""
     with pytest.raises(KilledError):
         run_job("new", pool=Dying(0))
-    (work,) = (folder / "new" / WORK).iterdir()
+    (work,) = (folder / "new" / WORK_FOLDER).iterdir()
     return work
 
 
 def test_the_fingerprint_of_a_job_has_the_same_names(folder: Path) -> None:
-    (old,) = (folder / "begun" / WORK).iterdir()
-    before, after = (json.loads((work / BEGUN).read_text()) for work in (old, begin_job(folder)))
+    (old,) = (folder / "begun" / WORK_FOLDER).iterdir()
+    before, after = (json.loads((work / JOB_FILE).read_text()) for work in (old, begin_job(folder)))
     assert before.keys() == after.keys()
     for name in before.keys() - {"labelwalk", "settings"}:  # another version is another job
         assert before[name] == after[name]
 
 
 def test_a_job_that_was_stopped_continues(folder: Path) -> None:
-    (old,) = (folder / "begun" / WORK).iterdir()
+    (old,) = (folder / "begun" / WORK_FOLDER).iterdir()
     work = begin_job(folder)
     shutil.rmtree(work)
     shutil.copytree(old, work)
     again = Dying(100)
     outcome = run_job("new", pool=again)
     assert again.done == 2 + 1  # two parts were not labelled, one file has several parts
-    expected = json.loads((folder / "finished" / END).read_text())["outcome"]
+    expected = json.loads((folder / "finished" / END_FILE).read_text())["outcome"]
     assert outcome.tally.rows == expected["tally"]["rows"]
     assert outcome.vertices == expected["vertices"]
     for name in ("a.parquet", "b.parquet"):
@@ -78,15 +77,15 @@ def test_a_job_that_was_stopped_continues(folder: Path) -> None:
 
 
 def test_the_outcome_of_a_finished_job_is_read(folder: Path) -> None:
-    stored = json.loads((folder / "finished" / END).read_text())
+    stored = json.loads((folder / "finished" / END_FILE).read_text())
     run_job("new")
-    sign = json.loads((folder / "new" / END).read_text())["sign"]
-    (folder / "finished" / END).write_text(json.dumps(stored | {"sign": sign}))
+    sign = json.loads((folder / "new" / END_FILE).read_text())["sign"]
+    (folder / "finished" / END_FILE).write_text(json.dumps(stored | {"sign": sign}))
     outcome = run_job("finished", pool=Dying(0))
     assert (outcome.files, outcome.features, outcome.held) == (2, ("a", "b"), 0)
     assert outcome.classes == ("high", "low")
     assert (outcome.tally.rows, outcome.tally.taught, outcome.tally.answered) == (390, 4, 386)
-    new = json.loads((folder / "new" / END).read_text())["outcome"]
+    new = json.loads((folder / "new" / END_FILE).read_text())["outcome"]
     assert new.keys() == stored["outcome"].keys()
     assert new["tally"] == stored["outcome"]["tally"]
 
@@ -111,7 +110,7 @@ def test_learners_by_key_continue(folder: Path) -> None:
 
 
 def test_a_shared_learner_continues(folder: Path) -> None:
-    centre = Centre(folder / "shared", ["left", "right"], SETTINGS)
+    centre = Coordinator(folder / "shared", ["left", "right"], SETTINGS)
     news = centre.news()
     assert news.positions == {"left": 2, "right": 40}
     assert news.model is not None

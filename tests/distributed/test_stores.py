@@ -15,9 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
-from labelwalk.distributed.job import run
-from labelwalk.distributed.output import END, WORK
-from labelwalk.distributed.whole import STORES
+from labelwalk.distributed.filesystem import ATOMIC_STORES
+from labelwalk.distributed.job import END_FILE, WORK_FOLDER, run
 from tests.distributed.test_job import Dying, KilledError, contents, job
 from tests.distributed.test_sketch import shard
 from tests.service.test_server import free_port
@@ -87,16 +86,16 @@ def test_the_command_reads_and_writes_them(
     run(job(tmp_path / "rows", tmp_path / "out"))
     here, there = contents(tmp_path / "out"), held(bucket, "bucket/out")
     assert here.keys() == there.keys()
-    assert all(here[name] == there[name] for name in here if name != END)
+    assert all(here[name] == there[name] for name in here if name != END_FILE)
 
 
 def test_what_is_done_there_is_not_done_again(store: str, bucket: fs.FileSystem) -> None:
-    assert bucket.type_name in STORES
+    assert bucket.type_name in ATOMIC_STORES
     rows, out = (f"s3://bucket/{name}{store}" for name in ("rows", "out"))
     with pytest.raises(KilledError):
         run(job(rows, out), Dying(5))
-    assert {name.partition("/")[0] for name in held(bucket, "bucket/out")} == {WORK}
+    assert {name.partition("/")[0] for name in held(bucket, "bucket/out")} == {WORK_FOLDER}
     left = Dying(100)
     assert run(job(rows, out), left).tally.rows == 1200
     assert left.done == (3 + 2 + 3) - 5  # sketches, merges, files
-    assert WORK not in {name.partition("/")[0] for name in held(bucket, "bucket/out")}
+    assert WORK_FOLDER not in {name.partition("/")[0] for name in held(bucket, "bucket/out")}

@@ -1,19 +1,19 @@
-"""The same learner where rows are too many for one core: cover apart, merge, solve, label apart."""
+"""The same learner for data sets of many files: sketch files apart, merge, solve, label apart."""
 
-from labelwalk.distributed.job import Job, Outcome, Step, run
-from labelwalk.distributed.labelling import label
+from labelwalk.distributed.job import Job, JobResult, Outcome, Step, run
+from labelwalk.distributed.label_files import label
 from labelwalk.distributed.model import Model, model_from_bytes, model_of, model_to_bytes
-from labelwalk.distributed.sketch_tables import (
+from labelwalk.distributed.sketch_files import (
     from_arrow,
     sketch_from_bytes,
     sketch_to_bytes,
     to_arrow,
 )
-from labelwalk.distributed.sketches import Sketch, merge
-from labelwalk.distributed.sketching import sketch
+from labelwalk.distributed.sketches import Sketch, merge, sketch
 
 __all__ = [
     "Job",
+    "JobResult",
     "Model",
     "Outcome",
     "Sketch",

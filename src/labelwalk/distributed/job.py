@@ -1,25 +1,34 @@
-"""A whole job: one pass to sketch, a tree of merges, one solution, one pass to label.
+"""A job: one pass to sketch a data set, a tree of merges, one solution, one pass to label.
 
-What is done lies in a folder of work beside the output, and is not done again; a job that is begun
-again with the same files and settings goes on there. The output has the names and the format of
-the input, and every file of it is there as a whole or not at all.
+Finished steps are stored in a folder of work inside the output folder. A job that is started again
+with the same files and settings skips them. The output has the file names and formats of the
+input, and every output file is written whole or not at all.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from labelwalk.distributed.agreement import agreed
-from labelwalk.distributed.budget import budget_of
-from labelwalk.distributed.model import Model, model_from_bytes, model_of, model_to_bytes
-from labelwalk.distributed.naming import (
-    JoinParts,
-    LabelRows,
-    Naming,
+from labelwalk.distributed.dataset import read_footers, resolve_schema, split_parts
+from labelwalk.distributed.filesystem import (
+    DataFile,
+    Location,
+    check_unchanged,
+    find_files,
+    is_selected_by,
+    parse_location,
+    with_path_in_errors,
+    write_file,
+)
+from labelwalk.distributed.label_files import (
+    JoinTask,
+    LabelingPlan,
+    LabelTask,
     Outliers,
     join_parts,
     label_rows,
@@ -27,23 +36,51 @@ from labelwalk.distributed.naming import (
     tally_from_stored,
     tally_to_stored,
 )
-from labelwalk.distributed.output import Output
-from labelwalk.distributed.places import Place, blamed, files_at, is_among, place_of
-from labelwalk.distributed.pools import Here, Pool
-from labelwalk.distributed.shards import footers_of, parts_of
-from labelwalk.distributed.sketches import Sketch, decide_held, in_pairs
-from labelwalk.distributed.tasks import MergeSome, SketchPart, merge_some, read_sketch, sketch_part
-from labelwalk.distributed.whole import write_whole
+from labelwalk.distributed.model import Model, model_from_bytes, model_of, model_to_bytes
+from labelwalk.distributed.sketch_files import (
+    MergeTask,
+    SketchTask,
+    merge_sketches,
+    read_sketch,
+    sketch_part,
+)
+from labelwalk.distributed.sketches import Sketch, budget_from_settings, decide_held, in_pairs
 from labelwalk.io.examples import Columns
 from labelwalk.io.rows import InputError
 from labelwalk.io.task import RunStats
 from labelwalk.release import release
 from labelwalk.settings import Settings
 
+WORK_FOLDER, JOB_FILE, END_FILE = ".labelwalk", "job.json", "_labelwalk.json"
+
+Task = TypeVar("Task")
+TaskResult = TypeVar("TaskResult")
+
+
+class Executor(Protocol):
+    """Runs tasks, in any order and possibly more than once.
+
+    A task is an importable function with its argument; both can be pickled. A task that was lost
+    with its worker runs again elsewhere, so it must write the same files.
+    """
+
+    def map(
+        self, function: Callable[[Task], TaskResult], tasks: Sequence[Task]
+    ) -> Iterator[TaskResult]:
+        """Run all tasks, and yield the result of each when it is finished."""
+
+
+class SerialExecutor:
+    """Runs one task after another in this process."""
+
+    def map(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+        """Run all tasks in order."""
+        return map(function, tasks)
+
 
 @dataclass(frozen=True)
 class Job:
-    """What to do.
+    """A data set to label.
 
     Attributes
     ----------
@@ -54,9 +91,9 @@ class Job:
     settings : Settings
     columns : Columns
     unlabeled : str
-        What stands for no label in its column, beside nothing.
+        Value that means "unlabelled", in addition to a missing one.
     prefix : str, optional
-        Before the names of the new columns. None: `predicted_` where there are such columns.
+        Prefix of the names of the new columns. None: `predicted_` if such columns exist.
     """
 
     input: str
@@ -68,16 +105,16 @@ class Job:
 
 
 class Step(NamedTuple):
-    """How far a job has come."""
+    """The progress of a job."""
 
-    what: str  # "sketch", "merge", "solve", "label", or "join" where a file was labelled in parts
+    what: str  # "sketch", "merge", "solve", "label", or "join" if a file was labelled in parts
     done: int
     of: int
-    rows: int  # that were read in this step
+    rows: int  # read in this step
 
 
-class Outcome(NamedTuple):
-    """What came of a job."""
+class JobResult(NamedTuple):
+    """The result of a job."""
 
     tally: RunStats
     files: int
@@ -86,227 +123,299 @@ class Outcome(NamedTuple):
     distortion: float
     certificate: float
     classes: tuple[str, ...]
-    held: int  # rows without a label, too far from all others and too few to be learned from
+    held: int  # unlabelled rows too far from all others, and too few, to be learned from
     outliers: tuple[Outliers, ...]  # of the files that have any
 
 
+Outcome = JobResult  # its name up to version 0.7
+
+
 def run(
-    job: Job, pool: Pool | None = None, watch: Callable[[Step], None] = lambda step: None
-) -> Outcome:
-    """Do a job, or what is left of it.
+    job: Job, pool: Executor | None = None, watch: Callable[[Step], None] = lambda step: None
+) -> JobResult:
+    """Run a job, or the steps that are not finished.
 
     Parameters
     ----------
     job : Job
-    pool : Pool, optional
-        Who does the tasks; this process, one after another, where it is not given.
+    pool : Executor, optional
+        Runs the tasks. Default: this process, one task after another.
     watch : function, optional
-        Told how far it has come.
+        Called with the progress.
 
     Raises
     ------
     InputError, ColumnError
-        A file cannot be read or does not fit the others, or the output is that of another job.
+        A file cannot be read or does not match the others, or the output belongs to another job.
     """
-    going = _Run(job, pool or Here(), watch)
-    done = going.begin()
-    if done is not None:
-        return done
+    running = _RunningJob(job, pool or SerialExecutor(), watch)
+    result = running.output.begin()
+    if result is not None:
+        return result
     try:
-        return going.finished()
+        return running.finish()
     except (InputError, OSError):
-        done = going.done()  # by another command for the same, which has removed the work since
-        if done is None:
+        # Another process may have finished the same job, and removed its work.
+        result = running.output.read_result()
+        if result is None:
             raise
-        return done
+        return result
 
 
-class _Run:
-    """A job on its way: what is planned, and what is done already."""
+class _RunningJob:
+    """A job with its files, parts and output folder."""
 
-    def __init__(self, job: Job, pool: Pool, watch: Callable[[Step], None]) -> None:
+    def __init__(self, job: Job, pool: Executor, watch: Callable[[Step], None]) -> None:
         self.job, self.pool, self.watch = job, pool, watch
-        self.budget = budget_of(job.settings)
-        self.files = files_at(job.input)
-        out = place_of(job.output)
-        if is_among(job.input, out / self.files[0].name):
+        self.budget = budget_from_settings(job.settings)
+        self.files = find_files(job.input)
+        location = parse_location(job.output)
+        if is_selected_by(job.input, location / self.files[0].name):
             raise InputError(
-                f"{job.output} lies within {job.input}, so that labelled files would be taken for "
-                "rows. Choose another folder."
+                f"{job.output} lies within {job.input}, so its files would be read as input. "
+                "Choose another folder."
             )
-        footers = footers_of(self.files)
-        self.parts = list(map(parts_of, footers))
-        self.reading, self.prefix = agreed(
+        footers = read_footers(self.files)
+        self.parts = list(map(split_parts, footers))
+        self.rows, self.prefix = resolve_schema(
             self.files,
             [footer.schema for footer in footers],
             job.columns,
             job.unlabeled,
             job.prefix,
         )
-        self.output = Output(job.output, out, self._told(), self.files)
+        self.output = OutputFolder(job.output, location, self._describe(), self.files)
         self.work = self.output.work
 
-    def _told(self) -> bytes:
-        """Return all that the bytes of the output depend on."""
-        told = {
+    def _describe(self) -> bytes:
+        """Return all that the output depends on; these names are a stored format."""
+        columns = self.job.columns
+        description = {
             "labelwalk": release(),
             "settings": self.job.settings.describe(),
-            "columns": _columns_to_stored(self.job.columns),
-            "features": self.reading.features,
+            "columns": {
+                "features": columns.features,
+                "label": columns.label,
+                "id": columns.id,
+                "truth": columns.truth,
+                "source": columns.source,
+                "drop": columns.drop,
+                "label_optional": columns.label_optional,
+            },
+            "features": self.rows.features,
             "unlabeled": self.job.unlabeled,
             "prefix": self.prefix,
             "files": [
-                (file.name, file.size, file.changed, [part.first for part in own])
-                for file, own in zip(self.files, self.parts, strict=True)
+                (file.name, file.size, file.changed, [part.first for part in parts])
+                for file, parts in zip(self.files, self.parts, strict=True)
             ],
         }
-        return json.dumps(told, sort_keys=True, default=list, indent=1).encode()
+        return json.dumps(description, sort_keys=True, default=list, indent=1).encode()
 
-    def begin(self) -> Outcome | None:
-        """Begin, or go on; return what came of it where it was finished before."""
-        return _outcome(self.output.begin())
-
-    def done(self) -> Outcome | None:
-        """Return what came of it, where it is finished by now."""
-        return _outcome(self.output.done())
-
-    def finished(self) -> Outcome:
-        """Do what is left, and say that all is there."""
-        merged = self.merged(self.sketched())
-        model = self.solved(merged)
-        whole = decide_held(merged, self.budget.n_centroids)
-        tally, outliers = self.labelled()
-        outcome = Outcome(
+    def finish(self) -> JobResult:
+        """Run the remaining steps, and write the result."""
+        merged = self.merge(self.sketch())
+        model = self.solve(merged)
+        final = decide_held(merged, self.budget.n_centroids)
+        tally, outliers = self.label()
+        result = JobResult(
             tally=tally,
             files=len(self.files),
-            features=self.reading.features,
+            features=self.rows.features,
             vertices=len(model.frozen.solved.points),
-            distortion=whole.distortion,
+            distortion=final.distortion,
             certificate=model.certificate,
             classes=tuple(map(str, model.classes)),
-            held=whole.n_held,
+            held=final.n_held,
             outliers=outliers,
         )
-        self.output.finish(_outcome_to_stored(outcome))
-        return outcome
+        self.output.finish(result)
+        return result
 
-    def sketched(self) -> list[Place]:
+    def sketch(self) -> list[Location]:
         """Sketch every part of every file."""
         tasks = []
         for number, (file, parts) in enumerate(zip(self.files, self.parts, strict=True)):
             for i, part in enumerate(parts):
-                out = self.work / f"sketches/{number:06}-{i:06}.arrow"
-                tasks.append(SketchPart(file, part, self.reading, self.budget, out))
-        self._do("sketch", sketch_part, tasks)
-        return [task.out for task in tasks]
+                output = self.work / f"sketches/{number:06}-{i:06}.arrow"
+                tasks.append(SketchTask(file, part, self.rows, self.budget, output))
+        self._run_tasks("sketch", sketch_part, tasks)
+        return [task.output for task in tasks]
 
-    def merged(self, sketches: Sequence[Place]) -> Sketch:
+    def merge(self, sketches: Sequence[Location]) -> Sketch:
         """Merge sketches in a tree that depends on their number alone."""
-        level, done, places = 0, 0, list(sketches)
-        while len(places) > 1:
+        level, n_done, locations = 0, 0, list(sketches)
+        while len(locations) > 1:
             level += 1
-            pairs = in_pairs(places)
-            alone = pairs.pop() if len(pairs[-1]) == 1 else []
+            pairs = in_pairs(locations)
+            single = pairs.pop() if len(pairs[-1]) == 1 else []
             tasks = [
-                MergeSome(tuple(pair), self.budget, self.work / f"merged/{level}-{i:06}.arrow")
+                MergeTask(tuple(pair), self.budget, self.work / f"merged/{level}-{i:06}.arrow")
                 for i, pair in enumerate(pairs)
             ]
-            self._do("merge", merge_some, tasks, done, len(sketches) - 1)
-            done += len(tasks)
-            places = [*(task.out for task in tasks), *alone]
-        return read_sketch(places[0])
+            self._run_tasks("merge", merge_sketches, tasks, n_done, len(sketches) - 1)
+            n_done += len(tasks)
+            locations = [*(task.output for task in tasks), *single]
+        return read_sketch(locations[0])
 
-    def solved(self, merged: Sketch) -> Model:
-        """Solve the merged cover, once."""
+    def solve(self, merged: Sketch) -> Model:
+        """Solve the merged cover."""
         self.watch(Step("solve", 0, 1, 0))
-        if self._model.is_there():
+        if self._model.exists():
             return model_from_bytes(self._model.read())
-        with blamed(self.job.input):
+        with with_path_in_errors(self.job.input):
             model = model_of(merged, self.job.settings)
-        write_whole(self._model, lambda out: out.write(model_to_bytes(model)))
+        write_file(self._model, lambda out: out.write(model_to_bytes(model)))
         self.watch(Step("solve", 1, 1, 0))
         return model
 
-    def labelled(self) -> tuple[RunStats, tuple[Outliers, ...]]:
-        """Name the rows of every file, and return what was counted."""
-        naming = Naming(self.reading, self.prefix, *self._signed_model(), self.work)
-        tasks: list[LabelRows] = []
-        joins: list[JoinParts] = []
+    def label(self) -> tuple[RunStats, tuple[Outliers, ...]]:
+        """Label the rows of every file, and return the counts."""
+        digest = hashlib.sha256(self._model.read()).hexdigest()
+        plan = LabelingPlan(self.rows, self.prefix, self._model, digest, self.work)
+        tasks: list[LabelTask] = []
+        joins: list[JoinTask] = []
         for number, (file, parts) in enumerate(zip(self.files, self.parts, strict=True)):
-            counts, out = self.work / f"counts/{number:06}", self.output.place / file.name
+            counts = self.work / f"counts/{number:06}"
+            output = self.output.location / file.name
             if len(parts) == 1:
-                tasks.append(LabelRows(file, None, naming, out, counts / "all.json"))
+                tasks.append(LabelTask(file, None, plan, output, counts / "all.json"))
                 continue
-            verdicts = self.work / f"verdicts/{number:06}"
-            some = [
-                LabelRows(file, part, naming, verdicts / f"{i:06}.arrow", counts / f"{i:06}.json")
-                for i, part in enumerate(parts)
-            ]
-            tasks += some
-            pieces = tuple(zip(parts, (one.out for one in some), strict=True))
-            joins.append(JoinParts(file, naming, pieces, out, self.work / f"joined/{number:06}"))
-        self._do("label", label_rows, tasks)
+            answers = []
+            for i, part in enumerate(parts):
+                location = self.work / f"verdicts/{number:06}" / f"{i:06}.arrow"
+                tasks.append(LabelTask(file, part, plan, location, counts / f"{i:06}.json"))
+                answers.append((part, location))
+            mark = self.work / f"joined/{number:06}"
+            joins.append(JoinTask(file, plan, tuple(answers), output, mark))
+        self._run_tasks("label", label_rows, tasks)
         if joins:
-            self._do("join", join_parts, joins)
+            self._run_tasks("join", join_parts, joins)
         return read_counts(tasks)
 
-    def _signed_model(self) -> tuple[Place, str]:
-        return self._model, hashlib.sha256(self._model.read()).hexdigest()
-
     @property
-    def _model(self) -> Place:
+    def _model(self) -> Location:
         return self.work / "model.lw"
 
-    def _do(
+    def _run_tasks(
         self,
         what: str,
         function: Callable[[Any], int],
         tasks: Sequence[Any],
-        before: int = 0,
-        of: int | None = None,
+        n_before: int = 0,
+        n_total: int | None = None,
     ) -> None:
-        """Do the tasks whose files are not there; they may be some of a step that has begun."""
-        left = [task for task in tasks if not all(place.is_there() for place in task.leaves)]
-        done, rows, of = before + len(tasks) - len(left), 0, of or len(tasks)
-        self.watch(Step(what, done, of, rows))
-        for n in self.pool.each(function, left):
-            done, rows = done + 1, rows + n
-            self.watch(Step(what, done, of, rows))
+        """Run the tasks whose files are missing; `n_before` tasks of the step are finished."""
+        missing = [task for task in tasks if not all(file.exists() for file in task.outputs)]
+        n_done, n_rows = n_before + len(tasks) - len(missing), 0
+        n_total = n_total or len(tasks)
+        self.watch(Step(what, n_done, n_total, n_rows))
+        for n in self.pool.map(function, missing):
+            n_done, n_rows = n_done + 1, n_rows + n
+            self.watch(Step(what, n_done, n_total, n_rows))
 
 
-def _columns_to_stored(columns: Columns) -> dict[str, Any]:
-    """Return the columns as the fingerprint of a job has them; these names are a stored format."""
+class OutputFolder:
+    """The output folder of one job, with its folder of work; no other job may write there.
+
+    Parameters
+    ----------
+    name : str
+        The folder as the user wrote it.
+    location : Location
+    description : bytes
+        All that the output depends on. Its hash is the fingerprint of the job.
+    files : sequence of DataFile
+        The input; the output has the same names.
+    """
+
+    def __init__(
+        self, name: str, location: Location, description: bytes, files: Sequence[DataFile]
+    ) -> None:
+        self.location, self._name, self._description = location, name, description
+        self._files, self._fingerprint = files, hashlib.sha256(description).hexdigest()
+        self._works, self._end = location / WORK_FOLDER, location / END_FILE
+        self.work = self._works / self._fingerprint[:16]
+
+    def begin(self) -> JobResult | None:
+        """Begin or resume; return the result if the job has finished.
+
+        Raises
+        ------
+        InputError
+            The folder has other content.
+        """
+        with with_path_in_errors(self._name):
+            result = self.read_result()
+            is_begun = (self.work / JOB_FILE).exists() and not self._end.exists()
+            names = self.location.list_names()
+            is_empty = all(name.startswith(".") for name in names)
+        if result is not None:
+            self._remove_work()
+            return result
+        if is_begun:
+            return None
+        if is_empty:  # a job that began here has finished no file
+            self._remove_work()
+            write_file(self.work / JOB_FILE, lambda out: out.write(self._description))
+            return None
+        raise InputError(
+            f"{self._name} has other content: files of another job, or of one with other files, "
+            "settings or labelwalk version, or some of its files are missing. Choose an empty "
+            "folder, or remove this one."
+        )
+
+    def read_result(self) -> JobResult | None:
+        """Return the result if the job has finished, whichever process ran it."""
+        stored = json.loads(self._end.read()) if self._end.exists() else {}
+        if stored.get("sign") != self._fingerprint:
+            return None
+        if not all((self.location / file.name).exists() for file in self._files):
+            return None
+        return _result_from_stored(stored["outcome"])
+
+    def finish(self, result: JobResult) -> None:
+        """Write the result, and remove the folder of work.
+
+        Raises
+        ------
+        InputError
+            An input file has changed, or another job writes to the same folder.
+        """
+        check_unchanged(self._files)
+        if self._works.list_names() != [self._fingerprint[:16]]:
+            raise InputError(
+                f"{self._name}: another job writes there too. Remove it, and give each job a "
+                "folder of its own."
+            )
+        stored = {"sign": self._fingerprint, "outcome": _result_to_stored(result)}
+        content = json.dumps(stored).encode()
+        write_file(self._end, lambda out: out.write(content), self.work)
+        self._remove_work()
+
+    def _remove_work(self) -> None:
+        """Remove the folder of work, unless another process removes it or works in it."""
+        with suppress(OSError):
+            self._works.remove()
+
+
+def _result_to_stored(result: JobResult) -> dict[str, Any]:
+    """Return a result as the last file of a job has it; these names are a stored format."""
     return {
-        "features": columns.features,
-        "label": columns.label,
-        "id": columns.id,
-        "truth": columns.truth,
-        "source": columns.source,
-        "drop": columns.drop,
-        "label_optional": columns.label_optional,
+        "tally": tally_to_stored(result.tally),
+        "files": result.files,
+        "features": result.features,
+        "vertices": result.vertices,
+        "distortion": result.distortion,
+        "certificate": result.certificate,
+        "classes": result.classes,
+        "held": result.held,
+        "outliers": result.outliers,
     }
 
 
-def _outcome_to_stored(outcome: Outcome) -> dict[str, Any]:
-    """Return an outcome as the last file of a job has it; these names are a stored format."""
-    return {
-        "tally": tally_to_stored(outcome.tally),
-        "files": outcome.files,
-        "features": outcome.features,
-        "vertices": outcome.vertices,
-        "distortion": outcome.distortion,
-        "certificate": outcome.certificate,
-        "classes": outcome.classes,
-        "held": outcome.held,
-        "outliers": outcome.outliers,
-    }
-
-
-def _outcome(stored: dict[str, Any] | None) -> Outcome | None:
-    """Return the outcome in the last file of a job."""
-    if stored is None:
-        return None
-    return Outcome(
+def _result_from_stored(stored: dict[str, Any]) -> JobResult:
+    return JobResult(
         tally=tally_from_stored(stored["tally"]),
         files=stored["files"],
         features=tuple(stored["features"]),
@@ -314,8 +423,6 @@ def _outcome(stored: dict[str, Any] | None) -> Outcome | None:
         distortion=stored["distortion"],
         certificate=stored["certificate"],
         classes=tuple(stored["classes"]),
-        held=stored.get("held", 0),
-        outliers=tuple(
-            Outliers(file, total, tuple(rows)) for file, total, rows in stored.get("outliers", ())
-        ),
+        held=stored["held"],
+        outliers=tuple(Outliers(file, n, tuple(rows)) for file, n, rows in stored["outliers"]),
     )

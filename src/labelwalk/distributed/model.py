@@ -1,41 +1,54 @@
-"""A solved graph that names rows: the learner's own where it is small, a sparse one where not."""
+"""A model that labels rows: the solved graph of a cover, dense if it is small, sparse if not."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import get_type_hints
 
 import numpy as np
 
 from labelwalk.arrays import Floats, Label
-from labelwalk.distributed import graph, solution
-from labelwalk.distributed.budget import budget_of
-from labelwalk.distributed.cover import Cover, empty
-from labelwalk.distributed.covers import coarser
-from labelwalk.distributed.planting import DENSE, planted
-from labelwalk.distributed.sketches import Sketch, decide_held
+from labelwalk.distributed.cover import Cover, coarsen_cover, empty_cover
+from labelwalk.distributed.sketches import (
+    MAX_DENSE_VERTICES,
+    Sketch,
+    budget_from_settings,
+    check_settings,
+    decide_held,
+)
+from labelwalk.distributed.sparse_solution import (
+    compute_similarities,
+    measure_local_distances,
+    solve_sparse,
+)
+from labelwalk.engine import state as states
 from labelwalk.engine.bandwidth import typical
 from labelwalk.engine.engine import Engine
 from labelwalk.engine.frozen import Frozen
+from labelwalk.engine.scaling import Scale
+from labelwalk.engine.sources import Sources
 from labelwalk.engine.weights import capped_mean
 from labelwalk.io.rows import InputError
 from labelwalk.kernels.batch_answer import ReadoutParams, SolvedGraph
 from labelwalk.kernels.comparison import own_bandwidths
-from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.kernels.progress import Rules
+from labelwalk.kernels.cover import UNKNOWN, UNLABELLED
+from labelwalk.kernels.progress import NEVER, Rules
+from labelwalk.kernels.system import STEPS
 from labelwalk.learner import OnlineLearner
 from labelwalk.rows import as_rows
 from labelwalk.settings import Settings
-from labelwalk.similarity import COVER_FRACTION, COVER_NEIGHBOUR, Gaussian
+from labelwalk.similarity import COVER_FRACTION, COVER_NEIGHBOUR, Gaussian, euclidean
 from labelwalk.storage import model_file
 from labelwalk.verdicts import Verdicts, decide
 
+SPARE_VERTICES = 16  # allocated in addition to those of the cover
 STORED_NAMES = {"has_label": "lit"}  # of arrays in a model file
 
 
 @dataclass(frozen=True)
 class Model:
-    """What names rows, and learns no more.
+    """A solved graph that labels rows and does not learn.
 
     Attributes
     ----------
@@ -54,14 +67,14 @@ class Model:
         return float(self.frozen.solved.errors.max(initial=0.0))
 
     def label(self, rows: Floats) -> Verdicts:
-        """Name rows; the answers do not depend on each other."""
+        """Label rows independently of each other."""
         points = self.frozen.solved.points
         checked, _ = as_rows(rows, points.shape[1])
         return decide(self.frozen.answer(checked), self.classes, self.abstain_below)
 
 
 def model_of(sketch: Sketch, settings: Settings) -> Model:
-    """Return what names rows, from what stands for all of them.
+    """Return the model of a sketch of all rows.
 
     Parameters
     ----------
@@ -88,18 +101,17 @@ def model_of(sketch: Sketch, settings: Settings) -> Model:
     """
     if not sketch.taught:
         raise InputError(
-            "no row has a label, so nothing can be named. Give a few rows one, in the column "
-            "of labels (--label-column)."
+            "no row has a label. Label a few rows, in the column of labels (--label-column)."
         )
-    return solved(
-        decide_held(sketch, budget_of(settings).n_centroids).cover, *sketch.labelled(), settings
-    )
+    cover = decide_held(sketch, budget_from_settings(settings).n_centroids).cover
+    return solve_cover(cover, *sketch.labelled(), settings)
 
 
-def solved(cover: Cover, rows: Floats, labels: Sequence[Label], settings: Settings) -> Model:
-    """Return what names rows, from a cover of all of them and a few labels.
+def solve_cover(cover: Cover, rows: Floats, labels: Sequence[Label], settings: Settings) -> Model:
+    """Return the model of a cover of all rows and a few labels.
 
-    Where there are many vertices, the graph is chosen, and shares are balanced, on a coarser cover.
+    If there are many vertices, the parameters of the graph and the class balance are chosen on a
+    coarser cover.
 
     Parameters
     ----------
@@ -112,97 +124,160 @@ def solved(cover: Cover, rows: Floats, labels: Sequence[Label], settings: Settin
     --------
     >>> import numpy as np
     >>> from labelwalk import OnlineLearner
-    >>> from labelwalk.distributed.covers import covered
+    >>> from labelwalk.distributed.cover import build_cover
     >>> stream = np.array([[0.0], [1.0], [2.0], [8.0], [9.0]])
-    >>> cover = covered([stream], n_centroids=5)
-    >>> model = solved(cover, stream[[0, 4]], ["low", "high"], OnlineLearner().settings)
+    >>> cover = build_cover([stream], n_centroids=5)
+    >>> model = solve_cover(cover, stream[[0, 4]], ["low", "high"], OnlineLearner().settings)
     >>> model.label(stream).label.tolist()
     ['low', 'low', 'low', 'high', 'high']
     """
     if not len(cover):
-        cover = empty(rows.shape[1])
-    if len(cover) <= DENSE:
-        return frozen_model(planted(cover, rows, labels, settings))
-    learner = planted(coarser(cover, DENSE), rows, labels, settings)
-    return Model(learner.classes, _sparse(cover, learner), settings.abstain_below)
+        cover = empty_cover(rows.shape[1])
+    if len(cover) <= MAX_DENSE_VERTICES:
+        return freeze_learner(learner_from_cover(cover, rows, labels, settings))
+    coarse = coarsen_cover(cover, MAX_DENSE_VERTICES)
+    learner = learner_from_cover(coarse, rows, labels, settings)
+    return Model(learner.classes, _solve_sparse_cover(cover, learner), settings.abstain_below)
 
 
-def frozen_model(learner: OnlineLearner) -> Model:
-    """Return what names rows as a learner does now."""
+def freeze_learner(learner: OnlineLearner) -> Model:
+    """Return a model that answers as a learner does now."""
     frozen = learner._engine.frozen(learner._shares())
     return Model(learner.classes, frozen, learner.settings.abstain_below)
 
 
-def _sparse(cover: Cover, learner: OnlineLearner) -> Frozen:
-    """Solve on all vertices of a cover, and the labels of a learner that knows a coarser one.
+def learner_from_cover(
+    cover: Cover, rows: Floats, labels: Sequence[Label], settings: Settings
+) -> OnlineLearner:
+    """Return a learner whose unlabelled vertices are those of a cover, and teach it.
 
-    Walks take more steps on more vertices, so that each sink takes less: all together as much as
-    those of the coarser cover.
+    Parameters
+    ----------
+    cover : Cover
+    rows : array of shape (n, features)
+    labels : n labels
+    settings : Settings
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelwalk import OnlineLearner
+    >>> from labelwalk.distributed.cover import build_cover
+    >>> cover = build_cover([np.array([[0.0], [1.0], [2.0], [8.0], [9.0]])], n_centroids=5)
+    >>> settings = OnlineLearner(n_centroids=5).settings
+    >>> learner = learner_from_cover(cover, np.array([[0.0], [9.0]]), ["low", "high"], settings)
+    >>> learner.n_seen, learner.predict([[1.5], [8.5]]).label.tolist()
+    (7, ['low', 'high'])
+    """
+    check_settings(settings)
+    engine = Engine.start(settings, cover.n_features)
+    state = engine.now = states.resized(engine.now, len(cover) + SPARE_VERTICES, 0)
+    _copy_cover(state, cover)
+    state.system.g[: len(cover)] = settings.sink
+    state.system.f[STEPS, : len(cover)] = 1.0  # every walk takes at least one step
+    engine.stand()
+    if state.here.choose_at_seen != NEVER:
+        state.here.choose_at_seen = cover.n_seen + len(labels)
+    learner = OnlineLearner.__new__(OnlineLearner)
+    learner._become(settings, [], state, Scale(frozen=True), Sources())
+    if len(rows):
+        learner.teach(rows, labels)
+        learner._engine.measure()
+    return learner
+
+
+def _copy_cover(state: states.State, cover: Cover) -> None:
+    """Make the vertices of a cover the first ones of a state."""
+    n, counters, vertices = len(cover), state.here, state.vertices
+    vertices.points[:, :n] = cover.points.T
+    if len(vertices.means):
+        vertices.means[:, :n] = cover.means.T
+    representatives = cover.means if len(vertices.means) else cover.points
+    for points, distances in (
+        (cover.points, vertices.distance),
+        (representatives, vertices.apart),
+    ):
+        for i in range(n):
+            distances[i, :n] = euclidean(points[i], points)
+    for column in (vertices.examples, vertices.drawn, vertices.fresh, state.system.v):
+        column[:n] = cover.examples
+    vertices.reach[:n] = cover.reach
+    vertices.label[:n], vertices.founder[:n] = UNLABELLED, UNKNOWN
+    counters.n = counters.n_unlabelled = counters.n_founded = n
+    counters.n_seen = counters.mass = cover.n_seen
+    counters.radius = cover.radius
+
+
+def _solve_sparse_cover(cover: Cover, learner: OnlineLearner) -> Frozen:
+    """Solve on all vertices of a cover, and the labels of a learner that has a coarser one.
+
+    Walks take more steps on more vertices, so each sink is smaller: their sum stays the same.
     """
     engine, settings = learner._engine, learner.settings
     coarse = engine.frozen(learner._shares())
     rules, labelled = engine.rules, coarse.solved.labelled
-    free = cover.means if settings.moving else cover.points
-    points = np.concatenate([free, coarse.solved.points[labelled]])
+    centers = cover.means if settings.moving else cover.points
+    points = np.concatenate([centers, coarse.solved.points[labelled]])
     codes = np.concatenate([np.full(len(cover), UNLABELLED), coarse.solved.label]).astype(np.int64)
-    reach, bandwidth = _bandwidths(points, settings, engine, coarse.params)
-    weight, sink = _weights(cover, len(labelled), rules)
+    params, bandwidth = _measure_bandwidths(points, settings, engine, coarse.params)
+    weight, sink = _weigh_vertices(cover, len(labelled), rules)
     sink *= (len(coarse.solved.points) - len(labelled)) / len(cover)
-    w = graph.similarities(points, bandwidth, rules.cut)
-    found = solution.solve(
+    w = compute_similarities(points, bandwidth, rules.cut)
+    solution = solve_sparse(
         w, weight, np.full(len(points), sink), codes, len(learner.classes), rules.tolerance
     )
     solved = SolvedGraph(
         points=points,
         bandwidth=bandwidth,
         weight=weight,
-        has_label=found.lit,
-        f=found.f,
-        errors=found.errors,
+        has_label=solution.has_label,
+        f=solution.f,
+        errors=solution.errors,
         labelled=np.flatnonzero(codes >= 0),
         label=coarse.solved.label,
         bias=coarse.solved.bias,
     )
-    return Frozen(solved, reach._replace(sink=sink))
+    return Frozen(solved, params._replace(sink=sink))
 
 
-def _bandwidths(
-    points: Floats, settings: Settings, engine: Engine, reach: ReadoutParams
+def _measure_bandwidths(
+    points: Floats, settings: Settings, engine: Engine, params: ReadoutParams
 ) -> tuple[ReadoutParams, Floats]:
     """Measure bandwidths as `labelwalk.engine.bandwidth` does, with the width that was chosen."""
-    similarity, neighbour = settings.similarity, reach.neighbour
+    similarity = settings.similarity
     if isinstance(similarity, Gaussian):
-        sigma = reach.sigma
+        sigma = params.sigma
         if similarity.bandwidth == "cover":
-            sigma = COVER_FRACTION * typical(graph.local(points, COVER_NEIGHBOUR))
-        return reach._replace(sigma=sigma), np.full(len(points), sigma)
-    local = graph.local(points, neighbour)
-    here, bandwidth = engine.now.progress.copy()[0], np.empty(len(points))
-    here.typical = typical(local)
-    own_bandwidths(local, here, engine.rules, bandwidth)
-    usual = float(here.typical)
-    return reach._replace(typical=usual, sigma=reach.width * usual), bandwidth
+            sigma = COVER_FRACTION * typical(measure_local_distances(points, COVER_NEIGHBOUR))
+        return params._replace(sigma=sigma), np.full(len(points), sigma)
+    local = measure_local_distances(points, params.neighbour)
+    counters, bandwidth = engine.now.progress.copy()[0], np.empty(len(points))
+    counters.typical = typical(local)
+    own_bandwidths(local, counters, engine.rules, bandwidth)
+    distance = float(counters.typical)
+    return params._replace(typical=distance, sigma=params.width * distance), bandwidth
 
 
-def _weights(cover: Cover, n_labelled: int, rules: Rules) -> tuple[Floats, float]:
+def _weigh_vertices(cover: Cover, n_labelled: int, rules: Rules) -> tuple[Floats, float]:
     """Weigh vertices as `labelwalk.engine.weights` does."""
-    free = cover.examples.astype(np.float64)
+    counts = cover.examples.astype(np.float64)
     if rules.label_weight == 0.0:
-        return np.concatenate([free, np.ones(n_labelled)]), rules.sink
-    mean = capped_mean(free, rules.weight_cap)
-    heavy = np.full(n_labelled, rules.label_weight * mean)
-    return np.concatenate([np.minimum(free, rules.weight_cap * mean), heavy]), rules.sink * mean
+        return np.concatenate([counts, np.ones(n_labelled)]), rules.sink
+    mean = capped_mean(counts, rules.weight_cap)
+    labelled = np.full(n_labelled, rules.label_weight * mean)
+    weights = np.concatenate([np.minimum(counts, rules.weight_cap * mean), labelled])
+    return weights, rules.sink * mean
 
 
 def model_to_bytes(model: Model) -> bytes:
-    """Return a model as a file holds it.
+    """Return the content of the file of a model.
 
     Examples
     --------
     >>> from labelwalk import OnlineLearner
     >>> learner = OnlineLearner()
     >>> learner.teach([[0.0], [9.0]], ["low", "high"])
-    >>> content = model_to_bytes(frozen_model(learner))
+    >>> content = model_to_bytes(freeze_learner(learner))
     >>> model_from_bytes(content).label(np.array([[1.0]])).label.tolist()
     ['low']
     """
@@ -218,20 +293,16 @@ def model_from_bytes(content: bytes) -> Model:
     Raises
     ------
     ModelFileError
-        The content is damaged, or of something else.
+        The content is damaged or not a model.
     """
     header, arrays = model_file.unpack(content)
     try:
-        sink, cut, neighbour, width, evenness, typical, sigma, far, guess, sharpness = arrays.pop(
-            "reach"
-        ).tolist()
-        reach = ReadoutParams(
-            *(sink, cut, int(neighbour), width, evenness, typical, sigma, far),
-            *(bool(guess), sharpness),
-        )
+        types = get_type_hints(ReadoutParams).values()
+        values = arrays.pop("reach").tolist()
+        params = ReadoutParams(*(kind(value) for kind, value in zip(types, values, strict=True)))
         names = {stored: name for name, stored in STORED_NAMES.items()}
-        solved = SolvedGraph(**{names.get(own, own): array for own, array in arrays.items()})
-        frozen = Frozen(solved, reach)
+        solved = SolvedGraph(**{names.get(name, name): array for name, array in arrays.items()})
+        frozen = Frozen(solved, params)
         return Model(tuple(header["classes"]), frozen, float(header["abstain_below"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise model_file.ModelFileError(f"this is no model of shards: {error}") from error
+        raise model_file.ModelFileError(f"not a model of a sharded job: {error}") from error

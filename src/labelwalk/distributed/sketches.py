@@ -1,36 +1,118 @@
-"""What a shard is to the others: a cover of its rows, and one of the rows with each label."""
+"""Sketches of shards: a cover of the rows without a label, and one of the rows of each label."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from math import inf
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from labelwalk.arrays import Floats
-from labelwalk.distributed.cover import Cover, empty
-from labelwalk.distributed.covers import unite_layers, united
-from labelwalk.distributed.far import split_far
-from labelwalk.settings import WARM_UP
+from labelwalk.distributed.cover import (
+    MAX_LAYERS,
+    Cover,
+    CoverBuilder,
+    empty_cover,
+    merge_cover_layers,
+    merge_covers,
+    split_far,
+)
+from labelwalk.distributed.dataset import build_reader, read_examples
+from labelwalk.io.examples import Columns, Examples
+from labelwalk.parameters import check_number, check_whole
+from labelwalk.settings import WARM_UP, Settings
+from labelwalk.similarity import Gaussian
 
 Item = TypeVar("Item")
-THIRD = 1 / 3  # of the rows, the densest, whose distances are typical when all are known
+FINAL_SHARE = 1 / 3  # of the rows, the densest, whose distances are typical at the end
+MAX_HELD_COVERS = 16
+MAX_DENSE_VERTICES = 2000  # above it, only similar pairs of vertices are stored
+
+
+class Budget(NamedTuple):
+    """The largest number of vertices without a label and of each label, and how covers coarsen."""
+
+    n_centroids: int
+    labels_per_class: int
+    growth: float
+
+
+def budget_from_settings(settings: Settings) -> Budget:
+    """Return the budget that the settings of a learner allow.
+
+    Raises
+    ------
+    ValueError
+        The settings are not supported for shards.
+
+    Examples
+    --------
+    >>> from labelwalk import OnlineLearner
+    >>> budget_from_settings(OnlineLearner(n_centroids=500).settings)
+    Budget(n_centroids=500, labels_per_class=64, growth=1.5)
+    """
+    check_settings(settings)
+    assert settings.n_centroids is not None  # checked by check_settings
+    return Budget(settings.n_centroids, settings.labels_per_class, float(settings.growth))
+
+
+def check_settings(settings: Settings) -> None:
+    """Raise an error for settings that are not supported for shards."""
+    similarity = settings.similarity
+    if settings.own_distances:
+        raise ValueError(
+            f"similarity={similarity!r}: covers of shards support only Euclidean distances. Use "
+            "the defaults, or another similarity of OnlineLearner."
+        )
+    if isinstance(similarity, Gaussian) and similarity.bandwidth == "scale":
+        raise ValueError(
+            "bandwidth='scale' needs the moments of all rows, which covers do not store. "
+            "Use bandwidth='cover'."
+        )
+    supported = {
+        "scale": "none",
+        "coarsening": "just-enough",
+        "labelled": "pure",
+        "readout": "example",
+        "source_share": None,
+    }
+    for name, value in supported.items():
+        if getattr(settings, name) != value:
+            raise ValueError(
+                f"Sharded jobs support only {name}={value!r} (got {getattr(settings, name)!r})."
+            )
+    if settings.n_centroids is None:
+        raise ValueError("n_centroids=None keeps all rows, which covers do not. Try 1000.")
+    if settings.n_centroids > MAX_DENSE_VERTICES and settings.rules().cut == inf:
+        raise ValueError(
+            f"similarity={similarity!r} makes all pairs of vertices similar, which is too many "
+            f"with n_centroids={settings.n_centroids}. Set a threshold such as 1e-6, or use at "
+            f"most {MAX_DENSE_VERTICES} centroids."
+        )
+    for name in ("window", "half_life"):
+        if getattr(settings, name) is not None:
+            raise ValueError(
+                f"{name}={getattr(settings, name)}: shards have no order in time, so no example "
+                f"is older than another. Leave {name} out."
+            )
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """A cover of rows without labels, and one of the rows with each label.
+    """A cover of rows without labels, and one of the rows of each label.
 
     Attributes
     ----------
     cover : Cover
     taught : dict from labels to Cover
     features : names
-        The columns that rows are made of, in order.
+        The feature columns, in order.
     held : tuple of Cover
-        Of rows without labels that are far from those of `cover`, until enough are known to tell
-        what they are.
+        Covers of unlabelled rows that are far from those of `cover`. They are not learned from
+        until enough rows are seen to decide what they are.
     """
 
     cover: Cover
@@ -40,54 +122,180 @@ class Sketch:
 
     @property
     def covers(self) -> dict[str | None, Cover]:
-        """All covers but those held, that of rows without labels first."""
+        """All covers except those held, the one of rows without labels first."""
         covers: dict[str | None, Cover] = {None: self.cover}
         covers.update(self.taught)
         return covers
 
     @property
     def n_features(self) -> int:
-        """How many numbers make a row; 0 where there is none."""
+        """Number of features of a row; 0 if there are no rows."""
         return max(cover.n_features for cover in (*self.covers.values(), *self.held))
 
     @property
     def distortion(self) -> float:
-        """A bound on the distance of any row that is not held to what stands for it."""
+        """A bound on the distance of any row that is not held to its founder."""
         return max(cover.distortion for cover in self.covers.values())
 
     @property
     def n_seen(self) -> int:
-        """How many rows it stands for."""
+        """Number of rows it stands for."""
         return sum(cover.n_seen for cover in self.covers.values()) + self.n_held
 
     @property
     def n_held(self) -> int:
-        """How many of them are held."""
+        """Number of held rows."""
         return sum(cover.n_seen for cover in self.held)
 
-    def fits(self, n_centroids: int, labels_per_class: int) -> bool:
-        """Return whether it has no more vertices than are allowed."""
-        fewest = all(len(cover) <= labels_per_class for cover in self.taught.values())
-        return fewest and len(self.cover) <= n_centroids
+    def is_within(self, n_centroids: int, labels_per_class: int) -> bool:
+        """Return whether it has no more vertices than allowed."""
+        largest = max(map(len, self.taught.values()), default=0)
+        return largest <= labels_per_class and len(self.cover) <= n_centroids
 
     def labelled(self) -> tuple[Floats, list[str]]:
-        """Return rows that stand for those with labels, and their labels.
+        """The founders of the rows with labels, and their labels.
 
         Examples
         --------
         >>> cover = Cover(np.array([[1.0]]), np.array([[1.0]]), np.array([3]), np.zeros(1), 0.0)
-        >>> Sketch(empty(0), {"low": cover}).labelled()
+        >>> Sketch(empty_cover(0), {"low": cover}).labelled()
         (array([[1.]]), ['low'])
         """
-        rows = [np.empty((0, self.n_features)), *(own.points for own in self.taught.values())]
-        names = [name for name, own in self.taught.items() for _ in range(len(own))]
-        return np.concatenate(rows), names
+        rows = [np.empty((0, self.n_features)), *(cover.points for cover in self.taught.values())]
+        labels = [label for label, cover in self.taught.items() for _ in range(len(cover))]
+        return np.concatenate(rows), labels
+
+
+def sketch(
+    batches: Iterable[pa.RecordBatch | pa.Table],
+    n_centroids: int,
+    *,
+    columns: Columns | None = None,
+    unlabeled: str = "",
+    labels_per_class: int = 64,
+    growth: float = 1.5,
+    features: tuple[str, ...] = (),
+) -> Sketch:
+    """Return a sketch of the rows of batches.
+
+    Parameters
+    ----------
+    batches : iterable of pyarrow.RecordBatch or Table
+    n_centroids : int
+        k, the largest number of vertices without a label.
+    columns : Columns, optional
+        Which columns are features, and which one holds labels.
+    unlabeled : str
+        Value that means "unlabelled", in addition to a missing one.
+    labels_per_class : int
+        The largest number of vertices of each label.
+    growth : float
+        When more than k vertices have to merge, merging continues below k as long as the next
+        distance is at most `growth` times the last.
+    features : names
+        The features of the other shards, if known: these must be the same.
+
+    Examples
+    --------
+    >>> batch = pa.RecordBatch.from_pydict({"x": [0.0, 1.0, 9.0], "label": ["low", None, None]})
+    >>> result = sketch([batch], n_centroids=10)
+    >>> result.cover.points.tolist(), result.taught["low"].points.tolist(), result.features
+    ([[1.0], [9.0]], [[0.0]], ('x',))
+    """
+    check_whole("n_centroids", n_centroids, "1000")
+    check_whole("labels_per_class", labels_per_class, "64")
+    check_number("growth", growth, 1, 1e100, "1.5", above=True)
+    examples = read_examples(batches, build_reader(columns, unlabeled, features))
+    return sketch_examples(examples, Budget(n_centroids, labels_per_class, growth))
+
+
+def sketch_examples(batches: Iterable[Examples], budget: Budget) -> Sketch:
+    """Return a sketch of examples, within a budget."""
+    builder = SketchBuilder(budget)
+    features: tuple[str, ...] = ()
+    for examples in batches:
+        features = tuple(examples.features)
+        builder.add_rows(examples.matrix(), examples.labels or None)
+    return replace(builder.sketch(), features=features)
+
+
+class SketchBuilder:
+    """Covers that rows can be added to, one for each label and one for rows without.
+
+    A builder made from a sketch continues as if it had never stopped, to the bit, unless the
+    earlier cover turns out to be too coarse for later rows: that is judged by later rows alone.
+
+    Parameters
+    ----------
+    budget : Budget
+    start : Sketch, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> builder = SketchBuilder(Budget(n_centroids=10, labels_per_class=5, growth=1.5))
+    >>> builder.add_rows(np.array([[1.0], [9.0]]))
+    >>> builder.add_rows(np.array([[0.0]]), ["low"])
+    >>> result = builder.sketch()
+    >>> result.cover.points.tolist(), result.taught["low"].points.tolist(), result.n_seen
+    ([[1.0], [9.0]], [[0.0]], 3)
+    """
+
+    def __init__(self, budget: Budget, start: Sketch | None = None) -> None:
+        self._budget = budget
+        self._builders: dict[str | None, CoverBuilder] = {}
+        self._held = list(start.held) if start else []
+        for label, cover in (start.covers if start else {}).items():
+            if len(cover):
+                builder = self._start_builder(label, cover.n_features)
+                builder.radius = cover.radius
+                builder.append_cover(cover, gap=cover.radius)
+
+    def add_rows(self, rows: Floats, labels: Sequence[str | None] | None = None) -> None:
+        """Add rows in order; the label None stands for no label."""
+        if labels is None:
+            labels = [None] * len(rows)
+        for label in dict.fromkeys(labels):
+            builder = self._builders.get(label) or self._start_builder(label, rows.shape[1])
+            mask = [row_label == label for row_label in labels]
+            builder.add_rows(rows[mask], *self._limits(label))
+
+    def sketch(self) -> Sketch:
+        """Return a copy of the present sketch."""
+        covers = {label: builder.cover() for label, builder in self._builders.items()}
+        cover = covers.pop(None, empty_cover(0))
+        taught = {str(label): own for label, own in sorted(covers.items())}
+        return Sketch(cover, taught, held=tuple(self._held))
+
+    @property
+    def n_features(self) -> int | None:
+        """Number of features of a row; None before the first row."""
+        return next((builder.n_features for builder in self._builders.values()), None)
+
+    def _start_builder(self, label: str | None, n_features: int) -> CoverBuilder:
+        """Start an empty cover. Rows with a label are never held, however far they are."""
+        on_far = self._hold if label is None else None
+        builder = CoverBuilder(self._limits(label)[0] + 1, n_features, on_far)
+        self._builders[label] = builder
+        return builder
+
+    def _hold(self, cover: Cover) -> None:
+        """Hold far vertices: unchanged while they are few, later merged in layers."""
+        k, self._held = self._budget.n_centroids, [*self._held, cover]
+        n_vertices = sum(map(len, self._held))
+        is_large = len(self._held) > MAX_HELD_COVERS or n_vertices > (MAX_LAYERS + 1) * k
+        if is_large or cover.radius > 0.0:
+            self._held = merge_cover_layers(self._held, k)
+
+    def _limits(self, label: str | None) -> tuple[int, float]:
+        n_centroids, labels_per_class, growth = self._budget
+        return (n_centroids, growth) if label is None else (labels_per_class, 1.0)
 
 
 def merge(sketches: Sequence[Sketch], n_centroids: int, labels_per_class: int = 64) -> Sketch:
-    """Return what stands for all that sketches stand for.
+    """Return one sketch of the rows of all sketches.
 
-    They merge two at a time, in order, as those of a job do: all at once would take longer.
+    They merge in pairs, in order, as those of a job do: merging all at once would take longer.
 
     Parameters
     ----------
@@ -99,61 +307,63 @@ def merge(sketches: Sequence[Sketch], n_centroids: int, labels_per_class: int = 
     Raises
     ------
     ValueError
-        They are of rows with other features.
+        Their rows have different features.
     """
-    some = [one for one in sketches if one.n_seen]
-    if not some:
-        return Sketch(empty(0))
-    for one in some[1:]:
-        if one.features != some[0].features:
+    sketches = [own for own in sketches if own.n_seen]
+    if not sketches:
+        return Sketch(empty_cover(0))
+    features = sketches[0].features
+    for other in sketches[1:]:
+        if other.features != features:
             raise ValueError(
-                f"one sketch is of the features {list(some[0].features)}, another of "
-                f"{list(one.features)}. Give every shard the same columns."
+                f"A sketch has the features {list(features)}, another one has "
+                f"{list(other.features)}. Give every shard the same columns."
             )
-    while len(some) > 1:
-        some = [_united(pair, n_centroids, labels_per_class) for pair in in_pairs(some)]
-    return _united(some, n_centroids, labels_per_class)
+    while len(sketches) > 1:
+        sketches = [_merge_few(pair, n_centroids, labels_per_class) for pair in in_pairs(sketches)]
+    return _merge_few(sketches, n_centroids, labels_per_class)
 
 
-def in_pairs(some: Sequence[Item]) -> list[Sequence[Item]]:
-    """Return things by twos, in order; the last may be alone.
+def in_pairs(items: Sequence[Item]) -> list[Sequence[Item]]:
+    """Return items in pairs, in order; the last may be single.
 
     Examples
     --------
     >>> in_pairs("abcde")
     ['ab', 'cd', 'e']
     """
-    return [some[i : i + 2] for i in range(0, len(some), 2)]
+    return [items[i : i + 2] for i in range(0, len(items), 2)]
 
 
-def _united(some: Sequence[Sketch], n_centroids: int, labels_per_class: int) -> Sketch:
-    if len(some) == 1 and some[0].fits(n_centroids, labels_per_class):
-        return some[0]
-    labels = sorted({label for one in some for label in one.taught})
+def _merge_few(sketches: Sequence[Sketch], n_centroids: int, labels_per_class: int) -> Sketch:
+    if len(sketches) == 1 and sketches[0].is_within(n_centroids, labels_per_class):
+        return sketches[0]
     taught = {
-        label: united([one.taught[label] for one in some if label in one.taught], labels_per_class)
-        for label in labels
+        label: merge_covers(
+            [own.taught[label] for own in sketches if label in own.taught], labels_per_class
+        )
+        for label in sorted({label for own in sketches for label in own.taught})
     }
-    covers = [one.cover for one in some] + [cover for one in some for cover in one.held]
-    cover, *held = unite_layers(covers, n_centroids)
-    return Sketch(cover, taught, some[0].features, tuple(held))
+    covers = [own.cover for own in sketches] + [cover for own in sketches for cover in own.held]
+    cover, *held = merge_cover_layers(covers, n_centroids)
+    return Sketch(cover, taught, sketches[0].features, tuple(held))
 
 
 def decide_held(sketch: Sketch, n_centroids: int) -> Sketch:
-    """Return a sketch of all rows there are, whose held rows are those that nothing is made of.
+    """Return the final sketch of all rows: held vertices near the densest third of rows join it.
 
-    What is near the densest third of the rows is near now, whatever its shard took it for.
+    Those that are still far stay held and are not learned from.
 
     Examples
     --------
-    >>> from labelwalk.distributed.covers import covered
+    >>> from labelwalk.distributed.cover import build_cover
     >>> rows = np.r_[np.arange(120.0), 1e6, np.full(5, 7e6)][:, None]
-    >>> whole = decide_held(Sketch(covered([rows], n_centroids=200)), n_centroids=200)
-    >>> whole.cover.points[-1].tolist(), [cover.points.tolist() for cover in whole.held]
+    >>> final = decide_held(Sketch(build_cover([rows], n_centroids=200)), n_centroids=200)
+    >>> final.cover.points[-1].tolist(), [cover.points.tolist() for cover in final.held]
     ([7000000.0], [[[1000000.0]]])
     """
     covers = [cover for cover in (sketch.cover, *sketch.held) if len(cover)]
-    is_few = sum(cover.n_seen for cover in covers) <= WARM_UP
-    near, far = (covers, list[Cover]()) if is_few else split_far(covers, THIRD)
-    cover = near[0] if len(near) == 1 else united(near, n_centroids)
+    is_small = sum(cover.n_seen for cover in covers) <= WARM_UP
+    near, far = (covers, list[Cover]()) if is_small else split_far(covers, FINAL_SHARE)
+    cover = near[0] if len(near) == 1 else merge_covers(near, n_centroids)
     return replace(sketch, cover=cover if near else sketch.cover, held=tuple(far))

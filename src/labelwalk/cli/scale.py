@@ -1,0 +1,180 @@
+"""`labelwalk scale label`: data sets of many files in, the same files with answers out."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from labelwalk.cli.failures import EXIT_CODES, TERMINATED, fail
+from labelwalk.cli.files import counted, say
+from labelwalk.cli.learners import SHOWN
+from labelwalk.cli.options import configured
+from labelwalk.cli.progress import State, showing, summary
+from labelwalk.cli.reading import Prefix, Quiet
+from labelwalk.configuration import Configuration
+
+if TYPE_CHECKING:
+    from labelwalk.distributed.job import Executor, JobResult, Step
+    from labelwalk.distributed.label_files import Outliers
+
+WORKERS_PANEL = "Workers"
+STEP_PROGRESS = {  # the text of each step, and its share of the progress bar
+    "sketch": ("covering", 0.0, 0.3),
+    "merge": ("merging", 0.3, 0.32),
+    "solve": ("solving", 0.32, 0.35),
+    "label": ("labelling", 0.35, 0.95),
+    "join": ("joining", 0.95, 1.0),
+}
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.callback(epilog=EXIT_CODES)
+def scale() -> None:
+    """Label data sets of many files, on all cores of a machine or on a cluster.
+
+    \b
+    Examples:
+      labelwalk scale label rows/ -o labelled/ --label-column y
+      labelwalk scale label 's3://bucket/rows/*.parquet' -o s3://bucket/labelled --address auto
+    """  # noqa: D301
+
+
+@app.command(epilog=EXIT_CODES)
+@configured("Columns", "Learner")
+def label(
+    input: Annotated[
+        str, typer.Argument(help="A file, a folder or a pattern; a path, or s3://bucket/key.")
+    ],
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", help="Output folder. Files keep their names."),
+    ],
+    prefix: Prefix = None,
+    address: Annotated[
+        str,
+        typer.Option(
+            help="Executor: here (this process), local (worker processes), auto (the running Ray "
+            "cluster), or a cluster address.",
+            rich_help_panel=WORKERS_PANEL,
+        ),
+    ] = "local",
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of workers with --address local.",
+            show_default="one per core",
+            rich_help_panel=WORKERS_PANEL,
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    *,
+    configuration: Configuration,
+) -> None:
+    """Label every row of a data set, from the few rows that have a label.
+
+    One pass covers the rows of each file, the covers are merged and solved once, and a second pass
+    labels every row. Parquet and Arrow files keep their format and get three more columns. Finished
+    steps are skipped: after any failure, run the same command again.
+
+    \b
+    Examples:
+      labelwalk scale label rows/ -o labelled/ --label-column y
+      labelwalk scale label 's3://bucket/rows/*.parquet' -o s3://bucket/labelled --address auto
+    """  # noqa: D301
+    from labelwalk.distributed.job import Job, run
+
+    console = Console(stderr=True, highlight=False, quiet=quiet)
+    job = Job(
+        input,
+        output,
+        configuration.learner().settings,
+        configuration.columns,
+        configuration.unlabeled,
+        prefix,
+    )
+    steps: list[Step] = []
+    with _open_executor(address, workers) as executor, showing(console) as show:
+
+        def watch(step: Step) -> None:
+            steps.append(step)
+            show(_format_step(step))
+
+        result = run(job, executor, watch)
+    if not steps:
+        say(console, "Nothing to do: this job had already finished.")
+    _print_result(console, result, output)
+
+
+@contextmanager
+def _open_executor(address: str, workers: int | None) -> Iterator[Executor]:
+    """Yield the executor at an address, and close it."""
+    from labelwalk.distributed.job import SerialExecutor
+
+    if address == "here":
+        if workers is not None:
+            raise ValueError(
+                f"--workers {workers} has no effect with --address here. Use --address local."
+            )
+        yield SerialExecutor()
+        return
+    from labelwalk.distributed.ray_executor import RayExecutor
+
+    executor = RayExecutor(address, workers)
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield executor
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        executor.close()
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    """Exit through the context managers, which stop the workers."""
+    fail("Terminated. Run the same command to continue.", TERMINATED)
+
+
+def _format_step(step: Step) -> State:
+    text, begin, end = STEP_PROGRESS[step.what]
+    share = begin + (end - begin) * (step.done / max(1, step.of))
+    line = f"{text}: {step.done} of {step.of}"
+    return State(step.rows, share, f"{line}, {step.rows:,} rows" if step.rows else line)
+
+
+def _print_result(console: Console, result: JobResult, output: str) -> None:
+    say(console, summary(result.tally))
+    if result.tally.taught == result.tally.rows:
+        say(console, "Every row has a label. Name the value for unlabelled rows with --unlabeled.")
+    say(
+        console,
+        f"{result.vertices:,} vertices. Proven: no row is farther than {result.distortion:.3g} "
+        f"from its vertex, and probabilities are within {result.certificate:.2g} of the exact "
+        "solution.",
+    )
+    if result.held:
+        say(console, f"Not learned from, too far from all others: {counted(result.held, 'row')}.")
+    if result.outliers:
+        say(
+            console, f"Outliers: {_join_names([_format_outliers(own) for own in result.outliers])}."
+        )
+    say(console, f"Features: {_join_names(result.features)}.")
+    say(console, f"Classes: {_join_names(result.classes)}.")
+    say(console, f"{counted(result.files, 'file')}: {output}")
+
+
+def _format_outliers(outliers: Outliers) -> str:
+    rows = ", ".join(map(str, outliers.rows))
+    n_others = outliers.total - len(outliers.rows)
+    return f"{outliers.file} (row {rows}{f' and {n_others:,} more' if n_others else ''})"
+
+
+def _join_names(names: Sequence[str]) -> str:
+    n_others = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {n_others} more" if n_others > 0 else "")

@@ -1,0 +1,329 @@
+"""The files of a data set as rows: footers, parts, batches, the columns that all files share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from labelwalk.distributed.filesystem import DataFile, check_unchanged, with_path_in_errors
+from labelwalk.io.examples import ColumnError, Columns, ExampleReader, Examples
+from labelwalk.io.rows import InputError
+from labelwalk.io.table_formats import batch_of_table
+from labelwalk.io.task import PREDICTED_PREFIX
+
+MIN_BATCH_ROWS, MAX_BATCH_ROWS = 1 << 8, 1 << 14
+BATCH_BYTES = 1 << 24  # a batch has fewer rows if they are wide
+GROUP_ROWS, GROUP_BYTES = 1 << 17, 1 << 26  # a written row group ends at one of them
+PART_ROWS = 1 << 20  # a part has at least as many rows, and less than half as many more
+FOOTER_THREADS = 16
+COLUMN_BUFFER_BYTES = 1 << 20  # read at a time of each column
+ANSWER_COLUMNS = {"label": pa.string(), "confidence": pa.float64(), "outlier": pa.bool_()}
+FORMAT_SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
+
+Widths = Mapping[str, int | None]
+UNKNOWN_WIDTHS: Widths = {}
+
+
+class Part(NamedTuple):
+    """Some row groups of a file."""
+
+    groups: tuple[int, ...]
+    first: int  # number of rows before them
+
+
+class Footer(NamedTuple):
+    """The columns of a file and the number of rows of each row group."""
+
+    schema: pa.Schema
+    sizes: tuple[int, ...]
+
+
+class RowSpec(NamedTuple):
+    """How rows are read: the roles of columns, and the features with their widths."""
+
+    columns: Columns
+    unlabeled: str
+    features: tuple[str, ...]
+    widths: Widths = UNKNOWN_WIDTHS
+
+    def build_reader(self) -> ExampleReader:
+        """Return a reader for the rows of one file."""
+        return build_reader(self.columns, self.unlabeled, self.features, self.widths)
+
+    def read(self, file: DataFile, part: Part | None) -> Iterator[Examples]:
+        """Yield the rows of a file, or of a part of it."""
+        first = part.first if part else 0
+        with with_path_in_errors(file.name):
+            yield from read_examples(read_batches(file, part), self.build_reader(), first)
+
+
+def resolve_schema(
+    files: Sequence[DataFile],
+    schemas: Sequence[pa.Schema],
+    columns: Columns,
+    unlabeled: str,
+    prefix: str | None,
+) -> tuple[RowSpec, str]:
+    """Return how the rows of all files are read, and the prefix of the names of new columns.
+
+    A file may lack the column of labels if another file has it: its rows are unlabelled.
+
+    Raises
+    ------
+    ColumnError, InputError
+        A file lacks a column or has it with another type, or has one named like a new column.
+    """
+    if any(columns.label in schema.names for schema in schemas):
+        columns = replace(columns, label_optional=True)
+    features = columns.select_features(schemas[0].names)
+    if prefix is None:
+        names = {name for schema in schemas for name in schema.names}
+        prefix = PREDICTED_PREFIX if names & ANSWER_COLUMNS.keys() else ""
+    for file, schema in zip(files, schemas, strict=True):
+        with with_path_in_errors(file.name):
+            _check_features(schema, schemas[0], features)
+            add_answer_columns(schema, prefix)
+            _check_no_others(columns.select_features(schema.names), features)
+    spec = RowSpec(columns, unlabeled, features)
+    return spec._replace(widths=_measure_widths(files, spec)), prefix
+
+
+def _measure_widths(files: Sequence[DataFile], spec: RowSpec) -> Widths:
+    """Return the length of the lists of each feature, from the first row there is."""
+    for file in files:
+        reader = spec.build_reader()
+        with with_path_in_errors(file.name):
+            for _ in read_examples(read_batches(file), reader):
+                if reader.n_features is not None:
+                    return reader.widths
+    return UNKNOWN_WIDTHS
+
+
+def _check_features(schema: pa.Schema, first: pa.Schema, features: Sequence[str]) -> None:
+    for name in features:
+        expected = first.field(name).type
+        if name not in schema.names:
+            raise ColumnError(
+                f"there is no column {name!r}, which is a feature in other files. Give every file "
+                "the same columns, or name the features that all files have with --features."
+            )
+        if schema.field(name).type != expected:
+            raise ColumnError(
+                f"column {name!r} has type {schema.field(name).type}, but {expected} in the first "
+                "file. Give every file the same types."
+            )
+
+
+def _check_no_others(names: Sequence[str], features: Sequence[str]) -> None:
+    others = [name for name in names if name not in features]
+    if others:
+        raise ColumnError(
+            f"column {others[0]!r} would be a feature, but the first file has no such column. Name "
+            "the features that all files have with --features."
+        )
+
+
+def add_answer_columns(schema: pa.Schema, prefix: str) -> pa.Schema:
+    """Return the columns of a file followed by those of its answers.
+
+    Raises
+    ------
+    InputError
+        A column is named like a new one.
+    """
+    for name, dtype in ANSWER_COLUMNS.items():
+        if prefix + name in schema.names:
+            raise InputError(
+                f"there is already a column {prefix + name!r}. Choose another --prefix for the new "
+                "columns."
+            )
+        schema = schema.append(pa.field(prefix + name, dtype))
+    return schema
+
+
+def build_reader(
+    columns: Columns | None,
+    unlabeled: str = "",
+    features: tuple[str, ...] = (),
+    widths: Widths = UNKNOWN_WIDTHS,
+) -> ExampleReader:
+    """Return a reader that turns batches into examples.
+
+    No process sees all rows of a data set, so duplicate ids are not detected and sources have no
+    shares: both columns only pass through.
+
+    Parameters
+    ----------
+    columns : Columns, optional
+    unlabeled : str
+        Value that means "unlabelled", in addition to a missing one.
+    features : names
+        The columns that must be the features, in this order, if known.
+    widths : dict from names to int
+        The length of the lists of each feature, if known.
+    """
+    columns = columns or Columns()
+    drop = (*columns.drop, *(name for name in (columns.id, columns.source) if name is not None))
+    columns = replace(columns, id=None, source=None, drop=drop)
+    return ExampleReader(columns, unlabeled, widths=dict(widths), taught_by=features)
+
+
+def read_examples(
+    batches: Iterable[pa.RecordBatch | pa.Table], reader: ExampleReader, first: int = 0
+) -> Iterator[Examples]:
+    """Yield batches as examples, up to the first value that is not a number.
+
+    Parameters
+    ----------
+    batches : iterable of pyarrow.RecordBatch or Table
+    reader : ExampleReader
+    first : int
+        Number of rows before these, for the row numbers in errors.
+
+    Raises
+    ------
+    InputError, ColumnError
+        A value is missing or not a number, or a column is missing.
+    TypeError
+        A batch is of another type.
+
+    Examples
+    --------
+    >>> batch = pa.RecordBatch.from_pydict({"x": [1.0, 2.0], "label": ["low", None]})
+    >>> [
+    ...     (rows.matrix().tolist(), rows.labels)
+    ...     for rows in read_examples([batch], build_reader(None))
+    ... ]
+    [([[1.0], [2.0]], ['low', None])]
+    """
+    for batch in batches:
+        examples, faults = reader.read(
+            batch_of_table(_as_table(batch), first, None), first_fault=True
+        )
+        if faults:
+            raise InputError(str(faults[0]))
+        first += batch.num_rows
+        yield examples
+
+
+def _as_table(batch: pa.RecordBatch | pa.Table) -> pa.Table:
+    if isinstance(batch, pa.Table):
+        return batch
+    if isinstance(batch, pa.RecordBatch):
+        return pa.Table.from_batches([batch])
+    raise TypeError(
+        f"batches contains {type(batch).__name__}. Give an iterable of pyarrow.RecordBatch or "
+        "pyarrow.Table; a single batch as [batch]."
+    )
+
+
+def format_of(file: DataFile) -> str:
+    """Return the format of a file, by its name.
+
+    Raises
+    ------
+    InputError
+        The name has no known suffix.
+    """
+    for suffix, name in FORMAT_SUFFIXES.items():
+        if file.name.endswith(suffix):
+            return name
+    raise InputError(
+        f"{file.name}: only {', '.join(FORMAT_SUFFIXES)} can be read. Exclude the file with a "
+        "pattern such as 'folder/*.parquet', or convert it to Parquet."
+    )
+
+
+def read_footers(files: Sequence[DataFile]) -> list[Footer]:
+    """Return the footers of files, several at a time: storage may be slow to answer."""
+    with ThreadPoolExecutor(FOOTER_THREADS) as threads:
+        return list(threads.map(read_footer, files))
+
+
+def read_footer(file: DataFile) -> Footer:
+    """Return the footer of a file."""
+    with with_path_in_errors(file.name), _open(file) as content:
+        if isinstance(content, pq.ParquetFile):
+            sizes = (content.metadata.row_group(i).num_rows for i in range(content.num_row_groups))
+            return Footer(content.schema_arrow, tuple(sizes))
+        with _open(file, included_fields=[0]) as column:  # an Arrow file has no row counts
+            sizes = (column.get_batch(i).num_rows for i in range(column.num_record_batches))
+            return Footer(content.schema, tuple(sizes))
+
+
+def split_parts(footer: Footer) -> list[Part]:
+    """Return the parts of a file, of similar sizes; they depend on the file alone."""
+    parts: list[Part] = []
+    groups: list[int] = []
+    first, n_rows, n_after = 0, 0, sum(footer.sizes)
+    for group, size in enumerate(footer.sizes):
+        groups.append(group)
+        n_rows, n_after = n_rows + size, n_after - size
+        if n_rows >= PART_ROWS and n_after >= PART_ROWS // 2:
+            parts.append(Part(tuple(groups), first))
+            first, n_rows, groups = first + n_rows, 0, []
+    return [*parts, Part(tuple(groups), first)]
+
+
+def read_batches(file: DataFile, part: Part | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file, or of a part of it, in batches of moderate size."""
+    with with_path_in_errors(file.name), _open(file) as content:
+        if isinstance(content, pq.ParquetFile):
+            groups = range(content.num_row_groups) if part is None else part.groups
+            metadata = [content.metadata.row_group(i) for i in groups]
+            n_rows = sum(group.num_rows for group in metadata)
+            size = _batch_rows(n_rows, sum(group.total_byte_size for group in metadata))
+            yield from content.iter_batches(size, row_groups=list(groups), use_threads=False)
+            return
+        groups = range(content.num_record_batches) if part is None else part.groups
+        for group in groups:
+            batch = content.get_batch(group)
+            size = _batch_rows(batch.num_rows, batch.nbytes)
+            for start in range(0, batch.num_rows, size):
+                yield batch.slice(start, size)
+
+
+def _batch_rows(n_rows: int, n_bytes: int) -> int:
+    return max(MIN_BATCH_ROWS, min(MAX_BATCH_ROWS, BATCH_BYTES * n_rows // max(1, n_bytes)))
+
+
+def write_like(file: DataFile, schema: pa.Schema, tables: Iterable[pa.Table], out: Any) -> None:
+    """Write tables to an open file, in the format of another file."""
+    if format_of(file) == "parquet":
+        # numbers rarely repeat, so a dictionary does not compress them
+        repeated = [field.name for field in schema if not pa.types.is_floating(field.type)]
+        writer: Any = pq.ParquetWriter(out, schema, use_dictionary=repeated)
+    else:
+        writer = pa.ipc.new_file(out, schema)
+    with writer:
+        for group in _join_tables(tables):
+            writer.write_table(group)
+
+
+def _join_tables(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Yield tables joined into row groups: small ones are slow to read."""
+    group: list[pa.Table] = []
+    n_rows = n_bytes = 0
+    for table in tables:
+        group.append(table)
+        n_rows, n_bytes = n_rows + len(table), n_bytes + table.nbytes
+        if n_rows >= GROUP_ROWS or n_bytes >= GROUP_BYTES:
+            yield pa.concat_tables(group)
+            group, n_rows, n_bytes = [], 0, 0
+    if group:
+        yield pa.concat_tables(group)
+
+
+def _open(file: DataFile, **arrow_options: Any) -> Any:
+    check_unchanged([file])
+    system, path = file.location
+    if format_of(file) == "parquet":
+        source = system.open_input_file(path)
+        return pq.ParquetFile(source, pre_buffer=False, buffer_size=COLUMN_BUFFER_BYTES)
+    source = pa.memory_map(path) if file.location.is_local else system.open_input_file(path)
+    return pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(**arrow_options))

@@ -1,0 +1,261 @@
+"""Label rows with a model: batches, and the tasks of a job that label and join files.
+
+A file of one part is labelled at once. The parts of a larger file are labelled by several tasks
+that write answers only; another task joins rows and answers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from labelwalk.arrays import Label
+from labelwalk.distributed.dataset import (
+    ANSWER_COLUMNS,
+    Part,
+    RowSpec,
+    add_answer_columns,
+    build_reader,
+    read_batches,
+    read_examples,
+    read_footer,
+    write_like,
+)
+from labelwalk.distributed.filesystem import DataFile, Location, with_path_in_errors, write_file
+from labelwalk.distributed.model import Model, model_from_bytes
+from labelwalk.io.examples import Columns, Examples
+from labelwalk.io.rows import AnswerColumns, TableRows, append_columns
+from labelwalk.io.task import RunStats
+
+STORED_COUNTS = {  # name in `RunStats`: name in the files of a job
+    "rows": "rows",
+    "taught": "taught",
+    "answered": "answered",
+    "outliers": "outliers",
+    "skipped": "skipped",
+    "judged": "judged",
+    "right": "right",
+}
+MAX_LISTED_OUTLIERS = 5  # of a file
+
+
+class Outliers(NamedTuple):
+    """The outliers of a file."""
+
+    file: str
+    total: int
+    rows: tuple[int, ...]  # the numbers of the first few, counted from 1
+
+
+class LabelingPlan(NamedTuple):
+    """How rows are labelled, the same for all files of a job."""
+
+    rows: RowSpec
+    prefix: str
+    model: Location
+    digest: str  # of the model
+    temporary: Location  # a folder for unfinished files
+
+
+class LabelTask(NamedTuple):
+    """Label the rows of a file; or those of a part of it, and write the answers alone."""
+
+    file: DataFile
+    part: Part | None
+    plan: LabelingPlan
+    output: Location
+    counts: Location
+
+    @property
+    def outputs(self) -> tuple[Location, ...]:
+        """The files that exist when it is finished."""
+        return self.output, self.counts
+
+
+class JoinTask(NamedTuple):
+    """Join the rows of a file and the answers of its parts."""
+
+    file: DataFile
+    plan: LabelingPlan
+    answers: tuple[tuple[Part, Location], ...]
+    output: Location
+    mark: Location
+
+    @property
+    def outputs(self) -> tuple[Location, ...]:
+        """The files that exist when it is finished."""
+        return self.output, self.mark
+
+
+def label(
+    batches: Iterable[pa.RecordBatch | pa.Table],
+    model: Model,
+    *,
+    columns: Columns | None = None,
+    unlabeled: str = "",
+    prefix: str = "",
+    features: tuple[str, ...] = (),
+    tally: RunStats | None = None,
+) -> Iterator[pa.Table]:
+    """Yield batches with three more columns: label, confidence and outlier.
+
+    A row that has a label keeps it, with confidence 1.
+
+    Parameters
+    ----------
+    batches : iterable of pyarrow.RecordBatch or Table
+    model : Model
+    columns, unlabeled, features
+        As in `labelwalk.distributed.sketch`.
+    prefix : str
+        Prefix of the names of the new columns.
+    tally : RunStats, optional
+        Counts labelled rows, and correct ones where the truth is known.
+
+    Examples
+    --------
+    >>> from labelwalk import OnlineLearner
+    >>> from labelwalk.distributed.model import freeze_learner
+    >>> learner = OnlineLearner()
+    >>> learner.teach([[0.0], [9.0]], ["low", "high"])
+    >>> batch = pa.RecordBatch.from_pydict({"x": [1.0, 8.0]})
+    >>> (table,) = label([batch], freeze_learner(learner))
+    >>> table.column_names, table["label"].to_pylist()
+    (['x', 'label', 'confidence', 'outlier'], ['low', 'high'])
+    """
+    examples = read_examples(batches, build_reader(columns, unlabeled, features))
+    return label_examples(examples, model, prefix, tally)
+
+
+def label_examples(
+    batches: Iterable[Examples], model: Model, prefix: str, tally: RunStats | None
+) -> Iterator[pa.Table]:
+    """Yield the rows of examples with three more columns, as `label` does."""
+    names: dict[Label | None, str | None] = {name: str(name) for name in model.classes}
+    names[None] = None
+    for examples in batches:
+        rows = examples.rows
+        assert isinstance(rows, TableRows)  # the rows of Arrow batches
+        labels: list[str | None] = []
+        confidence, outlier = np.empty(0), np.empty(0, dtype=np.bool_)
+        if len(rows):
+            verdicts = model.label(examples.matrix())
+            labels = [names[name] for name in verdicts.label.tolist()]
+            confidence, outlier = verdicts.confidence, verdicts.outlier
+        is_labelled = np.zeros(len(rows), dtype=np.bool_)
+        for i, name in enumerate(examples.labels):
+            if name is not None:
+                labels[i], confidence[i], outlier[i], is_labelled[i] = name, 1.0, False, True
+        answers = AnswerColumns(labels, confidence, outlier)
+        if tally is not None:
+            tally.count(examples, answers, is_labelled)
+        yield append_columns(rows.content, answers.by_name(prefix))
+
+
+def label_rows(task: LabelTask) -> int:
+    """Label the rows of a file or of a part, and return their number."""
+    tally, outliers = RunStats(), list[int]()
+    schema = add_answer_columns(read_footer(task.file).schema, task.plan.prefix)
+    tables = _label_task(task, tally, outliers)
+
+    def write(out: Any) -> None:
+        if task.part is None:
+            write_like(task.file, schema, tables, out)
+        else:
+            _write_answers(schema, tables, out)
+
+    write_file(task.output, write, task.plan.temporary)
+    counts = json.dumps([tally_to_stored(tally), outliers]).encode()
+    write_file(task.counts, lambda out: out.write(counts))
+    return tally.rows
+
+
+def join_parts(task: JoinTask) -> int:
+    """Join the rows of a file and their answers, and return their number."""
+    schema = add_answer_columns(read_footer(task.file).schema, task.plan.prefix)
+    n_rows = 0
+
+    def read_tables() -> Iterator[pa.Table]:
+        nonlocal n_rows
+        for part, location in task.answers:
+            with location.system.open_input_file(location.path) as file:
+                answers = pa.ipc.open_file(file)
+                for i, batch in enumerate(read_batches(task.file, part)):
+                    columns = [*batch.columns, *answers.get_batch(i).columns]
+                    n_rows += batch.num_rows
+                    joined = pa.RecordBatch.from_arrays(columns, schema=schema)
+                    yield pa.Table.from_batches([joined])
+
+    def write(out: Any) -> None:
+        write_like(task.file, schema, read_tables(), out)
+
+    write_file(task.output, write, task.plan.temporary)
+    write_file(task.mark, lambda out: out.write(b"joined"))
+    return n_rows
+
+
+def _label_task(task: LabelTask, tally: RunStats, outliers: list[int]) -> Iterator[pa.Table]:
+    """Yield rows with their answers, count them, and list the first few outliers."""
+    plan, first = task.plan, task.part.first if task.part else 0
+    examples = plan.rows.read(task.file, task.part)
+    model = _load_model(plan.model, plan.digest)
+    for table in label_examples(examples, model, plan.prefix, tally):
+        n_missing = MAX_LISTED_OUTLIERS - len(outliers)
+        places = np.flatnonzero(table[f"{plan.prefix}outlier"])[:n_missing]
+        outliers += (first + 1 + places).tolist()
+        first += len(table)
+        yield table
+
+
+def _write_answers(schema: pa.Schema, tables: Iterable[pa.Table], out: Any) -> None:
+    """Write the last columns of tables, one batch each."""
+    added = pa.schema(list(schema)[-len(ANSWER_COLUMNS) :])
+    with pa.ipc.new_file(out, added) as writer:
+        for table in tables:
+            (batch,) = table.select(added.names).combine_chunks().to_batches() or [
+                pa.RecordBatch.from_pylist([], schema=added)
+            ]
+            writer.write_batch(batch)
+
+
+_loaded_models: dict[str, Model] = {}  # the last one, by its digest
+
+
+def _load_model(location: Location, digest: str) -> Model:
+    """Read a model once for all files that a process labels."""
+    if digest not in _loaded_models:
+        with with_path_in_errors(location.path):
+            model = model_from_bytes(location.read())
+        _loaded_models.clear()
+        _loaded_models[digest] = model
+    return _loaded_models[digest]
+
+
+def read_counts(tasks: Iterable[LabelTask]) -> tuple[RunStats, tuple[Outliers, ...]]:
+    """Return the sum of the counts of tasks, and the outliers of each file that has any."""
+    total, outliers = Counter[str](), dict[str, Outliers]()
+    for task in tasks:
+        with with_path_in_errors(task.counts.path):
+            counts, rows = json.loads(task.counts.read())
+        total.update(counts)
+        if rows:
+            name = task.file.name
+            _, n, earlier = outliers.get(name, Outliers(name, 0, ()))
+            rows = (*earlier, *rows)[:MAX_LISTED_OUTLIERS]
+            outliers[name] = Outliers(name, n + counts[STORED_COUNTS["outliers"]], rows)
+    return tally_from_stored(total), tuple(outliers.values())
+
+
+def tally_to_stored(tally: RunStats) -> dict[str, int]:
+    """Return counts with the names they have in the files of a job."""
+    return {stored: getattr(tally, name) for name, stored in STORED_COUNTS.items()}
+
+
+def tally_from_stored(counts: Mapping[str, int]) -> RunStats:
+    """Return counts from the files of a job; a missing one is 0."""
+    return RunStats(**{name: counts.get(stored, 0) for name, stored in STORED_COUNTS.items()})

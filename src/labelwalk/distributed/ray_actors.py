@@ -1,0 +1,237 @@
+"""Learners of streams as Ray actors, which restart elsewhere when their machine is lost.
+
+Every call has the position in its stream, so Ray may repeat it on another machine. Join a cluster
+first, with `labelwalk.distributed.ray_executor.join`. Actors end with the driver that started them,
+and their folder is one that all machines share.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from labelwalk.arrays import Label
+from labelwalk.distributed.filesystem import hash_key
+from labelwalk.distributed.keyed_learners import KeyedLearners
+from labelwalk.distributed.ray_executor import MAX_ATTEMPTS, check_joined, count_cores, wait_for
+from labelwalk.distributed.shared_learner import (
+    Coordinator,
+    ModelUpdate,
+    Partitions,
+    SharedAnswer,
+    SketchUpdate,
+    check_names,
+    check_partition,
+)
+from labelwalk.distributed.sketches import Sketch, budget_from_settings
+from labelwalk.parameters import check_whole
+from labelwalk.settings import Settings
+from labelwalk.verdicts import Verdicts
+
+# isort: split
+import ray  # after ray_executor, which makes it require tokens
+
+CONTROL_GROUP = "asking"  # calls of the coordinator that wait for no model
+ActorAnswer = TypeVar("ActorAnswer")
+
+
+class KeyedActors(Generic[ActorAnswer]):
+    """Learners by key, each in one of several actors, for a `ReplayFeeder`.
+
+    It can be passed to tasks and actors of Ray, each with a feeder and keys of its own.
+    """
+
+    def __init__(self, actors: Sequence[Any], choose: Callable[[str], int], every: int) -> None:
+        self.actors, self._choose, self.every = list(actors), choose, every
+
+    def observe(self, key: str, rows: Any, position: int) -> ActorAnswer:
+        """Learn rows that were not learned before, and answer all."""
+        answer: ActorAnswer = self._call("observe", key, rows, position)
+        return answer
+
+    def teach(self, key: str, rows: Any, labels: Sequence[Label], position: int) -> None:
+        """Learn rows with labels that were not learned before."""
+        self._call("teach", key, rows, labels, position)
+
+    def position(self, key: str) -> int:
+        """Return the number of learned rows."""
+        return int(self._call("position", key))
+
+    def saved_position(self, key: str) -> int:
+        """Return the number of learned rows that survive a failure."""
+        return int(self._call("saved_position", key))
+
+    def save_key(self, key: str) -> int:
+        """Save all learned rows, and return their number."""
+        return int(self._call("save_key", key))
+
+    def close(self) -> None:
+        """Stop the actors. What is not saved is lost: call `save` of the feeder before."""
+        for actor in self.actors:
+            ray.kill(actor)
+
+    def _call(self, method: str, key: str, *arguments: Any) -> Any:
+        actor = self.actors[self._choose(key)]
+        return wait_for(getattr(actor, method).remote(key, *arguments), f"the learner of {key!r}")
+
+
+class HashChoice:
+    """Choose one of n actors for a key, the same in every process."""
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+
+    def __call__(self, key: str) -> int:
+        """Return an index."""
+        return int(hash_key(key), 16) % self._n
+
+
+class NameChoice:
+    """Choose the actor of a partition by its name."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = list(names)
+
+    def __call__(self, key: str) -> int:
+        """Return an index."""
+        check_partition(key, self._names)
+        return self._names.index(key)
+
+
+def start_keyed_actors(
+    folder: str | os.PathLike[str],
+    settings: Settings,
+    every: int = 1000,
+    at_hand: int = 100,
+    n_actors: int | None = None,
+) -> KeyedActors[Verdicts]:
+    """Start actors with a learner for each key.
+
+    Parameters
+    ----------
+    folder, settings, every
+        As in `labelwalk.distributed.keyed_learners.KeyedLearners`.
+    at_hand : int
+        Number of learners in the memory of each actor.
+    n_actors : int, optional
+        None: one per core of the cluster. The number may differ from the last time.
+    """
+    check_whole("every", every, "1000")
+    check_whole("at_hand", at_hand, "100")
+    check_joined()
+    n_actors = count_cores() if n_actors is None else n_actors
+    check_whole("n_actors", n_actors, "4")
+    arguments = os.path.abspath(folder), settings, every, at_hand
+    actors = [_start_actor(KeyedLearners, *arguments) for _ in range(n_actors)]
+    return KeyedActors(actors, HashChoice(n_actors), every)
+
+
+class SharedLearnerActors(KeyedActors[SharedAnswer]):
+    """A shared learner: an actor for each partition, and one for the coordinator.
+
+    Parameters
+    ----------
+    folder : path
+        Of the sketches of the partitions.
+    names : sequence of str
+        All partitions there will be.
+    settings : Settings
+    every : int
+        As in `labelwalk.distributed.shared_learner.Partitions`.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        names: Sequence[str],
+        settings: Settings,
+        every: int = 1000,
+    ) -> None:
+        check_names(names)
+        check_whole("every", every, "1000")
+        budget_from_settings(settings)
+        check_joined()
+        actor_name = f"labelwalk coordinator {uuid.uuid4().hex}"
+        self._coordinator = _start_actor(
+            Coordinator,
+            *(os.path.abspath(folder), list(names), settings),
+            name=actor_name,
+            max_concurrency=2 * len(names) + 1,
+            concurrency_groups={CONTROL_GROUP: len(names) + 1},
+        )
+        self._link = RayLink(actor_name)
+        actors = [_start_actor(Partitions, self._link, settings, every) for _ in names]
+        super().__init__(actors, NameChoice(names), every)
+
+    def news(self) -> ModelUpdate:
+        """Return the newest model and the rows it has learned from."""
+        return self._link.news(-1)
+
+    def sketch(self) -> Sketch:
+        """Return the sketch of all rows that were sent."""
+        sketch: Sketch = wait_for(self._coordinator.sketch.remote(), "the coordinator")
+        return sketch
+
+    def close(self) -> None:
+        """Stop the actors, as in `KeyedActors.close`, and the coordinator."""
+        super().close()
+        ray.kill(self._coordinator)
+
+
+class RayLink:
+    """The link from a partition to the coordinator, which it finds by name.
+
+    An actor that holds a handle of another one may not restart after the driver dropped its own.
+    """
+
+    def __init__(self, actor_name: str) -> None:
+        self._actor_name = actor_name
+
+    def start(self, name: str) -> SketchUpdate:
+        """Return the saved sketch of a partition."""
+        update: SketchUpdate = self._call("start", name)
+        return update
+
+    def send(self, update: SketchUpdate) -> RayAcknowledgement:
+        """Send an update without waiting."""
+        return RayAcknowledgement(ray.get_actor(self._actor_name).hand_over.remote(update))
+
+    def news(self, version: int) -> ModelUpdate:
+        """Return the newest model, without the model itself if it has this version."""
+        update: ModelUpdate = self._call("news", version)
+        return update
+
+    def _call(self, method: str, argument: Any) -> Any:
+        remote = getattr(ray.get_actor(self._actor_name), method)
+        reference = remote.options(concurrency_group=CONTROL_GROUP).remote(argument)
+        return wait_for(reference, "the coordinator")
+
+
+class RayAcknowledgement:
+    """The result of an update in progress."""
+
+    def __init__(self, reference: Any) -> None:
+        self._reference = reference
+
+    def done(self) -> bool:
+        """Return whether the update is in a model."""
+        return bool(ray.wait([self._reference], timeout=0)[0])
+
+    def result(self) -> int:
+        """Wait until it is, and return the saved position of the partition."""
+        return int(wait_for(self._reference, "the coordinator"))
+
+
+def _start_actor(kind: type, *arguments: Any, name: str | None = None, **options: Any) -> Any:
+    """Start an actor that restarts when its process or its machine is lost."""
+    remote: Any = ray.remote(
+        max_restarts=-1, max_task_retries=MAX_ATTEMPTS, scheduling_strategy="SPREAD", **options
+    )
+    return remote(kind).options(name=name).remote(*arguments)
+
+
+# Their names up to version 0.7
+keyed_on_ray = start_keyed_actors
+SharedOnRay = SharedLearnerActors

@@ -1,0 +1,206 @@
+"""Run tasks with Ray: on the cores of this machine, or on a running cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+if "ray" not in sys.modules:  # it reads this once, when it is imported
+    os.environ.setdefault("RAY_AUTH_MODE", "token")
+
+import ray
+from ray._private import ray_constants
+from ray.exceptions import RayError, RayTaskError
+
+from labelwalk.release import release
+
+QUEUED_PER_CORE = 2  # tasks submitted for each core, so that no core waits for the next
+CONNECT_TIMEOUT_S = 10.0  # Ray itself keeps trying for many minutes
+MAX_ATTEMPTS = 20  # runs of a task whose worker is lost, before it is an error
+LOCAL_ADDRESS, AUTO_ADDRESS = "local", "auto"
+
+
+class RayExecutor:
+    """Runs tasks with Ray, and runs them again if a worker or a machine is lost.
+
+    Parameters
+    ----------
+    address : str
+        "local" for workers on this machine, "auto" for the running cluster of this machine, or the
+        address of a cluster.
+    n_workers : int, optional
+        With "local", the number of workers; None: one per core.
+
+    Raises
+    ------
+    ConnectionError
+        There is no cluster at that address, or it rejects the token.
+    """
+
+    def __init__(self, address: str = LOCAL_ADDRESS, n_workers: int | None = None) -> None:
+        join(address, n_workers)
+
+    def map(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+        """Run all tasks, and yield the result of each when it is finished."""
+        remote = ray.remote(num_cpus=1, max_retries=MAX_ATTEMPTS, retry_exceptions=False)(_run_task)
+        submit = remote.options(name=function.__name__).remote
+        max_running = QUEUED_PER_CORE * count_cores()
+        waiting = list(reversed(tasks))
+        running: list[Any] = []
+        while waiting or running:
+            while waiting and len(running) < max_running:
+                running.append(submit(function, waiting.pop(), release()))
+            finished, running = ray.wait(running, num_returns=1)
+            yield wait_for(finished[0], "a task")
+
+    def close(self) -> None:
+        """Stop the workers, or leave the cluster."""
+        ray.shutdown()
+
+
+OnRay = RayExecutor  # its name up to version 0.7
+
+
+def count_cores() -> int:
+    """Return the number of cores of the cluster."""
+    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    return max(1, int(resources.get("CPU", 1)))
+
+
+def _run_task(function: Callable[[Any], Any], task: Any, version: str) -> Any:
+    """Run a task if the same labelwalk is installed: another version may write other files."""
+    if release() != version:
+        raise ValueError(
+            f"labelwalk {release()} is installed on {socket.gethostname()}, but {version} where "
+            "the job was started. Install the same version on all machines."
+        )
+    return function(task)
+
+
+def join(address: str = LOCAL_ADDRESS, n_workers: int | None = None) -> None:
+    """Start workers on this machine, or join a cluster; parameters and errors as in `RayExecutor`.
+
+    Anyone who has the token of a cluster can run any code there. Workers on this machine listen on
+    the loopback interface only, and require the token too.
+    """
+    if ray.is_initialized():
+        raise RuntimeError(
+            "This process has already joined a cluster. Leave it first with RayExecutor.close() or "
+            "ray.shutdown()."
+        )
+    if address == LOCAL_ADDRESS:
+        _init_ray(address, num_cpus=n_workers, include_dashboard=False)
+        _check_loopback()
+        return
+    if n_workers is not None:
+        raise ValueError(
+            f"n_workers={n_workers} cannot be set for the cluster at {address}. Leave n_workers "
+            "out, or use address='local'."
+        )
+    if address == AUTO_ADDRESS:
+        address = os.environ.get("RAY_ADDRESS", AUTO_ADDRESS)
+    if address != AUTO_ADDRESS:
+        _check_reachable(address)
+    _init_ray(address)
+
+
+def check_joined() -> None:
+    """Raise an error without a cluster: Ray would start one that other machines can reach."""
+    if not ray.is_initialized():
+        raise RuntimeError(
+            "No cluster is joined. Call labelwalk.distributed.ray_executor.join() for workers on "
+            "this machine, or join('auto')."
+        )
+
+
+def _init_ray(address: str, **options: Any) -> None:
+    try:
+        with _listen_on_loopback(), _keep_sigterm_handler():
+            ray.init(address=address, log_to_driver=False, configure_logging=False, **options)
+    except (ConnectionError, RayError, RuntimeError) as error:
+        raise ConnectionError(
+            f"Cannot join a cluster at {address} ({error}). Start one with `ray start --head` and "
+            "run this on one of its machines, with its ~/.ray/auth_token or RAY_AUTH_TOKEN; or use "
+            "the address 'local'."
+        ) from error
+
+
+@contextmanager
+def _keep_sigterm_handler() -> Iterator[None]:
+    """Keep the handler of SIGTERM: Ray would exit with another code, and a traceback."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _listen_on_loopback() -> Iterator[None]:
+    """Let workers on this machine listen on the loopback interface only.
+
+    Ray replaces 127.0.0.1 by an address that others can reach, unless it detects a laptop.
+    """
+    before = ray_constants.ENABLE_RAY_CLUSTER
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = before
+
+
+def _check_loopback() -> None:
+    """Stop local workers that others can reach: another version of Ray may choose addresses so."""
+    address = ray.get_runtime_context().gcs_address
+    if not address.startswith("127."):
+        ray.shutdown()
+        raise RuntimeError(
+            f"Ray {ray.__version__} listens at {address}, where other machines can reach it. "
+            "Install the version that labelwalk was tested with: pip install 'ray==2.60.*'"
+        )
+
+
+def _check_reachable(address: str) -> None:
+    """Raise an error for an address without a listener."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        raise ValueError(
+            f"address={address!r} is invalid. Use 'local', 'auto', or a host and a port such as "
+            "'10.0.0.5:6379'."
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_TIMEOUT_S).close()
+    except OSError as error:
+        raise ConnectionError(
+            f"No cluster answers at {address} ({error.strerror or error}). Start one there with "
+            "`ray start --head`, or use the address 'local'."
+        ) from error
+
+
+def wait_for(reference: Any, source: str) -> Any:
+    """Wait for the result of a task or a call; its errors are raised unchanged.
+
+    Raises
+    ------
+    ConnectionError
+        The worker was lost, again and again.
+    """
+    try:
+        return ray.get(reference)
+    except RayTaskError as error:
+        raise error.cause from None
+    except RayError as error:
+        raise ConnectionError(
+            f"The worker of {source} was lost, and again in {MAX_ATTEMPTS} attempts ({error}). "
+            "Check that machines have enough memory, and run the same again: finished steps are "
+            "skipped."
+        ) from error

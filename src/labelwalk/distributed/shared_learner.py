@@ -1,0 +1,440 @@
+"""A shared learner of several partitions: each sends sketches, and answers from the merged model.
+
+The age of an answer is bounded in rows. A partition sends its sketch before it has taken more than
+`every` rows since the last time, and at once after labels. It takes no row while more than twice
+`every` of its rows are not in a model: `every` in updates that were sent, and `every` since. It
+asks for the newest model before each block. At that moment the model that answers lacks
+
+- of this partition: the rows since its last update in the model, at most 2 `every`, the block
+  itself included;
+- of each other partition: at most 2 `every` of the rows it has taken;
+- of labels: those of updates in progress; a label is in the first model that is begun after its
+  update arrived.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from labelwalk.arrays import Floats, Label
+from labelwalk.distributed.cover import empty_cover
+from labelwalk.distributed.filesystem import VersionedFiles, parse_location
+from labelwalk.distributed.keyed_learners import count_learned
+from labelwalk.distributed.model import Model, solve_cover
+from labelwalk.distributed.sketch_files import read_sketch, sketch_to_bytes
+from labelwalk.distributed.sketches import (
+    Budget,
+    Sketch,
+    SketchBuilder,
+    budget_from_settings,
+    decide_held,
+    merge,
+)
+from labelwalk.parameters import check_whole, shown
+from labelwalk.rows import as_labels, as_rows
+from labelwalk.settings import Settings
+from labelwalk.storage.atomic_write import write_atomic
+from labelwalk.verdicts import Verdicts, blank_answers, decide
+
+SKETCH_SUFFIX = ".arrow"
+
+
+class SketchUpdate(NamedTuple):
+    """A sketch of all rows of a partition up to a position."""
+
+    name: str
+    position: int
+    sketch: Sketch
+
+
+class ModelUpdate(NamedTuple):
+    """A model, and the rows it has learned from."""
+
+    version: int  # number of rows of all partitions
+    positions: dict[str, int]  # of each partition
+    model: Model | None  # None before the first row, or if the caller has it already
+
+
+@dataclass(frozen=True)
+class SharedAnswer:
+    """The answer of a model to a block of rows, and how many rows the model may lack.
+
+    Attributes
+    ----------
+    verdicts : Verdicts
+    version : int
+        Number of rows the model has learned from; 0 before the first model, when nothing is
+        answered.
+    lag : int
+        Largest number of rows that all partitions have taken and the model lacks: those of this
+        partition, counted, the block itself included, and twice `every` of each other one.
+    """
+
+    verdicts: Verdicts
+    version: int
+    lag: int
+
+
+class Acknowledgement(Protocol):
+    """The result of an update in progress, such as a `concurrent.futures.Future`."""
+
+    def done(self) -> bool:
+        """Return whether the update is in a model."""
+
+    def result(self) -> int:
+        """Wait until it is, and return the saved position of the partition."""
+
+
+class CoordinatorLink(Protocol):
+    """How a partition reaches the coordinator."""
+
+    def start(self, name: str) -> SketchUpdate:
+        """Return the saved sketch of a partition."""
+
+    def send(self, update: SketchUpdate) -> Acknowledgement:
+        """Send an update without waiting."""
+
+    def news(self, version: int) -> ModelUpdate:
+        """Return the newest model, without the model itself if it has this version."""
+
+
+class Coordinator:
+    """Stores the newest sketch of each partition in a file, and makes the model of all of them.
+
+    A sketch has all rows of its partition and replaces the one before, so sending it twice counts
+    nothing twice. Several threads may send updates at the same time: those that wait while a model
+    is made are all in the next one.
+
+    Parameters
+    ----------
+    folder : path
+        Of the sketches. A new coordinator continues with them.
+    names : sequence of str
+        All partitions there will be.
+    settings : Settings
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str], names: Sequence[str], settings: Settings
+    ) -> None:
+        check_names(names)
+        self._settings, self._budget = settings, budget_from_settings(settings)
+        self._files = VersionedFiles(folder, SKETCH_SUFFIX)
+        self._save_lock, self._merge_lock = threading.Lock(), threading.Lock()
+        self._updates = {name: SketchUpdate(name, 0, Sketch(empty_cover(0))) for name in names}
+        self._updates = {name: self.start(name) for name in names}
+        self._newest = self._make_model()
+
+    def start(self, name: str) -> SketchUpdate:
+        """Return the saved sketch of a partition: it continues from there."""
+        check_partition(name, list(self._updates))
+        with self._save_lock:  # a file being written looks like one of a killed writer
+            saved = self._files.load(name, _read_sketch)
+        return SketchUpdate(name, *(saved or (0, Sketch(empty_cover(0)))))
+
+    def hand_over(self, update: SketchUpdate) -> int:
+        """Save a sketch, make a model with it, and return the saved position of its partition.
+
+        Raises
+        ------
+        ValueError
+            Its rows have other features than those of other partitions; nothing is changed.
+        """
+        name, position, sketch = update
+        check_partition(name, list(self._updates))
+        with self._save_lock:
+            self._check_features(sketch)
+            if position > self._updates[name].position:
+                self._files.save(name, position, lambda path: _write_sketch(path, sketch))
+                self._updates[name] = update
+        with self._merge_lock:
+            if self._newest.positions[name] < position:
+                self._newest = self._make_model()
+        return position
+
+    def news(self, version: int = -1) -> ModelUpdate:
+        """Return the newest model, without the model itself if it has this version."""
+        newest = self._newest
+        return newest if newest.version > version else newest._replace(model=None)
+
+    def sketch(self) -> Sketch:
+        """Return the sketch of all rows that were sent."""
+        return self._merge_updates(self._copy_updates())
+
+    def _copy_updates(self) -> list[SketchUpdate]:
+        with self._save_lock:
+            return list(self._updates.values())
+
+    def _merge_updates(self, updates: list[SketchUpdate]) -> Sketch:
+        sketches = [update.sketch for update in updates]
+        return merge(sketches, self._budget.n_centroids, self._budget.labels_per_class)
+
+    def _make_model(self) -> ModelUpdate:
+        updates = self._copy_updates()
+        merged = self._merge_updates(updates)
+        positions = {update.name: update.position for update in updates}
+        if not merged.n_seen:
+            return ModelUpdate(0, positions, None)
+        cover = decide_held(merged, self._budget.n_centroids).cover
+        model = solve_cover(cover, *merged.labelled(), self._settings)
+        return ModelUpdate(merged.n_seen, positions, model)
+
+    def _check_features(self, sketch: Sketch) -> None:
+        sketches = [update.sketch for update in self._updates.values()]
+        widths = {other.n_features for other in sketches if other.n_seen}
+        if sketch.n_seen and widths and sketch.n_features not in widths:
+            raise ValueError(
+                f"Rows have {sketch.n_features} features, but those of other partitions have "
+                f"{widths.pop()}. Give all partitions the same columns."
+            )
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raise an error for invalid names of partitions."""
+    is_list = not isinstance(names, str) and all(isinstance(name, str) for name in names)
+    if not is_list or not names or len(set(names)) < len(names):
+        raise ValueError(
+            f"names={shown(names)} must be a list of different strings. Give the names of all "
+            "partitions, such as ['left', 'right']."
+        )
+
+
+def check_partition(name: str, names: Sequence[str]) -> None:
+    """Raise an error for an unknown partition."""
+    if name not in names:
+        raise ValueError(f"{shown(name)} is not a partition. Choose one of {shown(list(names))}.")
+
+
+def _write_sketch(path: Path, sketch: Sketch) -> None:
+    try:
+        write_atomic(path, [memoryview(sketch_to_bytes(sketch))])
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OSError(
+            f"Cannot write {path} ({reason}). Fix this, and send the same block again."
+        ) from error
+
+
+def _read_sketch(path: Path) -> Sketch:
+    return read_sketch(parse_location(str(path)))
+
+
+class InProcessLink:
+    """The link to a coordinator in this process: `send` returns when the update is in a model."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self.start, self.news = coordinator.start, coordinator.news
+        self._hand_over = coordinator.hand_over
+
+    def send(self, update: SketchUpdate) -> Acknowledgement:
+        """Send an update."""
+        future: Future[int] = Future()
+        future.set_result(self._hand_over(update))
+        return future
+
+
+class Partitions:
+    """The partitions of a shared learner in this process, by name.
+
+    Every block comes with its position in the stream of its partition, as in
+    `labelwalk.distributed.keyed_learners.KeyedLearners`; a `ReplayFeeder` counts positions.
+
+    Parameters
+    ----------
+    link : CoordinatorLink
+        To the coordinator, such as ``InProcessLink(coordinator)``.
+    settings : Settings
+        Those of the coordinator.
+    every : int
+        Rows after which a partition sends its sketch; the largest size of a block.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from labelwalk import OnlineLearner
+    >>> settings = OnlineLearner(50).settings
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     coordinator = Coordinator(folder, ["left", "right"], settings)
+    ...     partitions = Partitions(InProcessLink(coordinator), settings, every=4)
+    ...     partitions.teach("left", [[0.0], [9.0]], ["low", "high"], position=0)
+    ...     answer = partitions.observe("right", [[1.0], [8.0]], position=0)
+    ...     answer.verdicts.label.tolist(), answer.version, answer.lag
+    (['low', 'high'], 2, 10)
+    """
+
+    def __init__(self, link: CoordinatorLink, settings: Settings, every: int = 1000) -> None:
+        check_whole("every", every, "1000")
+        self._link, self._budget, self.every = link, budget_from_settings(settings), every
+        self._abstain_below = settings.abstain_below
+        self._partitions: dict[str, Partition] = {}
+
+    def observe(self, name: str, rows: Any, position: int) -> SharedAnswer:
+        """Take rows without labels, and answer each from the newest model.
+
+        Parameters
+        ----------
+        name : str
+        rows : array of shape (n, features)
+            Those that were taken before are only answered.
+        position : int
+            Number of rows of this partition before these.
+
+        Raises
+        ------
+        GapError
+            Rows between are missing.
+        """
+        return self._get(name).observe(rows, position)
+
+    def teach(self, name: str, rows: Any, labels: Label | Iterable[Label], position: int) -> None:
+        """Take rows with labels, which are strings, and send the sketch at once."""
+        self._get(name).teach(rows, labels, position)
+
+    def position(self, name: str) -> int:
+        """Return the number of rows that a partition has taken."""
+        return self._get(name).position
+
+    def saved_position(self, name: str) -> int:
+        """Return how many of them the coordinator has saved."""
+        partition = self._get(name)
+        partition.poll()
+        return partition.saved
+
+    def save_key(self, name: str) -> int:
+        """Send the sketch, wait until it is in a model, and return the saved position."""
+        partition = self._get(name)
+        partition.save()
+        return partition.saved
+
+    def _get(self, name: str) -> Partition:
+        if name not in self._partitions:
+            self._partitions[name] = Partition(
+                name, self._link, self._budget, self.every, self._abstain_below
+            )
+        return self._partitions[name]
+
+
+class Partition:
+    """One partition: its sketch, the model it answers from, and its updates in progress.
+
+    Parameters
+    ----------
+    name : str
+    link : CoordinatorLink
+    budget : Budget
+    every : int
+    abstain_below : float
+    """
+
+    def __init__(
+        self, name: str, link: CoordinatorLink, budget: Budget, every: int, abstain_below: float
+    ) -> None:
+        start = link.start(name)
+        self._name, self._link, self._every = name, link, every
+        self._abstain_below = abstain_below
+        self._builder = SketchBuilder(budget, start.sketch)
+        self._newest = ModelUpdate(-1, {}, None)
+        self._pending: deque[Acknowledgement] = deque()
+        self.position = self.saved = self._sent = start.position
+
+    def observe(self, rows: Any, position: int) -> SharedAnswer:
+        """Answer rows from the newest model, and take those that were not taken before."""
+        checked, n_learned = self._check(rows, position)
+        self._make_room(len(checked) - n_learned)
+        update = self._link.news(self._newest.version)
+        if update.version > self._newest.version:
+            self._newest = update
+        if self._newest.model is None:
+            verdicts = decide(blank_answers(len(checked), 0), (), self._abstain_below)
+        else:
+            verdicts = self._newest.model.label(checked)
+        self._take(checked[n_learned:], None)
+        positions = self._newest.positions
+        others = 2 * self._every * (len(positions) - 1)
+        own = max(0, self.position - positions[self._name])  # a lost partition may be ahead
+        return SharedAnswer(verdicts, self._newest.version, own + others)
+
+    def teach(self, rows: Any, labels: Label | Iterable[Label], position: int) -> None:
+        """Take rows with labels that were not taken before, and send the sketch at once."""
+        checked, n_learned = self._check(rows, position)
+        names = _as_strings(labels, len(checked))
+        if n_learned < len(checked):
+            self._make_room(len(checked) - n_learned)
+            self._take(checked[n_learned:], names[n_learned:])
+        self._send()  # of a repeated block too: sending may have failed before
+
+    def poll(self) -> None:
+        """Note the updates that are in a model by now."""
+        while self._pending and self._pending[0].done():
+            self._wait()
+
+    def save(self) -> None:
+        """Send the sketch, and wait until it is in a model."""
+        self._send()
+        self._wait_for(self.position)
+
+    def _check(self, rows: Any, position: int) -> tuple[Floats, int]:
+        """Return rows of numbers, and how many of them were taken before."""
+        self.poll()
+        model = self._newest.model
+        width = self._builder.n_features if model is None else model.frozen.solved.points.shape[1]
+        checked, _ = as_rows(rows, width)
+        if len(checked) > self._every:
+            raise ValueError(
+                f"A block of {len(checked)} rows is larger than every={self._every}. Send smaller "
+                "blocks, or increase every."
+            )
+        return checked, count_learned(self._name, len(checked), position, self.position)
+
+    def _make_room(self, n: int) -> None:
+        """Send and wait until n more rows are not too many for an update and for the model."""
+        if self.position + n - self._sent > self._every:
+            self._send()
+        self._wait_for(self.position + n - 2 * self._every)
+
+    def _take(self, rows: Floats, labels: list[str] | None) -> None:
+        if len(rows):
+            self._builder.add_rows(rows, labels)
+            self.position += len(rows)
+
+    def _send(self) -> None:
+        if self.position > self._sent:
+            update = SketchUpdate(self._name, self.position, self._builder.sketch())
+            self._pending.append(self._link.send(update))
+            self._sent = self.position
+
+    def _wait_for(self, position: int) -> None:
+        while self.saved < position:
+            self._wait()
+
+    def _wait(self) -> None:
+        """Wait for the oldest update in progress."""
+        try:
+            self.saved = max(self.saved, self._pending.popleft().result())
+        except BaseException:
+            self._sent = self.saved  # so that it is sent again
+            raise
+
+
+def _as_strings(labels: Label | Iterable[Label], n: int) -> list[str]:
+    """Return n labels, which must be strings: sketches support no others."""
+    names = as_labels(labels, n)
+    for name in names:
+        if not isinstance(name, str):
+            raise ValueError(
+                f"labels contains {shown(name)}, but a shared learner needs strings. Convert it "
+                "with str(label)."
+            )
+    return [str(name) for name in names]
+
+
+# Their names up to version 0.7
+Centre = Coordinator
+AtOnce = InProcessLink
