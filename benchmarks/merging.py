@@ -1,6 +1,6 @@
 """What is lost where covers of shards are merged, and what more vertices are worth.
 
-Rows are shuffled and cut into shards, each is build_cover by at most k vertices, and the covers are
+Rows are shuffled and cut into shards, each is covered by at most k vertices, and the covers are
 merged two at a time, as a job does, or four. "Stated" is the distortion that the cover proves,
 "largest" and "mean" are distances of rows to the nearest founder, and no k points at all could
 bring the largest below the first number of "optimum". Accuracy is that of the model on the merged
@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from _made_up import rows as made_up
 from _report import Line, parse, report
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
@@ -25,13 +24,14 @@ from sklearn.datasets import load_digits
 
 from labelwalk import OnlineLearner
 from labelwalk.distributed.cover import Cover, build_cover, merge_covers
-from labelwalk.distributed.model import solved
+from labelwalk.distributed.model import solve_cover
 from paper.bounds.distortion import optimum_between
 
 Array = NDArray[Any]
 SEEDS = 5
 SHARDS = ((1, 2), (2, 2), (8, 2), (32, 2), (32, 4))
 VERTICES = (50, 100, 200, 500, 1000)
+CLUSTERS, INNER, NOISE, APART, CLASSES = 50, 8, 0.1, 3.0, 10  # of made-up rows
 LOST = 0.02  # of accuracy, at most, with 32 shards
 
 
@@ -69,7 +69,7 @@ def merged(rows: Array, k: int, shards: int, fan_in: int) -> Cover:
 
 def figures(data: Data, cover: Cover, k: int) -> Figures:
     apart = np.concatenate([cdist(some, cover.points).min(axis=1) for some in _blocks(data.rows)])
-    model = solved(cover, data.taught, data.labels, OnlineLearner(k).settings)
+    model = solve_cover(cover, data.taught, data.labels, OnlineLearner(k).settings)
     accuracy = float((model.label(data.rows).label == data.truth).mean())
     return Figures(
         cover.radius, cover.distortion, float(apart.max()), float(apart.mean()), accuracy
@@ -108,7 +108,7 @@ def shards_of(name: str, many: list[Data], k: int) -> Iterator[Line]:
 def lines() -> Iterator[Line]:
     X, y = load_digits(return_X_y=True)
     digits = [split(X, y, 4, seed) for seed in range(SEEDS)]
-    clusters = [split(*_doubles(*made_up(20_000, 64, seed)), 20, seed) for seed in range(SEEDS)]
+    clusters = [split(*made_up(20_000, 64, seed), 20, seed) for seed in range(SEEDS)]
     yield from shards_of("digits", digits, 200)
     yield from shards_of("made-up", clusters, 1000)
     for k in VERTICES:
@@ -118,8 +118,18 @@ def lines() -> Iterator[Line]:
         yield Line(f"digits, accuracy with k = {k}", told, "", True)
 
 
-def _doubles(rows: Array, truth: Array) -> tuple[Array, Array]:
-    return rows.astype(np.float64), truth
+def made_up(n: int, d: int, seed: int) -> tuple[Array, Array]:
+    """Return rows of clusters of few inner dimensions among many features, and their classes."""
+    shape, random = np.random.default_rng(d), np.random.default_rng([d, seed])
+    centers = APART * shape.normal(size=(CLUSTERS, d))
+    directions = shape.normal(size=(CLUSTERS, INNER, d))
+    cluster_of = random.integers(0, CLUSTERS, n)
+    rows = np.empty((n, d), dtype=np.float32)
+    for cluster in range(CLUSTERS):
+        own = cluster_of == cluster
+        inner, noise = random.normal(size=(own.sum(), INNER)), random.normal(size=(own.sum(), d))
+        rows[own] = centers[cluster] + inner @ directions[cluster] / INNER**0.5 + NOISE * noise
+    return rows.astype(np.float64), cluster_of % CLASSES
 
 
 def main() -> int:

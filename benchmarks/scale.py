@@ -38,15 +38,25 @@ import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 from _report import Line, Measurement, print_measurements, report  # noqa: E402
 from _stream import DigitStream  # noqa: E402
+from sklearn.metrics import pairwise_distances_argmin_min  # noqa: E402
 
 from labelwalk import OnlineLearner  # noqa: E402
-from labelwalk.distributed import Job, Step, label, merge, model_of, run, sketch  # noqa: E402
+from labelwalk.distributed import (  # noqa: E402
+    Job,
+    Sketch,
+    Step,
+    label,
+    merge,
+    model_of,
+    run,
+    sketch,
+)
 
 FEATURES, CLASSES, LABELS, NOISE = 64, 20, 4, 0.6
 K, FILE_ROWS, FEW_FILES = 1000, 500_000, 2
 LARGE_K, FEW, CORE_ROWS = 100_000, 5000, 20_000
 NEIGHBOURS = 19  # of a vertex among 100 000 of this stream, on average
-LARGE_COVER = Path(__file__).with_name("_large_cover.py")
+LABELLED, BLOCK, CHECKED_VERTICES = 20_000, 1000, 5000
 
 
 def write_rows(folder: Path, rows: int) -> None:
@@ -109,14 +119,6 @@ def peak_mebibytes(process: int, *, of_workers: bool) -> float:
         except (OSError, KeyError):  # it has ended
             continue
     return most
-
-
-def told_by(script: Path, *arguments: object) -> dict[str, Any]:
-    """Run something in a process of its own, and return what it tells."""
-    command = [sys.executable, str(script), *map(str, arguments)]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    told: dict[str, Any] = json.loads(printed.splitlines()[-1])
-    return told
 
 
 def same_files(one: Path, other: Path) -> bool:
@@ -222,53 +224,114 @@ def core_microseconds(stream: DigitStream) -> float:
     return 1e6 * (time.perf_counter() - begun) / len(rows)
 
 
+def make_batch(rows: np.ndarray, labels: list[str] | None = None) -> pa.RecordBatch:
+    columns: dict[str, Any] = {f"x{j:02}": column for j, column in enumerate(rows.T)}
+    names = pa.array(labels or [None] * len(rows), pa.string())
+    return pa.RecordBatch.from_pydict(columns | {"label": names})
+
+
+def sketch_stream(stream: DigitStream, n: int, k: int) -> tuple[Sketch, float, float]:
+    """Sketch n rows; return the seconds of all of them and of those after the first k."""
+    taught, digits = stream.labels()
+    started = [0.0, 0.0]  # without the seconds that drawing takes
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield make_batch(taught, [str(digit) for digit in digits])
+        started[0] = time.perf_counter()
+        for start in range(0, n, BLOCK):
+            if start == k:
+                started[1] = time.perf_counter()
+            before = time.perf_counter()
+            rows, _ = stream.draw(min(BLOCK, n - start))
+            drawing = time.perf_counter() - before
+            started[0] += drawing
+            started[1] += drawing
+            yield make_batch(rows)
+
+    result = sketch(batches(), k)
+    end = time.perf_counter()
+    return result, end - started[0], end - started[1]
+
+
+def measure_cover(k: int) -> dict[str, float]:
+    """Build and solve a cover in this process, on one core."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    settings = OnlineLearner(k).settings
+    fresh, truth = DigitStream(seed=1).draw(LABELLED)
+    small, _, _ = sketch_stream(DigitStream(), 5000, 2000)
+    model_of(small, settings).label(fresh[:100])  # compiled
+    n = k + k // 2
+    result, whole, once_full = sketch_stream(DigitStream(), n, k)
+    begun = time.perf_counter()
+    model = model_of(result, settings)
+    solving, memory = time.perf_counter() - begun, peak_mebibytes(os.getpid(), of_workers=False)
+    begun = time.perf_counter()
+    verdicts = model.label(fresh)
+    labelling, points = time.perf_counter() - begun, result.cover.points
+    others, last = points[: len(points) // 2], points[len(points) // 2 :][-CHECKED_VERTICES:]
+    rows = DigitStream().draw(BLOCK)[0]
+    return {
+        "rows": n,
+        "vertices": len(points),
+        "sketching": 1e6 * whole / n,
+        "once full": 1e6 * once_full / (n - k),
+        "solving": solving,
+        "labelling": 1e6 * labelling / len(fresh),
+        "memory": memory,
+        "classes": len(model.classes),
+        "accuracy": float((verdicts.label == truth.astype(str)).mean()),
+        "certificate": model.certificate,
+        "tolerance": float(settings.tolerance),
+        "gap": pairwise_distances_argmin_min(last, others)[1].min() / result.cover.radius,
+        "farthest": pairwise_distances_argmin_min(rows, points)[1].max() / result.distortion,
+        "counted": result.n_seen - len(DigitStream().labels()[0]),
+    }
+
+
+def run_cover(k: int) -> dict[str, float]:
+    """Return the figures of `measure_cover` in a process of its own."""
+    command = [sys.executable, __file__, "--cover", str(k)]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    figures: dict[str, float] = json.loads(printed.splitlines()[-1])
+    return figures
+
+
 def large() -> Iterator[Line]:
     """A cover of 100 000 vertices on one core."""
     core = core_microseconds(DigitStream())
-    yield Line(f"learner, k = {K:,}", f"{core:.0f} µs an example", "told", True)
-    few, many = (told_by(LARGE_COVER, k) for k in (FEW, LARGE_K))
-    named = f"k = {LARGE_K:,}"
-    yield Line(f"cover, {named}", f"{many['sketching']:.0f} µs a row", "told", True)
-    yield Line(f"cover, {named}, once full", f"{many['once full']:.0f} µs a row", "told", True)
-    yield Line(f"labels, {named}", f"{many['labelling']:.0f} µs a row", "told", True)
+    few, many = run_cover(FEW), run_cover(LARGE_K)
     each = max(many["sketching"], many["once full"]) + many["labelling"]
-    times = each / core
-    yield Line("cover and label / learner", f"{times:.1f} ×", "≤ 60 ×", times <= 60)
     with_solving = (each + 1e6 * many["solving"] / many["rows"]) / core
-    spread = f"the same, with the solution spread over {many['rows']:,} rows"
-    yield Line(spread, f"{with_solving:.1f} ×", "told", True)
-    solving = f"{many['solving']:.1f} s"
-    yield Line(f"solution on {many['vertices']:,} vertices", solving, "told", True)
-    yield from memory(few, many)
-    yield Line("accuracy on fresh rows", f"{many['accuracy']:.3f}", "told", True)
+    named, n = f"k = {LARGE_K:,}", f"{many['rows']:,}"
+    for what, figure in (
+        (f"learner, k = {K:,}", f"{core:.0f} µs an example"),
+        (f"cover, {named}", f"{many['sketching']:.0f} µs a row"),
+        (f"cover, {named}, once full", f"{many['once full']:.0f} µs a row"),
+        (f"labels, {named}", f"{many['labelling']:.0f} µs a row"),
+        (f"cover, label and the solution spread over {n} rows", f"{with_solving:.1f} × learner"),
+        (f"solution on {many['vertices']:,} vertices", f"{many['solving']:.1f} s"),
+        (
+            f"most memory, k = {FEW:,} and {LARGE_K:,}",
+            f"{few['memory']:,.0f} and {many['memory']:,.0f} MiB",
+        ),
+        ("accuracy on fresh rows", f"{many['accuracy']:.3f}"),
+    ):
+        yield Line(what, figure, "told", True)
+    yield at_most("cover and label / learner", each / core, 60)
+    more = 2**20 * (many["memory"] - few["memory"]) / (many["vertices"] - few["vertices"])
+    limit = 56 * FEATURES + 40 * NEIGHBOURS + 24 * many["classes"] + 100
+    name = f"bytes more for each vertex; each is similar to about {NEIGHBOURS}"
+    words = f"> 0, ≤ {limit:,.0f} = 56 d + 40 neighbours + 24 classes + 100"
+    yield Line(name, f"{more:,.0f}", words, 0 < more <= limit)
     yield at_most("certificate", many["certificate"], many["tolerance"])
-    apart = many["apart"]
-    yield Line("least distance of some vertices / radius", f"{apart:.4f}", "≥ 1", apart >= 1)
-    yield at_most("farthest of some rows / distortion stated", many["away"], 1)
-    counted, rows = many["counted"], many["rows"]
-    yield Line("rows that it stands for", f"{counted:,}", f"{rows:,}", counted == rows)
+    gap, counted = many["gap"], many["counted"]
+    yield Line("least distance of some vertices / radius", f"{gap:.4f}", "≥ 1", gap >= 1)
+    yield at_most("farthest of some rows / distortion", many["farthest"], 1)
+    yield Line("rows that it stands for", f"{counted:,}", n, counted == many["rows"])
 
 
-def memory(few: dict[str, Any], many: dict[str, Any]) -> Iterator[Line]:
-    """What vertices take beyond what a process with few of them does."""
-    more = (many["memory"] - few["memory"]) / (many["vertices"] - few["vertices"])
-    stated = 56 * FEATURES + 40 * NEIGHBOURS + 24 * many["classes"] + 100
-    yield Line(
-        f"most memory, k = {FEW:,} and {LARGE_K:,}",
-        f"{few['memory'] / 2**20:,.0f} and {many['memory'] / 2**20:,.0f} MiB",
-        "told",
-        True,
-    )
-    yield Line(
-        f"bytes more for each vertex; each is similar to about {NEIGHBOURS}",
-        f"{more:,.0f}",
-        f"> 0, ≤ {stated:,.0f} = 56 d + 40 neighbours + 24 classes + 100",
-        0 < more <= stated,
-    )
-
-
-def at_most(what: str, found: float, limit: float) -> Line:
-    return Line(what, f"{found:.3g}", f"≤ {limit:g}", found <= limit)
+def at_most(what: str, figure: float, limit: float) -> Line:
+    return Line(what, f"{figure:.3g}", f"≤ {limit:g}", figure <= limit)
 
 
 def main() -> int:
@@ -284,7 +347,11 @@ def main() -> int:
     parser.add_argument(
         "--measurements", action="store_true", help="print one JSON line for each measurement"
     )
+    parser.add_argument("--cover", type=int, help=argparse.SUPPRESS)
     asked = parser.parse_args()
+    if asked.cover:
+        print(json.dumps(measure_cover(asked.cover)))
+        return 0
     if asked.measurements:
         pa.set_cpu_count(1)
         pa.set_io_thread_count(1)

@@ -1,213 +1,120 @@
-"""What a job would take on clusters that are not there: constants, a check, and predictions.
+"""What a job would take on clusters that nobody has run: cost formulas, worker by worker.
 
-The real tasks of `labelwalk.distributed` are run over made-up files (16 and 64 features, 50
-clusters), and the constants c of benchmarks/_costs.py are fitted to the seconds of one core. A
-simulation
-(benchmarks/_cluster.py) of the same tasks predicts whole jobs from them. It is checked against real
-ones here: 8 files of 64 features, k = 1000, in this process and by Ray with one and two workers,
-its start counted in. What is done here is compared by the seconds of the processor, of which
-others who work on the same machine take less; what Ray does, by the clock.
+With n rows of d features, k vertices, m more with labels, v vertices to merge, L = ln(n / k), one
+core takes these seconds:
 
-Then it is asked about clusters. Assumed there: a file has 2^20 rows, or fewer where that would be
-less than 64 files; 16 workers share 10 Gbit/s; storage gives 10 GB/s and takes 5 GB/s, and tells
-the driver of a file in 60 ms, of 16 at a time; speeds differ by 10 %; a worker is lost every 1000
-hours, and back in a minute. Percentages are efficiencies: the time of one worker, over workers
-times theirs. Constants above k = 20,000 are extrapolated.
+    sketch  = c0 + n (c1 + c2 d) + (n k - k² / 2) (c3 + c4 d) + c5 k (1 + L) + c6 k² L
+    merge   = c0 + v (c1 + c2 d) + v (v - k) (c3 + c4 d)
+    solve   = c0 + c1 d + k (c2 + c3 d) + k² (c4 + c5 d), once up to 2000 vertices, once above
+    label   = c0 + n (c1 + c2 d) + n k (c3 + c4 d) + c5 n m
 
-    python benchmarks/simulated.py [--write docs/results/simulated.md]
+The constants were fitted to the tasks of version 0.7.0 on one core; above k = 20,000 they
+extrapolate. A phase takes as many rounds as its tasks need on the workers; workers of a machine
+share its network, and all of them the storage. Lost workers and unequal speeds are left out.
+
+    scripts/bench simulated [--rows N] [--k K]
 """
 
 from __future__ import annotations
 
-import os
-import sys
+import argparse
+from collections.abc import Sequence
+from math import ceil, log
 
-for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"
-
-from collections.abc import Iterator  # noqa: E402
-from pathlib import Path  # noqa: E402
-from tempfile import TemporaryDirectory  # noqa: E402
-from time import perf_counter, process_time  # noqa: E402
-
-from _cluster import Cluster, Run, simulate  # noqa: E402
-from _constants import SETTINGS, Measuring  # noqa: E402
-from _costs import Constants, Shape, model_bytes, phases_of, sketch_bytes  # noqa: E402
-from _made_up import write_some  # noqa: E402
-from _ray_constants import RayCosts, measured  # noqa: E402
-from _report import Line, parse, report  # noqa: E402
-
-from labelwalk.distributed.dataset import AT_ONCE, PART  # noqa: E402
-from labelwalk.distributed.job import Job, run  # noqa: E402
-from labelwalk.distributed.ray_executor import AHEAD, RayExecutor  # noqa: E402
-
-CHECKED, FILES, K = (100_000, 500_000), 8, 1000
-WITHIN = 0.2
-BEYOND = 10_000  # vertices; twice what laws of merging are fitted to
+D, LABELS, CLASSES = 64, 40, 10
 ROWS, WORKERS, VERTICES = (10**6, 10**7, 10**8, 10**9), (1, 10, 100, 1000), (10**3, 10**4, 10**5)
-FEWEST_FILES = 64
-OPENING = 0.06  # seconds until a storage over the network has told of a file
-HOUR = 3600.0
+MIN_FILES, PART_ROWS, MAX_DENSE_VERTICES = 64, 1 << 20, 2000
+SKETCH = (0.0141, 1.09e-06, 3.35e-08, 9.17e-10, 3.62e-11, 6.92e-06, 1.47e-09)
+MERGE = (0.00225, 2.62e-06, 2.57e-08, 4.01e-09, 8e-11)
+SOLVE_DENSE = (0.0, 0.0, 6.46e-05, 2.92e-06, 0.0, 2.41e-09)
+SOLVE_SPARSE = (0.0817, 0.0138, 6.72e-05, 0.0, 0.0, 5.56e-11)
+LABEL = (0.0112, 4.17e-06, 7.3e-08, 2.5e-09, 6.91e-12, 2.55e-09)
+VALUE_BYTES_IN, VALUE_BYTES_OUT, ANSWER_BYTES = 5.95, 3.95, 9.0
+FIRST_TASK_S = {"sketch": 0.94, "merge": 0.02, "label": 0.03}  # of a new worker of Ray
+TASK_OVERHEAD_S, FOOTER_S = 0.94e-3, 0.06 / 16  # 16 footers are read at a time
+NETWORK_BYTES_S, MACHINE_WORKERS, STORAGE_BYTES_S = 1.25e9, 16, 7.5e9
+
+
+def total(constants: Sequence[float], terms: Sequence[float]) -> float:
+    return sum(c * term for c, term in zip(constants, terms, strict=True))
+
+
+def sketch_seconds(n: float, k: float) -> float:
+    k = min(n, k)
+    pairs, rest = n * k - k * k / 2, log(n / k)
+    return total(SKETCH, [1, n, n * D, pairs, pairs * D, k * (1 + rest), k * k * rest])
+
+
+def merge_seconds(v: float, k: float) -> float:
+    pairs = v * max(0.0, v - k)
+    return total(MERGE, [1, v, v * D, pairs, pairs * D])
+
+
+def solve_seconds(k: float) -> float:
+    constants = SOLVE_DENSE if k <= MAX_DENSE_VERTICES else SOLVE_SPARSE
+    return total(constants, [1, D, k, k * D, k * k, k * k * D])
+
+
+def label_seconds(n: float, k: float) -> float:
+    return total(LABEL, [1, n, n * D, n * k, n * k * D, n * LABELS])
+
+
+def phases(rows: int, k: int, workers: int) -> dict[str, float]:
+    """Return the seconds of each phase of a job."""
+    files = max(MIN_FILES, rows // PART_ROWS)
+    n, v = rows / files, min(rows / files, k)
+    sketch_bytes, model_bytes = 2 * 8 * D + 20, 8 * D + 8 * CLASSES + 25  # of a vertex
+
+    def phase(name: str, tasks: int, seconds: float, n_bytes: float, model: float = 0) -> float:
+        """Return the seconds of a phase of equal tasks; each worker reads a model once."""
+        network = NETWORK_BYTES_S / min(MACHINE_WORKERS, workers)
+        speed = min(network, STORAGE_BYTES_S / min(tasks, workers))
+        each = seconds + TASK_OVERHEAD_S + n_bytes / speed
+        return FIRST_TASK_S[name] + model / speed + ceil(tasks / workers) * each
+
+    value_bytes = n * D * VALUE_BYTES_IN
+    merging, sketches = 0.0, files
+    while sketches > 1:
+        merge = merge_seconds(2 * v, k), 3 * k * sketch_bytes
+        merging += phase("merge", sketches // 2, *merge) - FIRST_TASK_S["merge"] * (merging > 0)
+        sketches, v = ceil(sketches / 2), min(2 * v, k)
+    return {
+        "plan": FOOTER_S * files,
+        "sketch": phase("sketch", files, sketch_seconds(n, k), value_bytes + k * sketch_bytes),
+        "merge": merging,
+        "solve": solve_seconds(v) + v * (sketch_bytes + model_bytes) / NETWORK_BYTES_S,
+        "label": phase(
+            *("label", files, label_seconds(n, k)),
+            *(value_bytes + n * (D * VALUE_BYTES_OUT + ANSWER_BYTES), v * model_bytes),
+        ),
+    }
 
 
 def in_words(seconds: float) -> str:
-    for unit, name in ((86400.0, "d"), (HOUR, "h"), (60.0, "min")):
+    for unit, name in ((86400.0, "d"), (3600.0, "h"), (60.0, "min")):
         if seconds >= 2 * unit:
             return f"{seconds / unit:.3g} {name}"
     return f"{seconds:.3g} s"
 
 
-def constants_in_words(constants: Constants, ray: RayCosts) -> Iterator[Line]:
-    c = constants
-    each = {
-        "sketch": [c.sketch(2e6, k, 64) - c.sketch(1e6, k, 64) for k in VERTICES],
-        "label, of 40 labels": [
-            c.label(2e6, k, 40, 64) - c.label(1e6, k, 40, 64) for k in VERTICES
-        ],
-        "label, of 640": [c.label(2e6, k, 640, 64) - c.label(1e6, k, 640, 64) for k in VERTICES],
-    }
-    for what, found in each.items():
-        told = ", ".join(f"{k:,}: {own:.3g}" for k, own in zip(VERTICES, found, strict=True))
-        yield Line(f"{what}, µs a row of 64 features, by k", told, "", True)
-    merged = [c.merge(2 * k, k, 64) for k in VERTICES]
-    whole = [(c.small if k <= 2000 else c.large)(k, 64) for k in VERTICES]
-    for what, found in (("merge 2 sketches, by k", merged), ("solve, by k", whole)):
-        told = ", ".join(f"{k:,}: {in_words(s)}" for k, s in zip(VERTICES, found, strict=True))
-        yield Line(what, told, "", True)
-    for name in ("sketch", "merge", "small", "large", "label"):
-        law = getattr(c, name)
-        told = ", ".join(f"{value:.3g}" for value in law.constants)
-        title = {"small": "solve, dense", "large": "solve, sparse"}.get(name, name)
-        yield Line(f"c of {title}", f"{told}; off by {law.error:.0%} at most", "", True)
-    told = (
-        f"{c.read_bytes:.2f} in, {c.written_bytes:.2f} out, and {c.answer_bytes:.0f} for its answer"
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    yield Line("bytes a value, and a row", told, "", True)
-    sizes = [f"{k:,}: {sketch_bytes(k, 64) / 1e6:.3g}" for k in VERTICES]
-    yield Line("MB of a sketch, by k", ", ".join(sizes), "", True)
-    sizes = [f"{k:,}: {model_bytes(k, 64, 10) / 1e6:.3g}" for k in VERTICES]
-    yield Line("MB of a model, by k", ", ".join(sizes), "", True)
-    told = f"{c.writing / 1e6:.0f} MB/s, {1e3 * c.closing:.1f} ms a file; {1e3 * c.opening:.1f} ms"
-    yield Line("written to disk; looking at a file", told, "", True)
-    first = ", ".join(f"{name} {own:.2f} s" for name, own in ray.first.items())
-    yield Line("Ray: start; first task of a worker", f"{ray.start:.2f} s; {first}", "", True)
-    told = (
-        f"{1e3 * ray.overhead:.2f} ms; {1e3 * ray.dispatch:.2f} ms and {1e6 * ray.waiting:.3f} µs"
-    )
-    yield Line("Ray: a task; of the driver, and for each on its way", told, "", True)
-    yield Line("where both cores work, a task takes", f"{ray.crowded:.2f} times as long", "", True)
-
-
-def real(folder: Path, out: Path, workers: int) -> tuple[float, float]:
-    """Do a job, by Ray with so many workers or here; return seconds of clock and processor."""
-    job = Job(str(folder), str(out), SETTINGS)
-    begun, worked = perf_counter(), process_time()
-    if not workers:
-        run(job)
-        return perf_counter() - begun, process_time() - worked
-    pool = RayExecutor(n_workers=workers)
-    try:
-        run(job, pool)
-        return perf_counter() - begun, process_time() - worked
-    finally:
-        pool.close()
-
-
-def predicted(shape: Shape, workers: int, constants: Constants, ray: RayCosts) -> float:
-    """Return the seconds of the same on this machine."""
-    if not workers:
-        return simulate(phases_of(shape, constants), Cluster(1, writing=constants.writing)).seconds
-    cluster = Cluster(
-        workers,
-        speed=1.0 if workers == 1 else 1.0 / ray.crowded,
-        overhead=ray.overhead,
-        dispatch=ray.dispatch,
-        writing=constants.writing,
-    )
-    return ray.start + simulate(phases_of(shape, constants, ray.first), cluster).seconds
-
-
-def beyond(measuring: Measuring, constants: Constants) -> Line:
-    """Merge more than the law of merging was fitted to."""
-    took = measuring.merge(BEYOND, 2, 64)
-    guess = constants.merge(2 * BEYOND, BEYOND, 64)
-    told = f"{took:.2f} s, predicted {guess:.2f} s: {guess / took - 1:+.0%}"
-    reached = abs(guess / took - 1) <= WITHIN
-    return Line(f"merge 2 sketches, k = {BEYOND:,}", told, f"within {WITHIN:.0%}", reached)
-
-
-def checks(folder: Path, constants: Constants, ray: RayCosts) -> Iterator[Line]:
-    who = {0: "here", 1: "Ray, 1 worker", 2: "Ray, 2 workers"}
-    for rows in CHECKED:
-        files = write_some(folder / f"rows-{rows}", rows, FILES, 64)
-        for workers, name in who.items():
-            clock, processor = real(files, folder / f"labelled-{rows}-{workers}", workers)
-            took, by = (clock, "clock") if workers else (processor, "processor")
-            guess = predicted(Shape(rows, FILES, K), workers, constants, ray)
-            told = f"{took:.2f} s by the {by}, predicted {guess:.2f} s: {guess / took - 1:+.0%}"
-            reached = abs(guess / took - 1) <= WITHIN
-            yield Line(f"{rows:,} rows, {name}", told, f"within {WITHIN:.0%}", reached)
-
-
-def cluster_of(workers: int, ray: RayCosts) -> Cluster:
-    """Return a cluster that might be."""
-    return Cluster(
-        workers,
-        spread=0.1,
-        overhead=ray.overhead,
-        dispatch=ray.dispatch + AHEAD * workers * ray.waiting,
-        reading=10e9,
-        writing=5e9,
-        network=1.25e9 / min(16, workers),
-        loss=1.0 / (1000 * HOUR),
-        recovery=60.0,
-    )
-
-
-def shape_of(rows: int, k: int, fan_in: int = 2) -> Shape:
-    return Shape(rows, max(FEWEST_FILES, rows // PART), k, fan_in=fan_in)
-
-
-def predictions(constants: Constants, ray: RayCosts) -> Iterator[Line]:
-    far = constants._replace(opening=OPENING / AT_ONCE)
-
-    def done(shape: Shape, workers: int) -> Run:
-        return simulate(phases_of(shape, far, ray.first), cluster_of(workers, ray))
-
-    for k in VERTICES:
-        for rows in ROWS:
-            runs = {workers: done(shape_of(rows, k), workers) for workers in WORKERS}
-            alone = runs[1].seconds
-            told = ", ".join(
-                f"{workers}: {in_words(own.seconds)} ({alone / own.seconds / workers:.0%})"
-                for workers, own in runs.items()
-            )
-            yield Line(f"k = {k:,}, {rows:,} rows, by workers", told, "", True)
-            last = runs[WORKERS[-1]]
-            shares = ", ".join(f"{name} {in_words(own)}" for name, own in last.phases.items())
-            told = f"{shares}; {last.bytes / 1e9:.3g} GB"
-            yield Line(f"… {WORKERS[-1]} workers, by phase; over the network", told, "", True)
-    for fan_in in (2, 3, 4):
-        own = done(shape_of(ROWS[-1], VERTICES[-1], fan_in), WORKERS[-1])
-        told = f"{in_words(own.phases['merge'])} of {in_words(own.seconds)}"
-        yield Line(f"the last of these, {fan_in} sketches a merge: merging", told, "", True)
-
-
-def lines() -> Iterator[Line]:
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        measuring = Measuring(folder)
-        constants, ray = measuring.constants(), measured(folder)
-        yield from constants_in_words(constants, ray)
-        yield beyond(measuring, constants)
-        yield from checks(folder, constants, ray)
-        yield from predictions(constants, ray)
-
-
-def main() -> int:
-    arguments = parse(__doc__ or "", data=False)
-    return report("Jobs on clusters that are not there", __doc__ or "", lines(), arguments.write)
+    parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
+    parser.add_argument("--k", type=int, nargs="+", default=VERTICES)
+    options = parser.parse_args()
+    print("| vertices | rows | workers: time (efficiency) | phases on most workers |")
+    print("|--:|--:|---|---|")
+    for k in options.k:
+        for rows in options.rows:
+            runs = {workers: phases(rows, k, workers) for workers in WORKERS}
+            alone = sum(runs[1].values())
+            times = {workers: sum(run.values()) for workers, run in runs.items()}
+            cells = [f"{w}: {in_words(s)} ({alone / s / w:.0%})" for w, s in times.items()]
+            steps = [f"{name} {in_words(s)}" for name, s in runs[WORKERS[-1]].items()]
+            print(f"| {k:,} | {rows:,} | {', '.join(cells)} | {', '.join(steps)} |")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

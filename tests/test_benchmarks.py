@@ -139,7 +139,7 @@ def test_a_private_name_is_noticed(source: str) -> None:
 
 def test_helpers_of_a_suite_are_looked_at_too() -> None:
     names = {script.name for script in with_helpers(BENCHMARKS / "scale.py")}
-    assert names >= {"scale.py", "_large_cover.py", "_report.py", "_stream.py"}
+    assert names >= {"scale.py", "_report.py", "_stream.py"}
 
 
 STUB = """
