@@ -176,18 +176,20 @@ def test_any_signal_whose_handler_raises_waits_for_a_whole_row(
 
 
 @contextmanager
-def sent_after(seconds: float, number: int = signal.SIGINT) -> Iterator[list[float]]:
-    """Send a signal to this process after a while; the list gets the time when it was sent."""
-    sent_at: list[float] = []
+def sent_after(
+    seconds: float, number: int = signal.SIGINT, sent_at: list[float] | None = None
+) -> Iterator[None]:
+    """Send a signal to this process after a while; `sent_at` gets the time when it was sent."""
 
     def send() -> None:
-        sent_at.append(time.perf_counter())
+        if sent_at is not None:
+            sent_at.append(time.perf_counter())
         os.kill(os.getpid(), number)
 
     timer = threading.Timer(seconds, send)
     timer.start()
     try:
-        yield sent_at
+        yield
     finally:
         timer.join()
 
@@ -226,6 +228,7 @@ def interrupted(seed: int, folder: Path) -> float:
     other.observe(DIGITS[20:120])
     first, second = folder / f"{seed}-first.labelwalk", folder / f"{seed}-second.labelwalk"
     calls: list[tuple[str, Any, Any, int]] = []
+    sent_at: list[float] = []
 
     def call_for_ever() -> None:
         while True:
@@ -242,10 +245,10 @@ def interrupted(seed: int, folder: Path) -> float:
             else:
                 getattr(learner, action)(rows)
 
-    with pytest.raises(KeyboardInterrupt), sent_after(float(rng.exponential(0.15))) as sent_at:
+    with pytest.raises(KeyboardInterrupt), sent_after(float(rng.exponential(0.15)), sent_at=sent_at):
         call_for_ever()
     took_s = time.perf_counter() - sent_at[0]
-    ends = [n_seen for *_, n_seen in calls[1:]] + [learner.n_seen]
+    ends = [n_seen for *_, n_seen in calls[1:]] + [learner.n_seen] * bool(calls)
     for (action, rows, labels, n_seen), end in zip(calls, ends, strict=True):
         learned = end - n_seen
         if action == "merge" and learned:
