@@ -245,7 +245,10 @@ def interrupted(seed: int, folder: Path) -> float:
             else:
                 getattr(learner, action)(rows)
 
-    with pytest.raises(KeyboardInterrupt), sent_after(float(rng.exponential(0.15)), sent_at=sent_at):
+    with (
+        pytest.raises(KeyboardInterrupt),
+        sent_after(float(rng.exponential(0.15)), sent_at=sent_at),
+    ):
         call_for_ever()
     took_s = time.perf_counter() - sent_at[0]
     ends = [n_seen for *_, n_seen in calls[1:]] + [learner.n_seen] * bool(calls)
