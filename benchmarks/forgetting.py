@@ -75,7 +75,6 @@ def lines() -> Iterator[Line]:
         ("nothing is forgotten", {}),
         ("half_life=500", {"half_life": 500}),
         ("half_life=1000", {"half_life": 1000}),
-        ("window=2000", {"window": 2000}),
     ):
         journeys = [journey(seed, **settings) for seed in range(SEEDS)]
         told = {what: float(np.mean([one[what] for one in journeys])) for what in journeys[0]}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk import Gaussian, OnlineLearner, load
+from labelwalk import OnlineLearner, load
 from labelwalk.arrays import Floats
 from labelwalk.learner import from_bytes
 from tests.reference.balance import balanced
@@ -24,7 +24,6 @@ MAKERS: dict[str, dict[str, Any]] = {
     "absorbing, few labels": {"labelled": "absorb", "labels_per_class": 2},
     "prior": {"prior": "uniform"},
     "fading": {"half_life": 40.0},
-    "window": {"window": 60, "similarity": Gaussian("cover")},
     "robust scale": {"scale": "robust"},
     "weights are counts": {"label_weight": None},
 }
@@ -60,12 +59,11 @@ def solved(learner: OnlineLearner, sink: float) -> Floats:
     now = learner._engine.now
     n, system = now.n, now.system
     unit = 1.0 if learner.settings.label_weight is None else float(now.here.mu)
-    left = system.leak[:, :n].sum(axis=0)
     codes = now.vertices.label[:n]
     labelled = np.flatnonzero(codes >= 0).tolist()
     flows = system.w[:n, :n] * system.v[:n]
     return hard(
-        flows, labelled, np.eye(len(learner.classes))[codes[labelled]], unit * (sink + left)
+        flows, labelled, np.eye(len(learner.classes))[codes[labelled]], np.full(n, unit * sink)
     )
 
 
@@ -188,14 +186,6 @@ def test_bad_values_change_nothing(name: str) -> None:
     with pytest.raises(ValueError, match=name.partition(",")[0]):
         learner.adjust(**BAD[name])
     assert (learner.digest(), learner.settings) == (before, settings)
-
-
-def test_a_half_life_beside_a_window_is_refused() -> None:
-    learner = begun(12, window=60, similarity=Gaussian("cover"))
-    before = learner.digest()
-    with pytest.raises(ValueError, match="exclude each other"):
-        learner.adjust(half_life=20.0)
-    assert learner.digest() == before
 
 
 @makers

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 import labelwalk
-from labelwalk import Gaussian, ModelFileError, OnlineLearner, Pairwise, load
+from labelwalk import Gaussian, ModelFileError, OnlineLearner, load
 from labelwalk.engine import state
+from labelwalk.engine.migration import removed_arrays
 from labelwalk.storage import model_file
 
 Maker: TypeAlias = Callable[[], OnlineLearner]
@@ -36,16 +37,10 @@ REPAIR = re.compile(
 )
 
 
-def similarity_of_mine(x: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
-    alike: NDArray[Any] = np.exp(-((rows - x) ** 2).sum(axis=1))
-    return alike
-
-
 LEARNERS: dict[str, Maker] = {
     "paper": lambda: OnlineLearner.paper(5),
     "default": lambda: OnlineLearner(5),
     "fading": lambda: OnlineLearner(5, half_life=20),
-    "own similarity": lambda: OnlineLearner(5, similarity=Pairwise(similarity_of_mine)),
 }
 every_learner = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())
 
@@ -282,7 +277,7 @@ WORDS = ("", "Doubling", None, 5, ["doubling"], b"pure", True, np.array(["pure",
 
 BAD_PARAMETERS: dict[str, tuple[Any, ...]] = {
     "n_centroids": (*NOT_WHOLE, 2**70, HUGE),
-    "similarity": ("cover", 5, 0.5, Gaussian, similarity_of_mine, {"bandwidth": 1.0}, True),
+    "similarity": ("cover", 5, 0.5, Gaussian, np.dot, {"bandwidth": 1.0}, True),
     "scale": (*WORDS, "Robust", 1.0),
     "sink": (0, 0.0, -1.0, math.inf, True, HUGE, *NOT_NUMBERS),
     "growth": (1, 1.0, 0.5, -2.0, math.inf, True, HUGE, *NOT_NUMBERS),
@@ -333,25 +328,14 @@ class TestParameters:
     def test_of_the_gaussian(self, name: str, value: Any) -> None:
         assert_refused(name, lambda: Gaussian(**{name: value}))
 
-    @cases({"similarity": (None, *NOT_FUNCTIONS), "distance": NOT_FUNCTIONS})
-    def test_of_a_similarity_of_your_own(self, name: str, value: Any) -> None:
-        parameters = {"similarity": similarity_of_mine} | {name: value}
-        assert_refused(name, lambda: Pairwise(**parameters))
-
-    def test_scale_does_not_fit_a_distance_of_your_own(self) -> None:
-        assert_refused(
-            "bandwidth", lambda: Gaussian(bandwidth="scale", distance=similarity_of_mine)
-        )
-
     @pytest.mark.parametrize(
         "call",
         [
-            lambda: OnlineLearner(bandwith=1.0),  # type: ignore[call-arg]
+            lambda: OnlineLearner(bandwith=1.0),  # type: ignore[arg-type]
             lambda: OnlineLearner.paper(bandwith=1.0),  # type: ignore[call-arg]
             lambda: Gaussian(bandwith=1.0),  # type: ignore[call-arg]
-            lambda: Pairwise(similarity_of_mine, bandwith=1.0),  # type: ignore[call-arg]
         ],
-        ids=["learner", "paper", "gaussian", "pairwise"],
+        ids=["learner", "paper", "gaussian"],
     )
     def test_an_unknown_parameter_is_named(self, call: Callable[[], object]) -> None:
         with pytest.raises(TypeError, match="bandwith"):
@@ -383,27 +367,6 @@ class TestMerging:
             learner.merge(different)
         assert learner.classes == ("a", "b")
         assert_goes_on(learner, make)
-
-    def test_a_function_that_fails_while_merging_leaves_no_trace(self) -> None:
-        calls: list[int] = []
-
-        def moody(x: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
-            calls.append(1)
-            if len(calls) in doomed:
-                raise ZeroDivisionError
-            return similarity_of_mine(x, rows)
-
-        doomed: set[int] = set()
-        learner, other = (OnlineLearner(5, similarity=Pairwise(moody)) for _ in range(2))
-        learner.teach(GOOD[:2], ["a", "b"])
-        other.teach(GOOD[2:4], ["c", "d"])
-        before, doomed = learner.digest(), {len(calls) + 2}
-        with pytest.raises(ZeroDivisionError):
-            learner.merge(other)
-        assert len(learner.classes) == 2
-        assert learner.digest() == before
-        learner.merge(other)
-        assert sorted(map(str, learner.classes)) == ["a", "b", "c", "d"]
 
 
 @pytest.fixture
@@ -595,6 +558,8 @@ FORGED_ARRAYS: dict[str, Forgery] = {
     "rounding that is no number": set_to("drift", math.nan),
 }
 SAVED = state.to_arrays(state.empty(1, 1, 1))
+for removed in removed_arrays(1):
+    del SAVED[removed]
 FLOAT_NAMES = [name for name, array in SAVED.items() if array.dtype == np.float64]
 forged = pytest.mark.parametrize(
     "forgery",
@@ -641,36 +606,6 @@ class TestForgedFiles:
         forged_file(path, set_to(name, value), started(LEARNERS["fading"]))
         assert_not_a_model(path)
 
-    def test_a_model_of_functions_asks_for_them(self, path: Path) -> None:
-        learner = started(LEARNERS["own similarity"])
-        learner.save(path)
-        message = assert_not_a_model(path)
-        assert "similarity_of_mine" in message
-        assert "similarity=" in message
-        assert load(path, similarity=Pairwise(similarity_of_mine)).digest() == learner.digest()
-
-    @pytest.mark.parametrize(
-        "similarity",
-        [
-            Gaussian(),
-            Gaussian(0.5),
-            Pairwise(np.dot),
-            Pairwise(similarity_of_mine, distance=similarity_of_mine),
-        ],
-        ids=["Gaussian", "Gaussian of a width", "another function", "one function too many"],
-    )
-    def test_other_functions_than_the_saved_ones_are_refused(
-        self, path: Path, similarity: Gaussian | Pairwise
-    ) -> None:
-        started(LEARNERS["own similarity"]).save(path)
-        assert_not_a_model(path, similarity=similarity)
-
-    @pytest.mark.parametrize("similarity", [5, "cover", similarity_of_mine])
-    def test_a_similarity_that_is_none_is_refused(self, path: Path, similarity: Any) -> None:
-        started(LEARNERS["default"]).save(path)
-        with pytest.raises(ValueError, match="similarity"):
-            load(path, similarity=similarity)
-
 
 PACKAGE = Path(labelwalk.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -680,6 +615,7 @@ IMPORTING = {
     "__init__.py": {"import_module"},
     "io/images.py": {"import_module"},
     "_aliases.py": {"import_module"},
+    "_extensions.py": {"import_module"},
 }
 UNPACKING = {"pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "code"}
 

@@ -93,7 +93,6 @@ def test_every_parameter_reaches_the_learner() -> None:
         "unreached": "abstain",
         "quarantine": 9,
         "half_life": 100.0,
-        "window": None,
         "calibrate": False,
         "prior": "uniform",
         "tolerance": 0.1,
@@ -101,7 +100,6 @@ def test_every_parameter_reaches_the_learner() -> None:
     }
     model = OnlineHarmonicSSL(schema_of(2), **parameters)
     assert model.learner.settings == OnlineLearner(**parameters, remember=0).settings
-    assert OnlineHarmonicSSL(schema_of(2), window=50).learner.settings.window == 50
     assert model.get_params() == parameters
 
 

@@ -111,7 +111,7 @@ class TestDocs:
         section = page.partition(f"## {name}\n")[2].partition("\n## ")[0]
         shared = page.partition("## Settings\n")[2].partition("\n## ")[0]
         for parameter in COMMANDS[name].params:
-            for option in parameter.opts:
+            for option in [] if getattr(parameter, "hidden", False) else parameter.opts:
                 if option.startswith("--") and option != "--help":
                     assert f"`{option}`" in section + shared, f"{name} {option}"
 
@@ -361,10 +361,10 @@ class TestCommands:
 
 class TestSettings:
     def test_options_win_over_the_file_and_that_over_the_environment(self, folder: Path) -> None:
-        (folder / "labelwalk.toml").write_text("sink = 0.2\nwindow = 50\n")
+        (folder / "labelwalk.toml").write_text("sink = 0.2\nhalf_life = 50\n")
         environment = {"LABELWALK_SINK": "0.3", "LABELWALK_REMEMBER": "7"}
         found = gathered({"sink": "0.1"}, None, environment)
-        assert (found.sink, found.window, found.remember) == (0.1, 50, 7)
+        assert (found.sink, found.half_life, found.remember) == (0.1, 50, 7)
 
     def test_defaults_are_those_of_the_library(self) -> None:
         defaults = OnlineLearner().settings.parameters()
@@ -386,7 +386,8 @@ class TestSettings:
         [
             ({"sink": "x"}, {}, "sink='x' from --sink: input should be a valid number"),
             ({}, {"LABELWALK_SCALE": "big"}, "scale='big' from the environment"),
-            ({"window": "5", "half_life": "9"}, {}, "exclude each other"),
+            ({"label_weight": "none", "half_life": "9"}, {}, "needs a label_weight"),
+            ({}, {"LABELWALK_WINDOW": "9"}, "LABELWALK_WINDOW in the environment was removed"),
             ({}, {"LABELWALK_SINK": "-1"}, r"It comes from the environment \(LABELWALK_SINK\)"),
             ({}, {"LABELWALK_N_CENTROID": "9"}, "did you mean LABELWALK_N_CENTROIDS"),
         ],

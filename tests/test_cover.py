@@ -513,15 +513,3 @@ def test_learners_of_other_features_do_not_merge() -> None:
         learner.merge(other)
     assert learner.digest() == before
     assert learner.classes == ("a",)
-
-
-def test_the_smallest_of_all_distances_can_be_doubled() -> None:
-    """Where R is one or two times the smallest number there is, R times 1.1 is R."""
-
-    def tiny(x: Floats, rows: Floats) -> Floats:
-        return np.asarray(5e-324 * np.abs(rows - x).sum(axis=1))
-
-    similarity = Gaussian(1.0, threshold=0.0, distance=tiny)
-    learner = OnlineLearner(3, growth=1.1, coarsening="doubling", similarity=similarity)
-    learner.observe(np.arange(8.0)[:, None])
-    assert learner.n_vertices <= 3

@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from labelwalk import Gaussian, OnlineLearner, Pairwise, QuantizedHarmonicClassifier
+from labelwalk import Gaussian, OnlineLearner, QuantizedHarmonicClassifier
 from labelwalk.arrays import Floats
 
 Labels = NDArray[Any]
@@ -111,7 +111,6 @@ def test_constructor_stores_its_parameters_verbatim() -> None:
         "unreached": "panic",
         "quarantine": "flu",
         "half_life": "short",
-        "window": "open",
         "calibrate": "no",
         "prior": [],
         "tolerance": 2,
@@ -320,19 +319,6 @@ def test_a_fit_that_is_refused_leaves_the_fitted_model_as_it_was() -> None:
     assert model.predict(X).tolist() == answers
 
 
-def test_nearest_is_measured_by_a_distance_of_your_own() -> None:
-    def first_column(x: Floats, rows: Floats) -> Floats:
-        return np.asarray(np.abs(rows[:, 0] - x[0]))
-
-    def strict(x: Floats, rows: Floats) -> Floats:
-        return np.asarray((rows == x).all(axis=1) * 1.0)
-
-    similarity = Pairwise(strict, distance=first_column)
-    model = QuantizedHarmonicClassifier(similarity=similarity)
-    model.fit([[0.0, 100.0], [10.0, 0.0]], ["low", "high"])
-    assert model.predict([[1.0, 0.0], [9.0, 100.0]]).tolist() == ["low", "high"]
-
-
 @pytest.mark.parametrize("n_classes", [1, 2, 3])
 def test_probabilities_decisions_and_answers_agree(n_classes: int) -> None:
     rng = np.random.default_rng(n_classes)
@@ -496,7 +482,7 @@ def test_column_of_labels_is_flattened_with_a_warning() -> None:
         ({"n_centroids": 0}, "n_centroids=0 is not a whole number from 1"),
         ({"sink": 0}, "sink=0 is not a number"),
         ({"coarsening": "none"}, "coarsening='none' is unknown"),
-        ({"similarity": "rbf"}, "similarity='rbf' is not a SelfTuning, Gaussian or Pairwise"),
+        ({"similarity": "rbf"}, "similarity='rbf' is not a SelfTuning or Gaussian"),
     ],
     ids=str,
 )

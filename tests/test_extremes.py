@@ -12,20 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk import Gaussian, OnlineLearner, Pairwise, Verdict
+from labelwalk import Gaussian, OnlineLearner, Verdict
 from labelwalk.arrays import Bools, Floats, Label
 from tests.streams import plain_learner
 
 Maker: TypeAlias = Callable[[int | None], OnlineLearner]
-
-
-def own_distance(x: Floats, rows: Floats) -> Floats:
-    apart: Floats = np.abs(rows - x).max(axis=1)
-    return apart
-
-
-def own_similarity(x: Floats, rows: Floats) -> Floats:
-    return 1.0 / (1.0 + own_distance(x, rows))
 
 
 LEARNERS: dict[str, Maker] = {
@@ -39,8 +30,6 @@ LEARNERS: dict[str, Maker] = {
     "plain": lambda k: plain_learner(k),
     "doubling": lambda k: OnlineLearner(k, coarsening="doubling"),
     "absorb": lambda k: OnlineLearner(k, labelled="absorb", labels_per_class=2),
-    "own distance": lambda k: OnlineLearner(k, similarity=Gaussian(distance=own_distance)),
-    "own similarity": lambda k: OnlineLearner(k, similarity=Pairwise(own_similarity)),
 }
 every_learner = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())
 
@@ -63,7 +52,7 @@ def unlabelled(learner: OnlineLearner) -> Bools:
 
 
 def assert_invariants(learner: OnlineLearner) -> None:
-    """What holds of every learner that measures Euclidean distances, and most of any other."""
+    """What holds of every learner."""
     table, free = learner.vertices, unlabelled(learner)
     for name in ("points", "weight", "reach", "probabilities"):
         assert np.isfinite(getattr(table, name)).all(), name
@@ -81,9 +70,7 @@ def assert_invariants(learner: OnlineLearner) -> None:
     assert (one_hot.max(axis=1, initial=1.0) == 1.0).all()
     names = [learner.classes[int(np.argmax(row))] for row in one_hot]
     assert names == table.label[~free].tolist()
-    similarity = learner.settings.similarity
-    if similarity.distance is None:
-        assert_separated(table.points[free], learner.radius)
+    assert_separated(table.points[free], learner.radius)
     finite_but_for = {"here.cutoff"}
     header, arrays = learner._contents()
     for name, array in arrays.items():
@@ -247,15 +234,14 @@ class TestScales:
     @pytest.mark.parametrize("bandwidth", [1e-300, 1e-150, 1e150, 1e300])
     @pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
     @pytest.mark.parametrize("threshold", [0.0, 1e-6])
-    @pytest.mark.parametrize("distance", [None, own_distance], ids=["built in", "own"])
     def test_a_bandwidth_out_of_all_proportion(
-        self, bandwidth: float, scale: float, threshold: float, distance: object
+        self, bandwidth: float, scale: float, threshold: float
     ) -> None:
-        similarity = Gaussian(bandwidth, threshold, distance=distance)  # type: ignore[arg-type]
+        similarity = Gaussian(bandwidth, threshold)
         learner = OnlineLearner(5, similarity=similarity)
         rows = np.random.default_rng(12).uniform(-1.0, 1.0, size=(40, 2)) * scale
         # with the compiler off, the lines that overflow in silence would warn
-        with np.errstate(over="ignore" if distance is None else "warn"):
+        with np.errstate(over="ignore"):
             learner.teach(rows[:2], ["a", "b"])
             run(learner, rows)
 
@@ -400,7 +386,7 @@ class TestManyCopies:
         learner = make(6)
         learner.teach([[0.0, 0.0], [3.0, 3.0]], ["a", "b"])
         run(learner, np.random.default_rng(16).normal(size=(20, 2)))
-        cheap = learner.settings.tolerance > 0.0 and learner.settings.similarity.distance is None
+        cheap = learner.settings.tolerance > 0.0
         copies = np.full((100_000 if cheap else 3_000, 2), [1.0, 0.5])
         for verdict in (learner.observe(copies)[-1], learner.observe(copies[0])):
             assert_sound(verdict)
@@ -460,9 +446,8 @@ class TestIslands:
 
 
 class TestEverythingIsAnOutlier:
-    @pytest.mark.parametrize("distance", [None, own_distance], ids=["built in", "own"])
-    def test_a_threshold_that_nothing_passes(self, distance: object) -> None:
-        similarity = Gaussian(1e-9, threshold=0.999, distance=distance)  # type: ignore[arg-type]
+    def test_a_threshold_that_nothing_passes(self) -> None:
+        similarity = Gaussian(1e-9, threshold=0.999)
         learner = OnlineLearner(5, similarity=similarity)
         verdicts = run(learner, np.random.default_rng(19).normal(size=(50, 2)))
         assert not verdicts[0].outlier, "the first example always enters"
@@ -476,18 +461,3 @@ class TestEverythingIsAnOutlier:
         learner = OnlineLearner.paper(5, bandwidth=1e-9, sink=1e-5, threshold=0.5)
         verdicts = run(learner, np.random.default_rng(20).normal(size=(50, 2)))
         assert [verdict.outlier for verdict in verdicts] == [False] + [True] * 49
-
-    def test_a_similarity_that_knows_nobody(self) -> None:
-        learner = OnlineLearner(5, similarity=Pairwise(lambda x, rows: np.zeros(len(rows))))
-        verdicts = run(learner, np.random.default_rng(21).normal(size=(50, 2)))
-        assert [verdict.outlier for verdict in verdicts] == [False] + [True] * 49
-        learner.teach(np.eye(2), ["a", "b"])
-        assert learner.n_vertices == 3
-        assert_invariants(learner)
-
-    @pytest.mark.parametrize("alike", [1e-300, 1e100, 5e-324])
-    def test_similarities_of_any_size(self, alike: float) -> None:
-        """Answered; larger ones are refused (tests/test_adversarial_learners.py)."""
-        learner = OnlineLearner(5, similarity=Pairwise(lambda x, rows: np.full(len(rows), alike)))
-        learner.teach(np.eye(2), ["a", "b"])
-        run(learner, np.random.default_rng(22).normal(size=(50, 2)))

@@ -1,7 +1,8 @@
-"""Signs of health against literal computations, and the laws of the diary of events."""
+"""Signs of health against literal computations, and the laws of the event log."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -11,22 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk import Gaussian, OnlineLearner, Pairwise, load
+from labelwalk import Gaussian, OnlineLearner, load
 from labelwalk.arrays import Floats
-from labelwalk.engine.diary import ROOM, blank, note, places
+from labelwalk.engine.event_log import MAX_EVENTS, EventLog, LoggedEvent
 from labelwalk.engine.signs import SIGNS
-from labelwalk.engine.state import empty
 from labelwalk.engine.worth import FEWEST, Worth, worth
 from labelwalk.kernels.drift import BLOCK
 from labelwalk.storage import model_file
 from tests.reference.leave_one_out import held_out
 from tests.test_learner_laws import own_graph
-
-
-def alike(x: Floats, rows: Floats) -> Floats:
-    close: Floats = np.exp(-np.abs(rows - x).sum(axis=1))
-    return np.where(close > 0.05, close, 0.0)
-
 
 LEARNERS: dict[str, Callable[[], OnlineLearner]] = {
     "default": lambda: OnlineLearner(12),
@@ -34,7 +28,6 @@ LEARNERS: dict[str, Callable[[], OnlineLearner]] = {
     "paper": lambda: OnlineLearner.paper(12),
     "paper, threshold": lambda: OnlineLearner.paper(12, bandwidth=0.3, threshold=0.01),
     "everything kept": lambda: OnlineLearner(None, similarity=Gaussian(0.5)),
-    "own similarity": lambda: OnlineLearner(12, similarity=Pairwise(alike)),
     "prior": lambda: OnlineLearner(12, prior="uniform"),
 }
 LIMITED = {name: make for name, make in LEARNERS.items() if make().settings.n_centroids}
@@ -224,13 +217,13 @@ class TestEvents:
         assert last.meaning != first.meaning
 
     def test_only_the_last_are_kept(self) -> None:
-        diary, here = blank(), empty(0, 0, 0).here
+        log = EventLog()
         for at in range(1, 151):
-            here.n_seen = at
-            note(diary, here, 5, at % 2 == 0, float(at), 0.5)
-            note(diary, here, 5, at % 2 == 0, float(at), 0.5)
-        kept = [int(diary.event_at[place]) for place in places(here)]
-        assert kept == list(range(151 - ROOM, 151))
+            for _ in range(2):
+                log.note(LoggedEvent(at, "sink", at % 2 == 0, float(at), 0.5))
+        assert [event.at for event in log.events] == list(range(151 - MAX_EVENTS, 151))
+        again = EventLog.from_header(json.loads(json.dumps(log.to_header())), SIGNS)
+        assert (again.events, again.failing) == (log.events, log.failing)
 
     def test_drift_is_an_event(self) -> None:
         rows, names = blobs(3, 14 * BLOCK)
@@ -257,7 +250,7 @@ class TestEvents:
             pieces.health()
         pieces.teach(rows[300:306], names[300:306])
         pieces.save(tmp_path / "half.labelwalk")
-        again = load(tmp_path / "half.labelwalk", similarity=whole.settings.similarity)
+        again = load(tmp_path / "half.labelwalk")
         assert again.events == pieces.events
         assert again.health() == pieces.health()
         for start in range(306, len(rows), 7):
@@ -278,22 +271,6 @@ class TestEvents:
         fed(ours, 700, 0, seed=6)
         assert ours.events[-1].at == 8 * BLOCK
 
-    def test_a_row_that_is_refused_is_not_watched(self) -> None:
-        def moody(x: Floats, rows: Floats) -> Floats:
-            if x[0] > 100:
-                raise ArithmeticError
-            return alike(x, rows)
-
-        rows, _ = blobs(2, BLOCK)
-        learner, twin = (OnlineLearner(8, similarity=Pairwise(moody)) for _ in range(2))
-        learner.observe(rows[:-1])
-        with pytest.raises(ArithmeticError):
-            learner.observe([[1000.0, 0.0]])
-        learner.observe(rows[-1])
-        twin.observe(rows)
-        assert learner.digest() == twin.digest()
-        assert learner.events == twin.events
-
 
 FORGERIES: dict[str, tuple[str, float]] = {
     "a negative count of the watched": ("here.watched", -1),
@@ -302,7 +279,6 @@ FORGERIES: dict[str, tuple[str, float]] = {
     "a judgement that is overdue": ("here.judge_at_seen", 0),
     "a label before the first": ("here.last_taught", 0),
     "an alarm in the future": ("here.alarm_at", 10**6),
-    "events of no sign": ("event_sign", 99),
     "a block that began in the future": ("marks", 10**6),
     "noise below zero": ("noise", -1.0),
     "suspicion that is no number": ("here.suspicion", math.nan),
@@ -317,4 +293,23 @@ def test_a_forged_watch_is_refused(name: str, value: float, tmp_path: Path) -> N
     arrays[name] = np.full_like(arrays[name], value)
     model_file.write(tmp_path / "forged.labelwalk", header, arrays)
     with pytest.raises(model_file.ModelFileError, match="fit together"):
+        load(tmp_path / "forged.labelwalk")
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        5,
+        {},
+        {"log": [], "failing": ["unknown"]},
+        {"log": [[1, "unknown", True, 0.0, 0.5]], "failing": []},
+        {"log": [[1.5, "sink", True, 0.0, 0.5]], "failing": []},
+        {"log": [[1, "sink", True, "0", 0.5]], "failing": []},
+        {"log": [[1, "sink"]], "failing": []},
+    ],
+)
+def test_a_forged_event_log_is_refused(events: object, tmp_path: Path) -> None:
+    header, arrays = fed(OnlineLearner(12))._contents()
+    model_file.write(tmp_path / "forged.labelwalk", header | {"events": events}, arrays)
+    with pytest.raises(model_file.ModelFileError, match="no learner that can be used"):
         load(tmp_path / "forged.labelwalk")

@@ -20,6 +20,7 @@ from labelwalk.engine import cover
 from labelwalk.engine.engine import Engine
 from labelwalk.interrupts import deliver_interrupts, held_interrupts
 from labelwalk.storage.model_file import ModelFileError
+from tests.support.interrupts import interrupt_at_event
 
 
 def test_an_interrupt_waits_for_the_end_of_the_block() -> None:
@@ -57,25 +58,13 @@ def test_other_threads_hold_nothing() -> None:
 
 
 @pytest.mark.parametrize("scale", ["none", "robust"])
-def test_an_interrupted_learner_has_learned_whole_rows(
-    scale: Literal["none", "robust"], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_learner_has_learned_whole_rows(scale: Literal["none", "robust"]) -> None:
     rows = np.random.default_rng(0).normal(size=(300, 3))
-    attend, calls = Engine._attend, []
-
-    def interrupted(self: Engine, *event: Any) -> None:
-        calls.append(event)
-        if len(calls) == 40:
-            os.kill(os.getpid(), signal.SIGINT)
-        attend(self, *event)
-
     learner, straight = (OnlineLearner(10, scale=scale) for _ in range(2))
     for each in (learner, straight):
         each.teach(rows[:2], ["a", "b"])
-    with monkeypatch.context() as patch:
-        patch.setattr(Engine, "_attend", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            learner.observe(rows)
+    with interrupt_at_event(40), pytest.raises(KeyboardInterrupt):
+        learner.observe(rows)
     straight.observe(rows[: learner.n_seen - 2])
     assert learner.digest() == straight.digest()
     rest = rows[learner.n_seen - 2 :]

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk import Gaussian, LabelConflictWarning, OnlineLearner, Pairwise, SelfTuning, load
+from labelwalk import Gaussian, LabelConflictWarning, OnlineLearner, load
 from labelwalk.arrays import Floats, Ints
 from labelwalk.kernels.memory import GONE, OUT
 from tests.reference.harmonic import quantized_row_form
@@ -31,31 +31,20 @@ def cubes(seed: int, n: int) -> tuple[Floats, Ints]:
     return rows, cloud
 
 
-def taxi(x: Floats, rows: Floats) -> Floats:
-    return np.asarray(np.abs(rows - x).sum(axis=1))
-
-
-def alike(x: Floats, rows: Floats) -> Floats:
-    return np.exp(-taxi(x, rows))
-
-
 PROFILES: dict[str, dict[str, Any]] = {
     "default": {},
     "prior": {"prior": "uniform"},
     "one bandwidth": {"similarity": Gaussian("cover")},
     "scale": {"similarity": Gaussian("scale"), "representative": "founder"},
-    "own distance": {"similarity": SelfTuning(distance=taxi)},
-    "own similarity": {"similarity": Pairwise(alike, taxi)},
     "absorbing": {"labelled": "absorb", "coarsening": "doubling"},
     "counts": {"label_weight": None, "readout": "vertex"},
 }
 profiles = st.sampled_from(sorted(PROFILES))
 
 
-SAVED = {name: PROFILES[name] for name in PROFILES if "own" not in name} | {
+SAVED = PROFILES | {
     "robust": {"scale": "robust", "labels_per_class": 2},
     "fading": {"half_life": 20},
-    "window": {"window": 30},
 }
 CHANGES: dict[str, Callable[[OnlineLearner, Floats, int], Any]] = {
     "observe": lambda learner, rows, i: learner.observe(rows[: 1 + i]),
@@ -395,28 +384,6 @@ class TestTeachLater:
         with pytest.raises(ValueError, match="example_id=59 is not remembered"):
             forgetful.teach_later(59, "a")
 
-    def test_a_function_that_fails_changes_nothing(self) -> None:
-        broken = False
-
-        def distance(x: Floats, rows: Floats) -> Floats:
-            if broken:
-                raise RuntimeError("the sensor is gone")
-            return taxi(x, rows)
-
-        learner = OnlineLearner(similarity=SelfTuning(distance=distance))
-        rows, _ = cubes(0, 30)
-        learner.observe(rows)
-        learner.teach(rows[3], "b")
-        before, broken = learner.digest(), True
-        for call in (
-            lambda: learner.teach_later(3, "a"),
-            lambda: learner.observe(rows),
-            lambda: learner.teach(rows, ["c"] * 30),
-        ):
-            with pytest.raises(RuntimeError, match="sensor"):
-                call()
-            assert learner.digest() == before
-
 
 class TestMemory:
     @given(profiles, seeds, st.integers(2, 12), st.data())
@@ -428,12 +395,11 @@ class TestMemory:
         learner.teach_later(data.draw(st.integers(6, 70)), "late")
         learner.observe(more[20:30])
         memory, table = learner._engine.now.memory, learner.vertices
-        distance = taxi if "own" in profile else lambda x, rows: np.linalg.norm(rows - x, axis=1)
         for number in range(learner.n_seen):
             vertex = memory.seen_vertex[number % 1000]
             assert vertex >= GONE
             if vertex >= 0:
-                far = distance(memory.seen_rows[number % 1000], table.points[[vertex]])[0]
+                far = np.linalg.norm(table.points[vertex] - memory.seen_rows[number % 1000])
                 assert far <= table.reach[vertex] * (1 + 1e-12)
 
     def test_counts_are_those_of_the_examples_remembered(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk import Gaussian, OnlineLearner, Pairwise, SelfTuning, Verdict, Verdicts, load
+from labelwalk import Gaussian, OnlineLearner, SelfTuning, Verdict, Verdicts, load
 from labelwalk.arrays import Floats, Label
 from labelwalk.kernels import stream
 from tests.reference.harmonic import full_graph, hard, quantized_row_form, repeated
@@ -30,16 +29,6 @@ class Stream(NamedTuple):
 
     rows: Floats
     labels: tuple[Label | None, ...]
-
-
-def own_distance(x: Floats, rows: Floats) -> Floats:
-    distance: Floats = np.sqrt(((rows - x) ** 2).cumsum(axis=1)[:, -1])
-    return distance
-
-
-def own_similarity(x: Floats, rows: Floats) -> Floats:
-    alike: Floats = np.exp(-0.5 * own_distance(x, rows) ** 2)
-    return np.where(alike > 0.05, alike, 0.0)
 
 
 LEARNERS: dict[str, Maker] = {
@@ -63,14 +52,8 @@ LEARNERS: dict[str, Maker] = {
     "prior": lambda: OnlineLearner(10, prior="uniform"),
     "prior, robust scale": lambda: OnlineLearner(10, prior="uniform", scale="robust"),
     "fading": lambda: OnlineLearner(10, half_life=50),
-    "window": lambda: OnlineLearner(10, window=70, similarity=Gaussian("cover")),
-    "own distance": lambda: OnlineLearner(10, similarity=Gaussian(distance=own_distance)),
-    "own similarity": lambda: OnlineLearner(10, similarity=Pairwise(own_similarity)),
 }
 PROFILES: dict[str, Maker] = {name: LEARNERS[name] for name in ("paper, scale", "default")}
-BUILT_IN: dict[str, Maker] = {
-    name: make for name, make in LEARNERS.items() if not name.startswith("own")
-}
 
 every_learner = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS.keys())
 both_profiles = pytest.mark.parametrize("make", PROFILES.values(), ids=PROFILES.keys())
@@ -366,12 +349,12 @@ class TestMultiplicity:
 
 
 class TestScale:
-    @given(st.sampled_from(sorted(BUILT_IN)), streams(), st.integers(-60, 60))
+    @given(st.sampled_from(sorted(LEARNERS)), streams(), st.integers(-60, 60))
     def test_a_power_of_two_changes_nothing_but_scale(
         self, name: str, stream: Stream, power: int
     ) -> None:
         factor = 2.0**power
-        one, other = BUILT_IN[name](), rescaled(BUILT_IN[name](), factor)
+        one, other = LEARNERS[name](), rescaled(LEARNERS[name](), factor)
         verdicts = fed(one, stream)
         scaled = fed(other, Stream(stream.rows * factor, stream.labels))
         assert [facts(verdict) for verdict in verdicts] == [facts(verdict) for verdict in scaled]
@@ -655,14 +638,13 @@ class TestSavedLearners:
     ) -> None:
         cuts = data.draw(st.sets(st.integers(0, len(stream.rows)), max_size=4))
         learner = make()
-        similarity = learner.settings.similarity
         verdicts = []
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "a.labelwalk"
             for chunk in chunks(stream, cuts):
                 learner.save(path)
                 before = learner.digest()
-                learner = load(path, similarity=similarity)
+                learner = load(path)
                 assert learner.digest() == before
                 verdicts += [facts(verdict) for verdict in fed(learner, chunk)]
         untouched = make()
@@ -677,7 +659,7 @@ class TestSavedLearners:
         learner = make()
         fed(learner, stream)
         learner.save(tmp_path / "a.labelwalk")
-        back = load(tmp_path / "a.labelwalk", similarity=learner.settings.similarity)
+        back = load(tmp_path / "a.labelwalk")
         assert back.settings == learner.settings
         for name in (
             *("classes", "n_features", "n_seen", "n_outliers", "n_vertices"),
@@ -894,276 +876,22 @@ class TestVerdicts:
         np.testing.assert_array_equal(learner.vertices.probabilities, before.probabilities)
 
 
-def gaussian_of_width(sigma: float, threshold: float) -> Callable[[Floats, Floats], Floats]:
-    farthest = sigma * math.sqrt(-2 * math.log(threshold)) if threshold else math.inf
-
-    def similarity(x: Floats, rows: Floats) -> Floats:
-        distance = own_distance(x, rows)
-        return np.where(distance > farthest, 0.0, np.exp(-((distance / sigma) ** 2) / 2))
-
-    return similarity
-
-
-class TestFunctionsOfYourOwn:
-    @given(
-        streams(most=60),
-        st.sampled_from([0.0, 1e-3, 0.3]),
-        st.sampled_from([0.5, 1.5, "cover"]),
-    )
-    def test_the_same_distance_gives_the_same_answers(
-        self, stream: Stream, threshold: float, bandwidth: Any
-    ) -> None:
-        self.assert_alike(
-            stream,
-            Gaussian(bandwidth, threshold),
-            Gaussian(bandwidth, threshold, distance=own_distance),
-        )
-
-    @given(
-        streams(most=60),
-        st.sampled_from([0.0, 1e-3, 0.3]),
-        st.sampled_from([0.5, 1.5]),
-        st.sampled_from([None, own_distance]),
-    )
-    def test_the_same_similarity_gives_the_same_answers(
-        self, stream: Stream, threshold: float, bandwidth: float, distance: Any
-    ) -> None:
-        similarity = gaussian_of_width(bandwidth, threshold)
-        self.assert_alike(
-            stream, Gaussian(bandwidth, threshold), Pairwise(similarity, distance=distance)
-        )
-
-    def assert_alike(
-        self, stream: Stream, ours: Gaussian | Pairwise, yours: Gaussian | Pairwise
-    ) -> None:
-        one = plain_learner(8, similarity=ours, sink=0.1, tolerance=0.0)
-        other = plain_learner(8, similarity=yours, sink=0.1, tolerance=0.0)
-        answers = fed(one, stream), fed(other, stream)
-        queries = stream.rows * 1.1
-        for mine, theirs in zip(
-            [*answers[0], *one.predict(queries)],
-            [*answers[1], *other.predict(queries)],
-            strict=True,
-        ):
-            assert mine.outlier == theirs.outlier
-            np.testing.assert_allclose(mine.probabilities, theirs.probabilities, atol=1e-9)
-        for name in ("points", "count", "reach", "label"):
-            np.testing.assert_array_equal(
-                getattr(one.vertices, name), getattr(other.vertices, name)
-            )
-
+class TestOutliers:
     def test_without_a_threshold_nothing_is_an_outlier(self) -> None:
         """However far: exp(-d²/2σ²) is 0 in floating point past 39 σ."""
-        for distance in (None, own_distance):
-            similarity = Gaussian(1.0, threshold=0.0, distance=distance)
-            learner = OnlineLearner(10, similarity=similarity)
-            learner.teach([0.0], "a")
-            assert not learner.observe([100.0]).outlier
-            assert learner.n_vertices == 2
+        learner = OnlineLearner(10, similarity=Gaussian(1.0, threshold=0.0))
+        learner.teach([0.0], "a")
+        assert not learner.observe([100.0]).outlier
+        assert learner.n_vertices == 2
 
     def test_a_bandwidth_still_to_be_measured_makes_no_outliers(self) -> None:
         """150 equal examples have no bandwidth; the next one must still be let in."""
-        for distance in (None, own_distance):
-            learner = OnlineLearner(10, similarity=Gaussian(distance=distance))
-            learner.observe(np.zeros((150, 1)))
-            assert not learner.predict([1.0]).outlier
-            assert not learner.observe([1.0]).outlier
-            assert learner.n_vertices == 2
-            assert learner.bandwidth > 0.0
-
-
-class Moody:
-    """A distance that does something else on its n-th call."""
-
-    def __init__(self, mood: Callable[[Floats], Any]) -> None:
-        self.mood = mood
-        self.calls_to_go = 10**9
-
-    def __call__(self, x: Floats, rows: Floats) -> Floats:
-        self.calls_to_go -= 1
-        good = own_distance(x, rows)
-        return good if self.calls_to_go else self.mood(good)
-
-
-class TantrumError(Exception):
-    pass
-
-
-def throw(good: Floats) -> Floats:
-    raise TantrumError
-
-
-def interrupt(good: Floats) -> Floats:
-    raise KeyboardInterrupt
-
-
-MOODS: dict[str, tuple[Callable[[Floats], Any], type[BaseException]]] = {
-    "raises": (throw, TantrumError),
-    "is interrupted": (interrupt, KeyboardInterrupt),
-    "returns NaN": (lambda good: good * math.nan, ValueError),
-    "returns infinity": (lambda good: good + math.inf, ValueError),
-    "returns negative numbers": (lambda good: -1.0 - good, ValueError),
-    "returns too few": (lambda good: good[1:], ValueError),
-    "returns too many": (lambda good: np.append(good, 1.0), ValueError),
-    "returns a column": (lambda good: good[:, None], ValueError),
-    "returns one number": (lambda good: 1.0, ValueError),
-    "returns nothing": (lambda good: None, ValueError),
-    "returns text": (lambda good: ["x"] * len(good), ValueError),
-    "returns ragged lists": (lambda good: [[1.0]] + [1.0] * (len(good) - 1), ValueError),
-}
-moods = pytest.mark.parametrize(("mood", "error"), MOODS.values(), ids=MOODS.keys())
-RUBBISH = [name for name, (_, error) in MOODS.items() if error is ValueError]
-ROLES: dict[str, Callable[[Moody], Gaussian | Pairwise]] = {
-    "distance of a Gaussian": lambda f: Gaussian(distance=f),
-    "distance of a Pairwise": lambda f: Pairwise(own_similarity, distance=f),
-    "similarity": lambda f: Pairwise(f),
-}
-roles = pytest.mark.parametrize("role", ROLES.values(), ids=ROLES.keys())
-FAILURES = (2, 3, 17, 60)
-
-
-class TestFunctionsThatFail:
-    """The row that fails has never come; those before it have; the next may come."""
-
-    stream = made_stream(18, 80, 2, grid=False, taught=0.0, classes=2)
-
-    def started(self, role: Callable[[Moody], Gaussian | Pairwise], mood: Moody) -> OnlineLearner:
-        learner = OnlineLearner(12, similarity=role(mood))
-        learner.teach(self.stream.rows[:2], ["a", "b"])
-        return learner
-
-    @roles
-    @moods
-    @pytest.mark.slow
-    def test_a_failing_row_is_not_learned(
-        self,
-        role: Callable[[Moody], Gaussian | Pairwise],
-        mood: Callable[[Floats], Any],
-        error: type[BaseException],
-    ) -> None:
-        rows = self.stream.rows
-        for failing in FAILURES:
-            function = Moody(mood)
-            learner, good = self.started(role, function), self.started(role, Moody(throw))
-            function.calls_to_go = failing + 1
-            with pytest.raises(error):
-                learner.observe(rows)
-            good.observe(rows[:failing])
-            assert learner.digest() == good.digest()
-            assert learner.n_seen == 2 + failing
-            rest = [facts(v) for v in learner.observe(rows[failing:])]
-            assert rest == [facts(v) for v in good.observe(rows[failing:])]
-            assert learner.digest() == good.digest()
-
-    @roles
-    @moods
-    def test_a_failing_row_is_not_taught(
-        self,
-        role: Callable[[Moody], Gaussian | Pairwise],
-        mood: Callable[[Floats], Any],
-        error: type[BaseException],
-    ) -> None:
-        rows = self.stream.rows
-        function = Moody(mood)
-        learner, good = self.started(role, function), self.started(role, Moody(throw))
-        function.calls_to_go = 3
-        with pytest.raises(error):
-            learner.teach(rows[:4], ["a", "b", "a", "b"])
-        good.teach(rows[:2], ["a", "b"])
-        assert learner.digest() == good.digest()
-
-    @roles
-    def test_a_class_is_known_once_an_example_of_it_was_learned(
-        self, role: Callable[[Moody], Gaussian | Pairwise]
-    ) -> None:
-        function = Moody(throw)
-        learner, good = self.started(role, function), self.started(role, Moody(throw))
-        function.calls_to_go = 2
-        with pytest.raises(TantrumError):
-            learner.teach(self.stream.rows[:3], ["c", "d", "e"])
-        good.teach(self.stream.rows[0], "c")
-        assert learner.classes == good.classes
-        assert learner.digest() == good.digest()
-
-    @roles
-    @moods
-    def test_a_failing_prediction_changes_nothing(
-        self,
-        role: Callable[[Moody], Gaussian | Pairwise],
-        mood: Callable[[Floats], Any],
-        error: type[BaseException],
-    ) -> None:
-        function = Moody(mood)
-        learner = self.started(role, function)
-        learner.observe(self.stream.rows)
-        before = learner.digest(), [facts(v) for v in learner.predict(self.stream.rows)]
-        function.calls_to_go = 5
-        with pytest.raises(error):
-            learner.predict(self.stream.rows)
-        after = learner.digest(), [facts(v) for v in learner.predict(self.stream.rows)]
-        assert after == before
-
-    @pytest.mark.parametrize("mood", RUBBISH)
-    def test_rubbish_is_named_and_a_repair_is_offered(self, mood: str) -> None:
-        function = Moody(MOODS[mood][0])
-        learner = self.started(ROLES["similarity"], function)
-        function.calls_to_go = 1
-        with pytest.raises(ValueError, match=r"(?s)similarity=.*check_similarity"):
-            learner.observe([0.0, 0.0])
-
-    def test_a_failure_on_the_very_first_row_leaves_an_empty_learner(self) -> None:
-        def broken(x: Floats, rows: Floats) -> Floats:
-            raise TantrumError
-
-        learner = OnlineLearner(12, similarity=Pairwise(broken))
-        before = learner.digest()
-        try:
-            learner.observe([[0.0, 1.0], [1.0, 0.0]])
-        except TantrumError:
-            assert learner.n_seen <= 1
-        if learner.n_seen == 0:
-            assert learner.digest() == before
-
-    def test_a_function_is_never_asked_about_no_rows_at_all(self) -> None:
-        """Many a library refuses an empty matrix."""
-
-        def strict(x: Floats, rows: Floats) -> Floats:
-            assert x.ndim == 1
-            assert rows.ndim == 2
-            assert len(rows) >= 1
-            return own_similarity(x, rows)
-
-        learner = OnlineLearner(12, similarity=Pairwise(strict, distance=strict_distance))
-        assert learner.predict([0.0, 1.0]).label is None
-        learner.observe([0.0, 1.0])
-        learner.teach([1.0, 1.0], "a")
-        assert learner.n_seen == 2
-
-    @given(st.integers(1, 3), st.integers(0, 2**32 - 1))
-    def test_a_function_that_scribbles_on_its_arguments_spoils_nothing(
-        self, d: int, seed: int
-    ) -> None:
-        def careless(x: Floats, rows: Floats) -> Floats:
-            distance = own_distance(x, rows)
-            for scribbled in (x, rows):
-                if scribbled.flags.writeable:
-                    scribbled[:] = -77.0
-            return distance
-
-        rows = np.random.default_rng(seed).normal(size=(30, d))
-        mine = rows.copy()
-        one = OnlineLearner(8, similarity=Gaussian(0.5, distance=own_distance))
-        other = OnlineLearner(8, similarity=Gaussian(0.5, distance=careless))
-        one.observe(rows)
-        other.observe(mine)
-        np.testing.assert_array_equal(mine, rows)
-        np.testing.assert_array_equal(one.vertices.points, other.vertices.points)
-        np.testing.assert_array_equal(one.vertices.count, other.vertices.count)
-
-
-def strict_distance(x: Floats, rows: Floats) -> Floats:
-    assert len(rows) >= 1
-    return own_distance(x, rows)
+        learner = OnlineLearner(10, similarity=Gaussian())
+        learner.observe(np.zeros((150, 1)))
+        assert not learner.predict([1.0]).outlier
+        assert not learner.observe([1.0]).outlier
+        assert learner.n_vertices == 2
+        assert learner.bandwidth > 0.0
 
 
 @pytest.mark.slow

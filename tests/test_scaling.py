@@ -6,7 +6,6 @@ import math
 import pickle
 import tempfile
 from collections.abc import Callable, Collection
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,7 @@ from labelwalk import (
     LabelConflictWarning,
     ModelFileError,
     OnlineLearner,
-    Pairwise,
     QuantizedHarmonicClassifier,
-    SelfTuning,
     load,
 )
 from labelwalk.arrays import Floats, Ints
@@ -36,28 +33,12 @@ NAMES = ("a", 7, "c")
 Row = tuple[Floats, str | int | None]
 
 
-def own_distance(x: Floats, rows: Floats) -> Floats:
-    distance: Floats = np.sqrt(((rows - x) ** 2).sum(axis=1))
-    return distance
-
-
-def own_similarity(x: Floats, rows: Floats) -> Floats:
-    alike: Floats = np.exp(-own_distance(x, rows))
-    return alike
-
-
 LEARNERS: dict[str, Callable[[], OnlineLearner]] = {
     "default": lambda: OnlineLearner(10, scale="robust"),
     "prior": lambda: OnlineLearner(10, scale="robust", prior="uniform"),
     "gaussian": lambda: OnlineLearner(10, scale="robust", similarity=Gaussian("scale")),
     "at the vertex": lambda: OnlineLearner(
         10, scale="robust", readout="vertex", representative="founder", labelled="absorb"
-    ),
-    "own distance": lambda: OnlineLearner(
-        10, scale="robust", similarity=SelfTuning(distance=own_distance)
-    ),
-    "own similarity": lambda: OnlineLearner(
-        10, scale="robust", similarity=Pairwise(own_similarity)
     ),
 }
 learners = st.sampled_from(sorted(LEARNERS)).map(LEARNERS.__getitem__)
@@ -211,7 +192,7 @@ class TestWarmUp:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "a.labelwalk"
             learner.save(path)
-            back = load(path, similarity=learner.settings.similarity)
+            back = load(path)
         unpickled = pickle.loads(pickle.dumps(learner))
         assert back.digest() == learner.digest() == unpickled.digest()
         rest = fed(back, stream[cut:])
@@ -306,50 +287,6 @@ class TestWarmUp:
         before = learner.digest()
         mine[:] = 1e9
         assert learner.digest() == before
-
-
-class TestFailingFunctions:
-    @costly
-    @given(st.integers(0, 2**32 - 1), st.integers(1, 3000), st.booleans())
-    def test_rows_before_stay_learned_and_nothing_else(
-        self, seed: int, doomed: int, taught: bool
-    ) -> None:
-        """Also where it fails while the first rows are learned anew."""
-        calls = [0]
-
-        def moody(x: Floats, rows: Floats) -> Floats:
-            calls[0] += 1
-            if calls[0] == doomed:
-                raise ZeroDivisionError
-            return own_distance(x, rows)
-
-        def learner() -> OnlineLearner:
-            return OnlineLearner(
-                10, scale="robust", similarity=SelfTuning(distance=moody), abstain_below=0.1
-            )
-
-        stream = made_stream(seed, 140, taught=float(taught))
-        one, calm = learner(), learner()
-        with suppress(ZeroDivisionError):
-            fed(one, stream)
-        learned = one.n_seen
-        assert len(one.classes) == len({label for _, label in stream[:learned]} - {None})
-        calls[0] = 10**6
-        fed(calm, stream[:learned])
-        assert one.digest() == calm.digest()
-        assert fed(one, stream[learned:]) == fed(calm, stream[learned:])
-        assert one.digest() == calm.digest()
-
-    def test_functions_are_given_scaled_rows(self) -> None:
-        seen: list[float] = []
-
-        def spy(x: Floats, rows: Floats) -> Floats:
-            seen.append(float(np.abs(rows).max()))
-            return own_distance(x, rows)
-
-        learner = OnlineLearner(scale="robust", similarity=Gaussian(1.0, distance=spy))
-        learner.observe(1e6 * np.random.default_rng(6).uniform(size=(200, 2)))
-        assert max(seen) < 10.0
 
 
 def two_blobs(seed: int, n: int = 400) -> tuple[Floats, Ints]:

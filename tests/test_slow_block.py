@@ -28,7 +28,7 @@ def weakly_joined_system(seed: int, way_out: float, n: int = 40, m: int = 3) -> 
     w = np.tril(w, -1) + np.tril(w, -1).T
     w[0, 1:-m] = w[1:-m, 0] = 0.5
     w[0, -1] = w[-1, 0] = way_out
-    system = relaxation.empty(n, 2, fading=False)
+    system = relaxation.empty(n, 2)
     system.w[:] = w
     system.v[:] = rng.choice([1.0, 2.0, 5.0], n)
     system.g[:] = way_out**2

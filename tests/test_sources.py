@@ -84,7 +84,7 @@ def test_what_exceeds_a_share_is_answered_and_not_learned() -> None:
 @costly
 @given(
     st.lists(st.sampled_from(["good", "flood", "flood", "flood"]), min_size=50, max_size=300),
-    st.sampled_from([{}, {"window": 40}, {"half_life": 30}]),
+    st.sampled_from([{}, {"half_life": 30}]),
     st.sampled_from([0.0, 1e-2]),
 )
 def test_a_flood_leaves_no_trace_and_makes_nobody_older(
@@ -110,7 +110,7 @@ def test_a_flood_leaves_no_trace_and_makes_nobody_older(
     assert mine.count.sum() + flooded.n_outliers + gone == flooded.n_seen
 
 
-@pytest.mark.parametrize("settings", [{}, {"window": 300}])
+@pytest.mark.parametrize("settings", [{}, {"half_life": 300}])
 def test_a_flood_is_not_remembered(settings: dict[str, Any], tmp_path: Path) -> None:
     learner = OnlineLearner(30, source_share=0.5, remember=200, **settings)
     rows = np.random.default_rng(0).normal(size=(1100, 2))

@@ -99,20 +99,3 @@ def test_a_flat_but_right_graph_is_sharpened() -> None:
 def test_calibrate_is_true_or_false(value: object) -> None:
     with pytest.raises(ValueError, match="calibrate="):
         OnlineLearner(calibrate=value)  # type: ignore[arg-type]
-
-
-def test_trial_graphs_keep_what_vertices_that_faded_left_behind() -> None:
-    """A chain fades link by link; a graph of nearly the same width is nearly the same graph."""
-    learner = OnlineLearner(60, half_life=30)
-    learner.teach([[0.0], [0.1], [9.0], [9.1]], ["low", "low", "high", "high"])
-    learner.observe(np.linspace(0.2, 8.0, 200)[:, None])
-    engine = learner._engine
-    engine.measure()
-    now, here = engine.now, engine.now.here
-    assert now.system.mesh.max() > 0.0
-    codes = now.vertices.label[: now.n].astype(np.int64)
-    same, nearly = (
-        tuning._left_out(now, engine.rules, codes, width, float(here.evenness))
-        for width in (float(here.width), float(here.width) * (1.0 + 1e-9))
-    )
-    np.testing.assert_allclose(nearly, same, atol=1e-6)

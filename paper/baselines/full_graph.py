@@ -83,15 +83,14 @@ def as_euclidean(similarity: object) -> FullSimilarity:
     Examples
     --------
     >>> as_euclidean(None)
-    SelfTuning(neighbour=7, width='auto', evenness='auto', threshold=0.0001, distance=None)
+    SelfTuning(neighbour=7, width='auto', evenness='auto', threshold=0.0001)
     """
     if similarity is None:
         return SelfTuning()
-    if isinstance(similarity, Gaussian | SelfTuning) and similarity.distance is None:
+    if isinstance(similarity, Gaussian | SelfTuning):
         return similarity
     raise ValueError(
-        f"similarity={shown(similarity)} is not a Gaussian or SelfTuning of the Euclidean "
-        "distance. Try SelfTuning()."
+        f"similarity={shown(similarity)} is not a Gaussian or SelfTuning. Try SelfTuning()."
     )
 
 
@@ -103,7 +102,7 @@ def fixed_bandwidth(similarity: FullSimilarity) -> float:
     ValueError
         It is no `Gaussian`, or its bandwidth is no number.
     """
-    if isinstance(similarity, Gaussian) and similarity.distance is None:
+    if isinstance(similarity, Gaussian):
         with suppress(ValueError):
             return float(similarity.bandwidth)  # not of "cover" or "scale"
     raise ValueError(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from labelwalk.engine.conflicts import LabelConflictWarning
     from labelwalk.integrations.sklearn import QuantizedHarmonicClassifier
     from labelwalk.learner import OnlineLearner, load
-    from labelwalk.similarity import Gaussian, Pairwise, SelfTuning
+    from labelwalk.similarity import Gaussian, SelfTuning
     from labelwalk.storage.model_file import ModelFileError
     from labelwalk.verdicts import Verdict, Verdicts
 
@@ -20,7 +20,6 @@ __all__ = [
     "LabelConflictWarning",
     "ModelFileError",
     "OnlineLearner",
-    "Pairwise",
     "QuantizedHarmonicClassifier",
     "SelfTuning",
     "Verdict",
@@ -34,7 +33,6 @@ _HOMES = {
     "LabelConflictWarning": "engine.conflicts",
     "ModelFileError": "storage.model_file",
     "OnlineLearner": "learner",
-    "Pairwise": "similarity",
     "QuantizedHarmonicClassifier": "integrations.sklearn",
     "SelfTuning": "similarity",
     "Verdict": "verdicts",
@@ -46,6 +44,10 @@ _aliases.install()
 
 
 def __getattr__(name: str) -> Any:
+    if name == "Pairwise":
+        from labelwalk.similarity import REMOVED_FUNCTIONS
+
+        raise ImportError(f"Pairwise was removed. {REMOVED_FUNCTIONS}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"labelwalk.{_HOMES[name]}"), name)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal, TypedDict
 
-import numpy as np
-
 from labelwalk.arrays import Label
 from labelwalk.engine import forgetting
 from labelwalk.engine.state import State
@@ -47,8 +45,8 @@ def adjusted(settings: Settings, dials: dict[str, Any], *, begun: bool) -> Setti
 def adapt(now: State, old: Settings, new: Settings) -> State:
     """Return the state of a learner that goes on with other settings; some arrays are shared."""
     if new.half_life != old.half_life:
-        now = now if old.half_life is not None else _with_room_to_fade(now)
-        forgetting.next_time(now.here, new)
+        assert new.half_life is not None
+        forgetting.schedule(now.here, new.half_life)
     if new.prior != old.prior:  # it is brought to bear from nothing, before the next answer
         now.system.bias[:] = 1.0
         now.here.balance_at_seen = 0
@@ -57,19 +55,11 @@ def adapt(now: State, old: Settings, new: Settings) -> State:
     return now
 
 
-def _with_room_to_fade(now: State) -> State:
-    capacity = now.capacity
-    mesh, leak = np.zeros((1, capacity, capacity)), np.zeros((1, capacity))
-    return replace(now, system=now.system._replace(mesh=mesh, leak=leak))
-
-
 def _drain(now: State, settings: Settings) -> None:
-    """Give every vertex the new sink, beside what those that faded away have left to it; solve."""
+    """Give every vertex the new sink, and solve."""
     n, system = now.n, now.system
     unit = 1.0 if settings.label_weight is None else float(now.here.mu)
     system.g[:n] = settings.sink * unit
-    for leak in system.leak:
-        system.g[:n] += leak[:n] * unit
     relaxation.refresh(system, n)
     if n:
         relaxation.solve_exactly(system, n)

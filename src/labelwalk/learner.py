@@ -8,16 +8,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from typing import Any, Literal, Self, Unpack
+from typing import Any, Literal, Never, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk.adjustment import Dials, adapt, adjusted
 from labelwalk.arrays import Floats, Ints, Label
-from labelwalk.engine import state, union
+from labelwalk.engine import migration, state, union
 from labelwalk.engine.conflicts import warn_of
 from labelwalk.engine.engine import Engine, class_by_class
+from labelwalk.engine.event_log import EventLog
 from labelwalk.engine.health import Event, Health, events, examine
 from labelwalk.engine.left_out import LeftOut, left_out
 from labelwalk.engine.memory import check_exists, place_of
@@ -25,6 +26,7 @@ from labelwalk.engine.questions import Question, questions
 from labelwalk.engine.reasons import Explanation, explain
 from labelwalk.engine.remembered import ExampleTable, example_table, newest, waiting
 from labelwalk.engine.scaling import Scale, check_same_scale
+from labelwalk.engine.signs import SIGNS
 from labelwalk.engine.soundness import check_scale, check_sound
 from labelwalk.engine.sources import Sources, as_sources
 from labelwalk.engine.table import GraphTable, VertexTable, graph_table, vertex_table
@@ -34,7 +36,7 @@ from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.parameters import check_choice, check_whole, shown
 from labelwalk.prior import check_covers, shares
 from labelwalk.rows import as_id, as_label, as_labels, as_rows, column_names, places
-from labelwalk.settings import Settings
+from labelwalk.settings import Settings, reject_removed
 from labelwalk.similarity import Gaussian, SelfTuning, Similarity
 from labelwalk.storage import model_file
 from labelwalk.turns import in_turn
@@ -57,7 +59,7 @@ class OnlineLearner:
     ----------
     n_centroids : int or None
         k, the most unlabelled vertices that are kept. None keeps every distinct example.
-    similarity : SelfTuning, Gaussian or Pairwise
+    similarity : SelfTuning or Gaussian
         How alike two examples are. The default, `SelfTuning()`, measures its bandwidths itself.
     scale : "none" or "robust"
         Whether features are compared as they come, or each is centred by its median and divided
@@ -65,7 +67,7 @@ class OnlineLearner:
         come, taught or observed; what has been learned is then learned anew in the new units, and
         after 128 they stay for ever; so they do once something is taught later, retracted or
         forgotten. `radius`, `bandwidth` and the reach of vertices are in scaled
-        units, and a distance or similarity of your own is given scaled rows.
+        units.
     sink : float
         γ: how readily a walk gives up, in units of similarity; from 1e-300 to 1e100. Below about
         1e-12 rounding may leave no answer proven: bounds say so.
@@ -89,7 +91,7 @@ class OnlineLearner:
         The most labelled vertices of one class; past that the closest ones merge.
     representative : "mean" or "founder"
         What similarities are measured from: the running mean of a vertex's examples, or the example
-        it was founded on, as in the paper. A distance or similarity of your own has no means.
+        it was founded on, as in the paper.
     readout : "example" or "vertex"
         Where the answer is read: at the example itself, from all vertices it is similar to, before
         it is learned; or at the vertex that took it in, as in the paper.
@@ -98,7 +100,7 @@ class OnlineLearner:
         guess among the classes and something never taught; or nothing.
     quarantine : int or None
         Outliers are kept out until so many have come close together: that one founds a vertex.
-        None: all are kept out, as in the paper, and also where distances are your own.
+        None: all are kept out, as in the paper.
     source_share : float or None
         The most that one source may have of what is learned, over about the last thousand examples,
         where `observe` is told where examples come from; what exceeds it is answered, and neither
@@ -107,12 +109,8 @@ class OnlineLearner:
         How many of the last examples are kept as they came, so that they can be taught later, asked
         about, or taken back by their ids.
     half_life : float or None
-        After so many examples an unlabelled one weighs half. A vertex that has become light leaves,
-        and edges between its neighbours take its place, so that the others' answers do not jump.
+        After so many examples an unlabelled one weighs half. A vertex that has become light leaves.
         None: nothing fades. Labels do not fade.
-    window : int or None
-        Only the last so many examples count; older ones are taken out of their vertices. Labels
-        stay. None: all count.
     calibrate : bool
         Whether scores are raised to the power that foretells the labels taught best, each left out
         in turn. It changes confidence, never the label.
@@ -158,12 +156,13 @@ class OnlineLearner:
         source_share: float | None = None,
         remember: int = 1000,
         half_life: float | None = None,
-        window: int | None = None,
         calibrate: bool = True,
         prior: Literal["uniform"] | dict[Label, float] | None = None,
         tolerance: float = 1e-2,
         abstain_below: float = 0.0,
+        **removed: Never,
     ) -> None:
+        reject_removed(removed)
         self.settings = Settings(
             n_centroids=n_centroids,
             similarity=SelfTuning() if similarity is None else similarity,
@@ -182,7 +181,6 @@ class OnlineLearner:
             source_share=source_share,
             remember=remember,
             half_life=half_life,
-            window=window,
             calibrate=calibrate,
             prior=prior,
             tolerance=tolerance,
@@ -564,7 +562,7 @@ class OnlineLearner:
         else:
             shares = self._shares(1 + int(scale.labels.max()))
             answers = engine.learn(scale.scaled(row), code, shares)
-        # only now: where a function of the user's fails, the row has never come
+        # Assigned last, so that an error or an interrupt leaves the learner as it was.
         self._engine, self._scale = engine, scale
         if scale.complete:
             scale.freeze()
@@ -647,7 +645,7 @@ class OnlineLearner:
 
     @property
     def n_gone(self) -> int:
-        """Examples that count no longer: faded away, past the window, taken back, or never learned.
+        """Examples that count no longer: faded away, taken back, or never learned.
 
         With these, what vertices count and the outliers sum to `n_seen`.
         """
@@ -848,11 +846,6 @@ class OnlineLearner:
                 f"other was made with {other.settings}, this learner with {self.settings}. "
                 "Only learners made with the same parameters can be merged."
             )
-        if self.settings.window is not None:
-            raise ValueError(
-                f"window={self.settings.window}: of two streams nobody knows which examples are "
-                "the last. Merge learners without a window, or with a half_life."
-            )
         if other.n_features is None:
             return
         if self.n_features not in (None, other.n_features):
@@ -929,6 +922,7 @@ class OnlineLearner:
         # copied: arrays that joblib maps from a file cannot be written to
         arrays, classes = pickled["arrays"], pickled["classes"]
         now, scale = state.from_arrays(arrays, len(classes)), Scale.from_arrays(arrays)
+        now.events = EventLog.from_header(pickled, SIGNS)
         self._become(pickled["settings"], classes, now, scale, Sources(dict(pickled["sources"])))
         self.feature_names = pickled.get("feature_names", ())
 
@@ -970,6 +964,7 @@ class OnlineLearner:
             "classes": list(self.classes),
             "sources": [list(pair) for pair in self._sources.counts.items()],
         }
+        header |= self._engine.now.events.to_header()
         if self._feature_names:
             header["feature_names"] = list(self._feature_names)
         arrays = state.to_arrays(self._engine.now) | self._scale.to_arrays()
@@ -983,6 +978,9 @@ def _read_state(
     now, scale = state.from_arrays(arrays, len(header["classes"])), Scale.from_arrays(arrays)
     check_sound(now, settings)
     check_scale(scale, now, settings)
+    now.events = EventLog.from_header(header, SIGNS)
+    if migration.had_eliminated_vertices(arrays):
+        Engine(settings, now).rebuild_graph()
     return now, scale
 
 
@@ -992,15 +990,13 @@ def _compile_loop() -> None:
     Engine.start(OnlineLearner().settings, 1).compile()
 
 
-def load(path: str | os.PathLike[str], *, similarity: Similarity | None = None) -> OnlineLearner:
+def load(path: str | os.PathLike[str]) -> OnlineLearner:
     """Read a learner from a file; it goes on exactly where the saved one stood.
 
     Parameters
     ----------
     path : path
         A file written by `OnlineLearner.save`.
-    similarity : SelfTuning, Gaussian or Pairwise, optional
-        Needed where the saved learner used functions of your own: a file holds no code.
 
     Examples
     --------
@@ -1014,28 +1010,30 @@ def load(path: str | os.PathLike[str], *, similarity: Similarity | None = None) 
     ...     load(path).digest() == learner.digest()
     True
     """
-    return _restored(*model_file.read(path), similarity, str(path))
+    return _restored(*model_file.read(path), str(path))
 
 
-def from_bytes(content: bytes, *, similarity: Similarity | None = None) -> OnlineLearner:
+def from_bytes(content: bytes) -> OnlineLearner:
     """Return the learner whose file has this content, as `load` does."""
-    return _restored(*model_file.unpack(content), similarity, "what was given")
+    return _restored(*model_file.unpack(content), "what was given")
 
 
 def _restored(
     header: dict[str, Any],
     arrays: dict[str, Any],
-    similarity: Similarity | None,
     path: str,
 ) -> OnlineLearner:
     try:
-        settings = Settings.from_description(header["settings"], similarity)
+        migration.check_removed_features(header["settings"])
+        settings = Settings.from_description(header["settings"])
         classes = as_labels(header["classes"], len(set(header["classes"])))
         now, scale = _read_state(header, arrays, settings)
         sources = Sources.from_pairs(header["sources"])
         learner = OnlineLearner.__new__(OnlineLearner)
         learner._become(settings, classes, now, scale, sources)
         learner.feature_names = header.get("feature_names", ())
+    except model_file.RemovedFeatureError as error:
+        raise model_file.RemovedFeatureError(f"{path} {error}") from None
     except (KeyError, TypeError, ValueError) as error:
         raise model_file.ModelFileError(
             f"{path} holds no learner that can be used: {error}"

@@ -54,14 +54,6 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{name}={shown(value)} is unknown. Choose {' or '.join(choices)}.")
 
 
-def check_function(name: str, value: object, repair: str) -> None:
-    """Refuse what cannot be called."""
-    if not callable(value):
-        raise ValueError(
-            f"{name}={shown(value)} is not a function of one row and many rows. {repair}"
-        )
-
-
 def shown(value: object) -> str:
     """Return the value for a message, short enough to be read."""
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,11 +19,23 @@ from labelwalk.parameters import (
     shown,
 )
 from labelwalk.prior import check_prior
-from labelwalk.similarity import Gaussian, Pairwise, SelfTuning, Similarity
+from labelwalk.similarity import REMOVED_FUNCTIONS, Gaussian, SelfTuning, Similarity
 
 WARM_UP = 100  # examples, where the bandwidth is measured, before any can be an outlier
 MOST_REMEMBERED = 10_000_000
+REMOVED_PARAMETERS = {
+    "window": "window was removed: use half_life=n / 3 where the last n examples are to count.",
+    "distance": REMOVED_FUNCTIONS,
+}
 FAR = 5.0  # local distances of a self-tuning graph past which an example is like nothing known
+
+
+def reject_removed(parameters: Mapping[str, object]) -> None:
+    """Refuse keyword arguments of a constructor that has no parameter of that name."""
+    for name, value in parameters.items():
+        if name in REMOVED_PARAMETERS:
+            raise TypeError(f"{name}={shown(value)} cannot be given. {REMOVED_PARAMETERS[name]}")
+        raise TypeError(f"unexpected keyword argument {name!r}. Check its spelling.")
 
 
 @dataclass(frozen=True)
@@ -46,7 +59,6 @@ class Settings:
     source_share: float | None
     remember: int
     half_life: float | None
-    window: int | None
     calibrate: bool
     prior: Literal["uniform"] | dict[Label, float] | None
     tolerance: float
@@ -58,8 +70,8 @@ class Settings:
             check_whole("n_centroids", self.n_centroids, "500, or None to keep all examples")
         if not isinstance(self.similarity, Similarity):
             raise ValueError(
-                f"similarity={shown(self.similarity)} is not a SelfTuning, Gaussian or Pairwise. "
-                "Wrap a function of your own as Pairwise(similarity=function)."
+                f"similarity={shown(self.similarity)} is not a SelfTuning or Gaussian. "
+                f"{REMOVED_FUNCTIONS}"
             )
         check_choice("scale", self.scale, ("none", "robust"))
         check_number("sink", self.sink, 1e-300, LARGEST, "a small one such as 1e-4")
@@ -94,31 +106,14 @@ class Settings:
         check_number("abstain_below", self.abstain_below, 0, 1, "0 never to abstain for doubt")
 
     def _check_forgetting(self) -> None:
-        if self.window is not None:
-            check_whole("window", self.window, "10_000, or None", most=MOST_REMEMBERED - 1)
         if self.half_life is None:
             return
         check_number("half_life", self.half_life, 1, LARGEST, "1000 examples, or None")
-        if self.window is not None:
-            raise ValueError(
-                f"half_life={self.half_life} and window={self.window} exclude each other. "
-                "Give half_life for examples that fade, or window for those that leave at once."
-            )
         if self.label_weight is None:
             raise ValueError(
                 f"half_life={self.half_life} needs a label_weight, which is None: labels do not "
-                "fade with the rest. Give label_weight=3.0, or window=... in place of half_life."
+                "fade with the rest. Try label_weight=3.0."
             )
-        if isinstance(self.similarity, Pairwise):
-            raise ValueError(
-                f"half_life={self.half_life} needs similarities that can be drawn again, which "
-                "those of a Pairwise cannot. Give window=... in its place."
-            )
-
-    @property
-    def room(self) -> int:
-        """How many examples are remembered: as many as asked for, and all of a window."""
-        return max(self.remember, 0 if self.window is None else self.window + 1)
 
     @property
     def measures_bandwidth(self) -> bool:
@@ -128,20 +123,13 @@ class Settings:
         return isinstance(self.similarity, SelfTuning)
 
     @property
-    def own_distances(self) -> bool:
-        """Whether distances or similarities are measured by a function of the user's."""
-        return isinstance(self.similarity, Pairwise) or self.similarity.distance is not None
-
-    @property
     def moving(self) -> bool:
-        """Whether representatives are means: only Euclidean examples have any."""
-        return not self.own_distances and self.representative == "mean"
+        """Whether representatives are means."""
+        return self.representative == "mean"
 
     def rules(self) -> Rules:
         """Return what the compiled loop needs to know."""
-        graded = isinstance(self.similarity, Pairwise)
         tuned = self.similarity if isinstance(self.similarity, SelfTuning) else None
-        cut = np.inf if isinstance(self.similarity, Pairwise) else self.similarity.cut
         return Rules(
             n_centroids=NEVER if self.n_centroids is None else int(self.n_centroids),
             absorb=self.labelled == "absorb",
@@ -150,16 +138,14 @@ class Settings:
             weight_cap=np.inf if self.weight_cap is None else float(self.weight_cap),
             labels_per_class=int(self.labels_per_class),
             tolerance=float(self.tolerance),
-            own_distances=self.own_distances,
-            own_similarities=graded,
-            cut=cut,
+            cut=self.similarity.cut,
             neighbour=tuned.neighbour if tuned else 0,
             far=FAR if tuned else 0.0,
             read_first=self.readout == "example",
             guess=self.unreached == "nearest",
             balanced=self.prior is not None,
-            support=0 if self.own_distances else int(self.quarantine or 0),
-            together=1.0 if tuned else min(cut, FAR),
+            support=int(self.quarantine or 0),
+            together=1.0 if tuned else min(self.similarity.cut, FAR),
             warm_up=WARM_UP if self.measures_bandwidth else 0,
         )
 
@@ -168,43 +154,24 @@ class Settings:
         return dict(vars(self))
 
     def describe(self) -> dict[str, Any]:
-        """Return the settings as JSON can hold them; functions of the user's are named only."""
-        similarity: dict[str, Any] = {"kind": type(self.similarity).__name__}
-        for name, value in vars(self.similarity).items():
-            similarity[name] = {"function": _name_of(value)} if callable(value) else value
+        """Return the settings as JSON can hold them, with those that version 0.7 expects."""
+        kind = type(self.similarity).__name__
+        similarity = {"kind": kind, **vars(self.similarity), "distance": None}
         prior: Any = self.prior
         if isinstance(prior, dict):
             prior = [list(pair) for pair in prior.items()]
-        return self.parameters() | {"similarity": similarity, "prior": prior}
+        return self.parameters() | {"similarity": similarity, "window": None, "prior": prior}
 
     @classmethod
-    def from_description(
-        cls, description: dict[str, Any], similarity: Similarity | None
-    ) -> Settings:
-        """Return the settings described; functions of the user's must be given again."""
+    def from_description(cls, description: dict[str, Any]) -> Settings:
+        """Return the settings that `describe` described."""
+        kinds = {"Gaussian": Gaussian, "SelfTuning": SelfTuning}
         described = dict(description["similarity"])
-        functions = [value for value in described.values() if isinstance(value, dict)]
-        if similarity is None:
-            if functions:
-                names = ", ".join(str(value["function"]) for value in functions)
-                raise ValueError(
-                    f"it uses functions of your own ({names}), which no file can hold. "
-                    "Give them again, as in load(path, similarity=...)."
-                )
-            kinds = {"Gaussian": Gaussian, "SelfTuning": SelfTuning}
-            if described["kind"] not in kinds:
-                raise ValueError("its similarity is unknown. Upgrade labelwalk.")
-            similarity = kinds[described.pop("kind")](**described)
+        kind = described.pop("kind")
+        if kind not in kinds:
+            raise ValueError("its similarity is unknown. Upgrade labelwalk.")
+        similarity = kinds[kind](**described)
         prior = description["prior"]
         prior = dict(prior) if isinstance(prior, list) else prior
-        settings = cls(**(description | {"similarity": similarity, "prior": prior}))
-        if settings.describe()["similarity"] != description["similarity"]:
-            raise ValueError(
-                f"similarity={similarity!r} is not the one it was saved with, "
-                f"{description['similarity']}. Give that one."
-            )
-        return settings
-
-
-def _name_of(function: object) -> str:
-    return str(getattr(function, "__qualname__", type(function).__qualname__))
+        given = {name: value for name, value in description.items() if name != "window"}
+        return cls(**(given | {"similarity": similarity, "prior": prior}))

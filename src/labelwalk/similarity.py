@@ -1,17 +1,14 @@
-"""How alike two examples are: a Gaussian of one width or many, or any function of two rows."""
+"""How alike two examples are: a Gaussian of one width or of many."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import InitVar, dataclass
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from labelwalk.arrays import Floats
 from labelwalk.parameters import (
-    LARGEST,
-    check_function,
     check_number,
     check_whole,
     is_number,
@@ -19,9 +16,11 @@ from labelwalk.parameters import (
     shown,
 )
 
-OneToMany: TypeAlias = Callable[[Floats, Floats], Floats]
-"""A function of one row (d,) and many rows (n, d) that returns n numbers."""
-
+REMOVED_FUNCTIONS = (
+    "Distance and similarity functions were removed: give rows whose Euclidean distance is the "
+    "one you want (an embedding), or solve your own weighted graph with "
+    "labelwalk.solver.harmonic.solve."
+)
 COVER_FRACTION, COVER_NEIGHBOUR = 0.26, 5
 AUTO = ((0.28, 0.25), (0.34, 0.0), (0.28, 1.0))  # width and evenness: the usual, local, even
 MOST_NEIGHBOURS = 64
@@ -42,21 +41,19 @@ class Gaussian:
     threshold : float
         ε: similarities below it are zero. An example with no similarity above it to any vertex is
         an outlier. Zero keeps all similarities and has no outliers.
-    distance : callable, optional
-        Your own distance from one row (d,) to many rows (n, d), in place of the Euclidean one. It
-        should be a metric: see `labelwalk.checks.check_distance`.
 
     Examples
     --------
     >>> Gaussian(bandwidth=0.5)
-    Gaussian(bandwidth=0.5, threshold=1e-06, distance=None)
+    Gaussian(bandwidth=0.5, threshold=1e-06)
     """
 
     bandwidth: float | Literal["cover", "scale"] = "cover"
     threshold: float = 1e-6
-    distance: OneToMany | None = None
+    distance: InitVar[Any] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, distance: Any) -> None:
+        _check_removed(distance)
         plain_numbers(self)
         named = isinstance(self.bandwidth, str) and self.bandwidth in ("cover", "scale")
         if not named and not (is_number(self.bandwidth) and float(self.bandwidth) > 0):
@@ -65,14 +62,6 @@ class Gaussian:
                 "Try bandwidth='cover', which measures itself."
             )
         check_number("threshold", self.threshold, 0, LARGEST_THRESHOLD, "0 to keep everything")
-        if self.distance is None:
-            return
-        check_function("distance", self.distance, "Try none at all: then it is Euclidean.")
-        if self.bandwidth == "scale":
-            raise ValueError(
-                "bandwidth='scale' measures Euclidean features and does not fit a distance of "
-                "your own. Use bandwidth='cover' or a number in units of that distance."
-            )
 
     @property
     def cut(self) -> float:
@@ -104,22 +93,21 @@ class SelfTuning:
         all: a Gaussian whose bandwidth follows the cover. "auto" is 0.25, 0 or 1, see below.
     threshold : float
         ε: similarities below it are zero.
-    distance : callable, optional
-        As in `Gaussian`.
 
     Examples
     --------
     >>> SelfTuning()
-    SelfTuning(neighbour=7, width='auto', evenness='auto', threshold=0.0001, distance=None)
+    SelfTuning(neighbour=7, width='auto', evenness='auto', threshold=0.0001)
     """
 
     neighbour: int = 7
     width: float | Literal["auto"] = "auto"
     evenness: float | Literal["auto"] = "auto"
     threshold: float = 1e-4
-    distance: OneToMany | None = None
+    distance: InitVar[Any] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, distance: Any) -> None:
+        _check_removed(distance)
         plain_numbers(self)
         check_whole("neighbour", self.neighbour, "7", most=MOST_NEIGHBOURS)
         if self.width != "auto":
@@ -127,8 +115,6 @@ class SelfTuning:
         if self.evenness != "auto":
             check_number("evenness", self.evenness, 0, 1, "0.25, or 'auto'")
         check_number("threshold", self.threshold, 0, LARGEST_THRESHOLD, "0 to keep everything")
-        if self.distance is not None:
-            check_function("distance", self.distance, "Try none at all: then it is Euclidean.")
 
     @property
     def pairs(self) -> list[tuple[float, float]]:
@@ -153,36 +139,12 @@ def bandwidths_to(threshold: float) -> float:
     return float(np.sqrt(-2.0 * np.log(threshold))) if threshold else np.inf
 
 
-@dataclass(frozen=True)
-class Pairwise:
-    """A similarity of your own, and the distance that goes with it.
-
-    Parameters
-    ----------
-    similarity : callable
-        From one row (d,) to many rows (n, d), n numbers from 0 to 1e100; 0 means "no edge".
-    distance : callable, optional
-        Likewise; decides which vertex stands for an example. Euclidean if not given.
-
-    Examples
-    --------
-    >>> def overlap(x, rows):
-    ...     return np.minimum(x, rows).sum(axis=1)
-    >>> Pairwise(similarity=overlap).distance is None
-    True
-    """
-
-    similarity: OneToMany
-    distance: OneToMany | None = None
-
-    def __post_init__(self) -> None:
-        repair = "Give one, as in Pairwise(similarity=lambda x, rows: ...)."
-        check_function("similarity", self.similarity, repair)
-        if self.distance is not None:
-            check_function("distance", self.distance, "Try none at all: then it is Euclidean.")
+Similarity: TypeAlias = Gaussian | SelfTuning
 
 
-Similarity: TypeAlias = Gaussian | SelfTuning | Pairwise
+def _check_removed(distance: Any) -> None:
+    if distance is not None:
+        raise ValueError(f"distance={shown(distance)} cannot be given. {REMOVED_FUNCTIONS}")
 
 
 def euclidean(x: Floats, rows: Floats) -> Floats:
@@ -192,36 +154,3 @@ def euclidean(x: Floats, rows: Floats) -> Floats:
         gap = rows[:, p] - x[p]
         total += gap * gap
     return np.sqrt(total)
-
-
-def compare(similarity: Similarity, x: Floats, rows: Floats) -> tuple[Floats, Floats | None]:
-    """Return distances of one row to many, and similarities where those are the user's own.
-
-    Raises
-    ------
-    ValueError
-        A function of the user's returned something other than one number >= 0 for each row.
-    """
-    distances = _asked("distance", similarity.distance or euclidean, x, rows)
-    if isinstance(similarity, Pairwise):
-        return distances, _asked("similarity", similarity.similarity, x, rows)
-    return distances, None
-
-
-def _asked(role: str, function: OneToMany, x: Floats, rows: Floats) -> Floats:
-    x, rows = x.view(), rows.view()
-    x.flags.writeable = rows.flags.writeable = False
-    returned = function(x, rows)
-    try:
-        values = np.asarray(returned, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.empty(0)
-    graded = role == "similarity"
-    most = LARGEST if graded else np.finfo(np.float64).max
-    if values.shape != (len(rows),) or not np.all((values >= 0) & (values <= most)):
-        wanted = f"numbers from 0 to {LARGEST:g}" if graded else "finite numbers >= 0"
-        raise ValueError(
-            f"{role}={function!r} must return {len(rows)} {wanted} for that many "
-            f"rows, got {shown(returned)}. Try labelwalk.checks.check_{role} on a few rows."
-        )
-    return values

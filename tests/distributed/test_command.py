@@ -124,7 +124,7 @@ def test_workers_of_this_machine_leave_the_same_files(rows: Path) -> None:
     ("options", "said"),
     [
         (["--label-column", "kind"], "--label-column 'kind': no such column"),
-        (["--window", "100"], "window=100: shards have no order in time"),
+        (["--half-life", "100"], "half_life=100.0: shards have no order in time"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(rows: Path, options: list[str], said: str) -> None:

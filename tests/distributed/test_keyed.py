@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk import OnlineLearner, Pairwise, load
+from labelwalk import OnlineLearner, load
 from labelwalk.distributed.keyed_learners import GapError, KeyedLearners
+from tests.support.interrupts import interrupt_at_event
 
 SETTINGS = OnlineLearner(30).settings
 
@@ -184,28 +185,14 @@ def test_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
 
 
 def test_learning_that_is_broken_off_counts_what_was_learned(tmp_path: Path) -> None:
-    left = [40]
-
-    def distance(row: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        left[0] -= 1
-        if left[0] == 0:
-            raise KeyboardInterrupt
-        apart: np.ndarray = np.sqrt(((rows - row) ** 2).sum(axis=1))
-        return apart
-
-    def similarity(row: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        alike: np.ndarray = np.exp(-(((rows - row) ** 2).sum(axis=1)))
-        return alike
-
-    settings = OnlineLearner(30, similarity=Pairwise(similarity, distance)).settings
-    learners = KeyedLearners(tmp_path, settings)
+    learners = KeyedLearners(tmp_path, SETTINGS)
     learners.observe("a", stream(0)[:5], 0)
-    with pytest.raises(KeyboardInterrupt):
+    with interrupt_at_event(5), pytest.raises(KeyboardInterrupt):
         learners.observe("a", stream(0)[5:], 5)
     at = learners.position("a")
     assert 5 < at < 60
     learners.observe("a", stream(0)[5:], 5)  # the same block, given again
     learners.save_key("a")
     (path,) = tmp_path.rglob("*.lw")
-    assert load(path, similarity=settings.similarity).n_seen == 60
-    assert KeyedLearners(tmp_path, settings).position("a") == 60
+    assert load(path).n_seen == 60
+    assert KeyedLearners(tmp_path, SETTINGS).position("a") == 60

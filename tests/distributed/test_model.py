@@ -105,13 +105,11 @@ def test_a_planted_learner_goes_on_learning(shards: int) -> None:
 @pytest.mark.parametrize(
     ("options", "name"),
     [
-        ({"window": 50}, "window=50"),
         ({"scale": "robust"}, "only scale='none'"),
         ({"coarsening": "doubling"}, r"coarsening='just-enough' \(got 'doubling'\)"),
         ({"labelled": "absorb"}, "only labelled='pure'"),
         ({"half_life": 50.0}, "half_life=50"),
         ({"similarity": Gaussian("scale")}, "bandwidth='scale'"),
-        ({"similarity": Gaussian(1.0, distance=euclidean)}, "similarity="),
     ],
 )
 def test_what_shards_cannot_do_is_refused_by_name(options: dict[str, object], name: str) -> None:

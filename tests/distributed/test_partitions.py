@@ -429,7 +429,7 @@ def test_partitions_have_names(tmp_path: Path, names: Any) -> None:
 
 
 def test_settings_that_covers_cannot_have_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="window=9"):
-        Coordinator(tmp_path, NAMES, OnlineLearner(8, window=9).settings)
+    with pytest.raises(ValueError, match="half_life=9"):
+        Coordinator(tmp_path, NAMES, OnlineLearner(8, half_life=9).settings)
     with pytest.raises(ValueError, match="every=0"):
         Partitions(InProcessLink(Coordinator(tmp_path, NAMES, SETTINGS)), SETTINGS, 0)

@@ -16,9 +16,8 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.semi_supervised import LabelPropagation
 
-from labelwalk import Gaussian, OnlineLearner, SelfTuning
+from labelwalk import Gaussian, OnlineLearner
 from labelwalk.arrays import Floats, Ints
-from labelwalk.similarity import Pairwise
 from labelwalk.solver import harmonic
 from paper.baselines import full_graph, warm_start
 from paper.baselines.every_example import EveryExample
@@ -186,8 +185,7 @@ class TestAll:
         ("make", "match"),
         [
             (lambda: OfflineHarmonic(sink=0.0), "sink=0.0"),
-            (lambda: OfflineHarmonic(Pairwise(lambda x, rows: rows @ x)), "similarity=Pairwise"),  # type: ignore[arg-type]
-            (lambda: OfflineHarmonic(SelfTuning(distance=lambda x, rows: rows @ x)), "Euclidean"),
+            (lambda: OfflineHarmonic(1.0), "similarity=1.0"),  # type: ignore[arg-type]
             (lambda: OfflineHarmonic(prior="equal"), "prior='equal'"),  # type: ignore[arg-type]
             (lambda: EveryExample(Gaussian("cover")), "bandwidth='cover'"),
             (lambda: EveryExample(Gaussian(1.0), sink=-1.0), "sink=-1.0"),

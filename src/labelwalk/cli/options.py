@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
-from labelwalk.cli.failures import told
+from labelwalk.cli.failures import WRONG_USAGE, fail, told
 from labelwalk.configuration import Configuration, gathered, panel_of
+from labelwalk.configuration.model import LEARNER, REMOVED_SETTINGS
 
 Command = Callable[..., None]
 
@@ -27,6 +28,10 @@ def configured(*panels: str) -> Callable[[Command], Command]:
     def with_options(command: Command) -> Command:
         @functools.wraps(command)
         def run(**given: Any) -> None:
+            for name in REMOVED_SETTINGS:
+                if given.pop(name, None) is not None:
+                    option = f"--{name.replace('_', '-')}"
+                    fail(f"{option} was removed. {REMOVED_SETTINGS[name]}", WRONG_USAGE)
             options = {name: given.pop(name) for name in fields}
             path = given.pop("config")
             chosen = {name: value for name, value in options.items() if value is not None}
@@ -41,6 +46,8 @@ def configured(*panels: str) -> Callable[[Command], Command]:
         ]
         parameters += [_option(name, field) for name, field in fields.items()]
         parameters.append(_parameter("config", CONFIG))
+        if LEARNER in panels:
+            parameters += [_parameter(name, REMOVED) for name in REMOVED_SETTINGS]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in parameters}
         return run
@@ -56,6 +63,9 @@ CONFIG = Annotated[
         rich_help_panel="Settings",
     ),
 ]
+
+
+REMOVED = Annotated[str | None, typer.Option(hidden=True)]
 
 
 def _option(name: str, field: Any) -> inspect.Parameter:

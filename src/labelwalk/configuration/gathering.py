@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from labelwalk.configuration.model import Configuration, ConfigurationError
+from labelwalk.configuration.model import REMOVED_SETTINGS, Configuration, ConfigurationError
 
 FILE = "labelwalk.toml"
 PREFIX = "LABELWALK_"
@@ -32,8 +32,10 @@ def gathered(
 
     Examples
     --------
-    >>> found = gathered({"sink": "0.1"}, None, {"LABELWALK_SINK": "0.2", "LABELWALK_WINDOW": "9"})
-    >>> found.sink, found.window
+    >>> found = gathered(
+    ...     {"sink": "0.1"}, None, {"LABELWALK_SINK": "0.2", "LABELWALK_REMEMBER": "9"}
+    ... )
+    >>> found.sink, found.remember
     (0.1, 9)
     """
     called = {name: PREFIX + name.upper() for name in Configuration.model_fields}
@@ -45,6 +47,7 @@ def gathered(
         **{name: f"--{name.replace('_', '-')}" for name in options},
     }
     _check_spelling(environment, called)
+    _check_removed(environment, written | dict(options), file)
     try:
         found = Configuration(**(surrounding | written | dict(options)))
         found.remember_origins(origins)
@@ -76,6 +79,14 @@ def _check_spelling(environment: Mapping[str, str], called: Mapping[str, str]) -
             close = get_close_matches(name, called.values(), 1, cutoff=0.9)
             if close:
                 raise ConfigurationError(f"{name} in the environment: did you mean {close[0]}?")
+
+
+def _check_removed(environment: Mapping[str, str], chosen: Mapping[str, Any], file: str) -> None:
+    for name, replacement in REMOVED_SETTINGS.items():
+        variable = PREFIX + name.upper()
+        if name in chosen or variable in environment:
+            origin = f"{name} in {file}" if name in chosen else f"{variable} in the environment"
+            raise ConfigurationError(f"{origin} was removed. {replacement}")
 
 
 def _complaint(name: str, origin: str, error: Any) -> str:

@@ -11,9 +11,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr
 if TYPE_CHECKING:
     from labelwalk.io import Columns
     from labelwalk.learner import OnlineLearner
-    from labelwalk.similarity import Gaussian, Pairwise, SelfTuning
+    from labelwalk.similarity import Gaussian, SelfTuning
 
 SIMILARITY = ("similarity", "bandwidth", "threshold")
+REMOVED_SETTINGS = {"window": "Use half_life."}
 NO_SETTINGS = ("profile", *SIMILARITY)  # of a learner, as they are called here
 
 
@@ -131,9 +132,6 @@ class Configuration(BaseModel):
     half_life: Annotated[float | None, Maybe] = _setting(
         None, LEARNER, "After so many examples an unlabelled one weighs half."
     )
-    window: Annotated[int | None, Maybe] = _setting(
-        None, LEARNER, "Only the last so many examples count."
-    )
     calibrate: bool = _setting(True, LEARNER, "Whether confidence is sharpened by left-out labels.")
     prior: Annotated[
         Literal["uniform"] | dict[str, float] | None, Maybe, BeforeValidator(_shares)
@@ -213,7 +211,7 @@ class Configuration(BaseModel):
     def _given_similarity(self) -> set[str]:
         return self.model_fields_set & set(SIMILARITY)
 
-    def _similarity(self, base: Gaussian | SelfTuning | Pairwise) -> Gaussian | SelfTuning:
+    def _similarity(self, base: Gaussian | SelfTuning) -> Gaussian | SelfTuning:
         from labelwalk.similarity import Gaussian, SelfTuning
 
         given = self._given_similarity()

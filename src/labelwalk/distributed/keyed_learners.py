@@ -221,8 +221,7 @@ class KeyedLearners:
             keyed.saved = keyed.position
 
     def _read(self, path: Path) -> OnlineLearner:
-        own = self._settings.similarity if self._settings.own_distances else None
-        return load(path, similarity=own)
+        return load(path)
 
 
 def _concatenate(parts: Sequence[Verdicts]) -> Verdicts:

@@ -62,11 +62,6 @@ def budget_from_settings(settings: Settings) -> Budget:
 def check_settings(settings: Settings) -> None:
     """Raise an error for settings that are not supported for shards."""
     similarity = settings.similarity
-    if settings.own_distances:
-        raise ValueError(
-            f"similarity={similarity!r}: covers of shards support only Euclidean distances. Use "
-            "the defaults, or another similarity of OnlineLearner."
-        )
     if isinstance(similarity, Gaussian) and similarity.bandwidth == "scale":
         raise ValueError(
             "bandwidth='scale' needs the moments of all rows, which covers do not store. "
@@ -92,12 +87,11 @@ def check_settings(settings: Settings) -> None:
             f"with n_centroids={settings.n_centroids}. Set a threshold such as 1e-6, or use at "
             f"most {MAX_DENSE_VERTICES} centroids."
         )
-    for name in ("window", "half_life"):
-        if getattr(settings, name) is not None:
-            raise ValueError(
-                f"{name}={getattr(settings, name)}: shards have no order in time, so no example "
-                f"is older than another. Leave {name} out."
-            )
+    if settings.half_life is not None:
+        raise ValueError(
+            f"half_life={settings.half_life}: shards have no order in time, so no example is older "
+            "than another. Leave half_life out."
+        )
 
 
 @dataclass(frozen=True)

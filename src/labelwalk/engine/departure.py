@@ -15,7 +15,7 @@ from labelwalk.solver import relaxation
 def remove(now: State, gone: Ints) -> None:
     """Remove vertices with all they stand for; degrees and residuals are out of date then."""
     regrouping = cover.leave(now.vertices, now.here, gone)
-    relaxation.keep(now.system, regrouping.kept, regrouping.heir)
+    relaxation.keep(now.system, regrouping.kept)
     memory.follow(now.memory, regrouping.heir)
     if now.here.vertex >= 0:
         now.here.vertex = regrouping.heir[now.here.vertex]

@@ -28,11 +28,10 @@ from labelwalk.kernels import stream
 from labelwalk.kernels.answer import KernelAnswers, balance
 from labelwalk.kernels.comparison import compare_with, draw, is_outlier
 from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.kernels.extension import compare_row, extend, extend_rows
-from labelwalk.kernels.progress import COMPARED, NEVER, NO_RECORD, NO_ROW, SOLVED, WAITING
+from labelwalk.kernels.extension import compare_row, extend_rows
+from labelwalk.kernels.progress import NEVER, NO_RECORD, NO_ROW, SOLVED, WAITING
 from labelwalk.kernels.system import System, rebuild
 from labelwalk.settings import Settings
-from labelwalk.similarity import Pairwise, compare
 from labelwalk.solver import relaxation
 from labelwalk.verdicts import blank_answers
 
@@ -44,14 +43,6 @@ MANY = 64  # rows for which a screen is worth its making
 BLOCK_S = 0.01
 FIRST_BLOCK, LARGEST_BLOCK = 16, 4096  # rows
 MOST_EVENTS = 1000  # that one example can wait for; a handful is usual
-
-
-class RowRefusedError(Exception):
-    """A function of the user's failed on a row, and the row was left out."""
-
-    def __init__(self, reason: BaseException) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 class Engine:
@@ -73,11 +64,11 @@ class Engine:
             n_features,
             0,
             moving=settings.moving,
-            fading=settings.half_life is not None,
-            remember=settings.room,
+            remember=settings.remember,
         )
         bandwidth.schedule(now.here, settings.similarity)
-        forgetting.schedule(now.here, settings)
+        if settings.half_life is not None:
+            forgetting.schedule(now.here, settings.half_life)
         if tuning.is_due(settings):
             now.here.choose_at_seen = FIRST_CHOICE
         return cls(settings, now)
@@ -108,8 +99,8 @@ class Engine:
 
         The caller holds interrupts; they take effect between two blocks of rows.
         `shares` is what each class is believed to have of the stream, where there is a prior: of
-        all that are known from the first row on. Where a function of the user's raises, the rows
-        before stay learned, with their classes.
+        all that are known from the first row on. After an error, the rows before stay learned,
+        with their classes.
         """
         if self.now.progress["stage"][0] != WAITING:
             raise RuntimeError(
@@ -131,10 +122,8 @@ class Engine:
                 if event != stream.DONE:
                     row = self._finish(event, rows[: row + 1], codes, row, answers)
                 block = next_block(row - start, perf_counter() - began_s)
-        except BaseException as error:
+        except BaseException:
             self._know(max(n_known, 1 + int(codes[:row].max(initial=-1))))
-            if isinstance(error, RowRefusedError):
-                raise error.reason from None
             raise
         return answers
 
@@ -201,18 +190,16 @@ class Engine:
     ) -> int:
         """Take the current row, the last of `rows`, all the way; return the next one."""
         for _ in range(MOST_EVENTS):
-            self._attend(event, rows[row], int(codes[row]))
+            self._attend(event, int(codes[row]))
             row, event = self._run(rows, codes, row, answers)
             if event == stream.DONE:
                 return row
         raise RuntimeError(f"an example waits for event {event} for ever; please report this.")
 
-    def _attend(self, event: int, x: Floats, code: int) -> None:
+    def _attend(self, event: int, code: int) -> None:
         now = self.now
         if event == stream.GROW:
             self._make_room()
-        elif event == stream.COMPARE:
-            self._compare_arrived(x)
         elif event == stream.MEASURE:
             self.measure()
         elif event == stream.TRIM:
@@ -249,22 +236,16 @@ class Engine:
             self.measure()
 
     def _forget(self) -> None:
-        now, here = self.now, self.now.here
+        now, half_life = self.now, self.settings.half_life
+        assert half_life is not None
         undo.spoil(now)
-        forgetting.next_time(here, self.settings)
-        if self.settings.window is not None:
-            forgetting.slide(now, self.settings, euclidean=not self.rules.own_distances)
-            weights.weigh(self.now, self.rules)
-        else:
-            forgetting.fade(now, self.settings)
-            self._draw()
-            weights.weigh(self.now, self.rules)
-            gone = forgetting.light(now)
-            if len(gone):
-                forgetting.fade_away(now, gone, self.rules.sink)
-                self._draw()  # the same bits whenever it is drawn again
-        forgetting.leave_quarantine(now, self.settings)
-        forgetting.come_down(here, self.settings)
+        forgetting.schedule(now.here, half_life)
+        forgetting.fade(now, half_life)
+        light = forgetting.find_light(now)
+        if len(light):
+            departure.remove(now, light)
+        weights.weigh(now, self.rules)
+        forgetting.lower_radius(now.here, self.settings)
         relaxation.refresh(now.system, now.n)
 
     def _know(self, n_classes: int) -> None:
@@ -277,24 +258,6 @@ class Engine:
         enough = (self.settings.n_centroids or 2 * capacity) + labelled + 16
         capacity = max(capacity + 16, min(2 * capacity, enough))
         self.now = state.resized(now, capacity, now.n_classes)
-
-    def _compare(self, x: Floats) -> None:
-        now, n = self.now, self.now.n
-        rows = np.ascontiguousarray(now.vertices.points[:, :n].T)
-        distances, similarities = compare(self.settings.similarity, x, rows)
-        now.beside.distances[:n] = now.beside.apart_row[:n] = distances
-        if similarities is not None:
-            now.beside.similarities[:n] = similarities
-
-    def _compare_arrived(self, x: Floats) -> None:
-        here = self.now.here
-        try:
-            self._compare(x)
-        except BaseException as reason:  # in a function of the user's: the row has never come
-            here.stage, here.id = WAITING, NO_ROW
-            here.n_seen -= 1
-            raise RowRefusedError(reason) from None
-        here.stage = COMPARED
 
     def measure(self) -> None:
         """Measure bandwidths, and draw the graph with them where any has changed."""
@@ -309,14 +272,11 @@ class Engine:
 
     def _draw(self) -> None:
         now, vertices = self.now, self.now.vertices
-        if not self.rules.own_similarities:
-            draw(vertices.apart, vertices.bandwidth, now.n, self.rules.cut, now.system.w)
-            for mesh in now.system.mesh:
-                now.system.w[: now.n, : now.n] += mesh[: now.n, : now.n]
+        draw(vertices.apart, vertices.bandwidth, now.n, self.rules.cut, now.system.w)
 
     def _regroup(self, regrouping: cover.Regrouping) -> None:
         here = self.now.here
-        relaxation.keep(self.now.system, regrouping.kept, regrouping.heir)
+        relaxation.keep(self.now.system, regrouping.kept)
         here.vertex = regrouping.heir[here.vertex]
         memory.follow(self.now.memory, regrouping.heir)
         bandwidth.measure_soon(here)
@@ -330,16 +290,11 @@ class Engine:
         answers = blank_answers(len(rows), len(shares))
         if now.n == 0:
             return answers
-        if len(rows) >= MANY and not self.rules.own_distances:
+        if len(rows) >= MANY:
             return self.frozen(shares).answer(rows)
         system, errors = self.settled(shares)
         parts = (now.vertices, system, now.progress, self.rules, now.beside, errors, now.readout)
-        if not self.rules.own_distances:
-            extend_rows(*parts, rows, answers)
-        else:
-            for row, x in enumerate(rows):
-                self._compare(x)
-                extend(*parts, answers, row)
+        extend_rows(*parts, rows, answers)
         return answers
 
     def settled(self, shares: Floats) -> tuple[System, Floats]:
@@ -364,10 +319,7 @@ class Engine:
     def similarities(self, x: Floats) -> Floats:
         """Return how similar a row is to every vertex; to none where it is an outlier."""
         now, n = self.now, self.now.n
-        if self.rules.own_distances:
-            self._compare(x)
-        else:
-            compare_row(now.vertices, now.here, x, now.beside)
+        compare_row(now.vertices, now.here, x, now.beside)
         compare_with(now.vertices.bandwidth, now.here, self.rules, now.beside)
         outlier = is_outlier(now.vertices.bandwidth, now.here, self.rules, now.beside)
         return np.zeros(n) if outlier else now.beside.similarities[:n].copy()
@@ -385,12 +337,10 @@ class Engine:
         """Take in the vertices of a state with our class codes, its features in another order."""
         for part in (theirs.vertices.points, theirs.vertices.means, theirs.beside.moments.T):
             part[:] = part[order[: len(part)]]  # there may be no means
-        similarity = self.settings.similarity
-        both = union.united(self.now, theirs, similarity)  # where a function of the user's may fail
-        self.now = both
+        both = self.now = union.united(self.now, theirs)
         self._settled = self._frozen = None
         regrouping = cover.unite(both.vertices, both.here, self.settings, both.n_classes)
-        relaxation.keep(both.system, regrouping.kept, regrouping.heir)
+        relaxation.keep(both.system, regrouping.kept)
         self.stand()
 
     def stand(self) -> None:
@@ -398,13 +348,16 @@ class Engine:
         now = self.now
         memory.forget(now.memory, now.here)
         undo.drop_record(now)
-        if not isinstance(self.settings.similarity, Pairwise):
-            self._bandwidths_moved()
-        self._draw()
-        weights.weigh(now, self.rules)
-        relaxation.refresh(now.system, now.n)
-        relaxation.solve_exactly(now.system, now.n)
+        self._bandwidths_moved()
+        self.rebuild_graph()
         signs.watch_anew(now)
+
+    def rebuild_graph(self) -> None:
+        """Draw, weigh and solve anew, from the cover and its bandwidths."""
+        self._draw()
+        weights.weigh(self.now, self.rules)
+        relaxation.refresh(self.now.system, self.now.n)
+        relaxation.solve_exactly(self.now.system, self.now.n)
 
 
 def next_block(n_rows: int, took_s: float) -> int:

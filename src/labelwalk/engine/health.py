@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from labelwalk.engine import diary
 from labelwalk.engine.signs import SIGNS, Measured, graph_gain
 from labelwalk.engine.state import State
 from labelwalk.engine.worth import Worth, worth
@@ -74,13 +73,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "The stream has changed: its features are not distributed as before. Look at the recent "
         "verdicts, and teach labels from now.",
     ),
-    "fading": (
-        "When vertices last faded away, no probability moved by more than {value:.2g}.",
-        "When vertices last faded away, a probability may have moved by {value:.2g}: a longer "
-        "half_life lets fewer go at a time.",
-    ),
 }
-NOTHING_FADES = "Nothing fades: there is no half_life."
 NO_LABELS = "No label has been taught: teach some."
 TOO_EARLY = (
     "There are too few labels, or too few examples yet, to tell whether the graph helps: {n} "
@@ -196,23 +189,16 @@ def examine(now: State, settings: Settings) -> Health:
             said = _said_of(found, said)
         elif name in ("sink", "classes") and not now.system.clamped[: now.n].any():
             said = NO_LABELS
-        elif name == "fading" and settings.half_life is None:
-            said = NOTHING_FADES
         signs.append(Sign(name, measured.value, measured.limit, measured.ok, said))
     return Health(tuple(signs))
 
 
 def events(now: State) -> list[Event]:
-    """Return what the diary holds, oldest first."""
-    names, pages = list(SIGNS), now.diary
-    happened = []
-    for place in diary.places(now.here):
-        name, value = names[pages.event_sign[place]], float(pages.event_value[place])
-        measured = Measured(value, float(pages.event_limit[place]), bool(pages.event_ok[place]))
-        said = _said(name, measured)
-        at = int(pages.event_at[place])
-        happened.append(Event(at, name, value, measured.ok, said))
-    return happened
+    """Return the events that are logged, oldest first."""
+    return [
+        Event(at, name, value, ok, _said(name, Measured(value, limit, ok)))
+        for at, name, ok, value, limit in now.events.events
+    ]
 
 
 def _said(name: str, measured: Measured) -> str:

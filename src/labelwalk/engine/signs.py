@@ -14,7 +14,7 @@ import numpy as np
 
 from labelwalk.arrays import Floats
 from labelwalk.engine import conflicts as conflicting
-from labelwalk.engine import diary
+from labelwalk.engine.event_log import LoggedEvent
 from labelwalk.engine.state import State
 from labelwalk.engine.worth import Worth, worth
 from labelwalk.kernels.comparison import FADED
@@ -34,7 +34,6 @@ MOST_SINK = 0.5  # of what the vertices say: past that "I don't know" outweighs 
 ROUNDING = 1e-9  # an error that is proven so small is none, whatever the tolerance
 LEAST_EVENNESS = 0.5  # of the entropy that equal classes would have: 10 classes count as 3.2
 MOST_ABSORBED = 0.5  # of all examples: past that most answers are the nearest label's
-MOST_LEAP = 0.25  # of a probability: more would turn answers that were clear
 MOST_CONFLICTS = 0.0  # two classes in one place are never right
 
 
@@ -141,17 +140,11 @@ def conflicts(now: State, settings: Settings) -> Measured:
     return at_most(len(conflicting.conflicts(now)), MOST_CONFLICTS)
 
 
-def fading(now: State, settings: Settings) -> Measured:
-    """How far an answer may have jumped when vertices faded away last."""
-    return at_most(now.here.leap, MOST_LEAP)
-
-
 def drift(now: State, settings: Settings) -> Measured:
     """What departures from the usual have summed up to, now or at an alarm that still holds."""
     return at_most(max(now.here.suspicion, now.here.alarm), ALARM)
 
 
-# In a fixed order: a file knows a sign by its number.
 SIGNS: dict[str, Measure] = {
     "radius": radius,
     "distortion": distortion,
@@ -165,7 +158,6 @@ SIGNS: dict[str, Measure] = {
     "graph": graph,
     "conflicts": conflicts,
     "drift": drift,
-    "fading": fading,
 }
 OVER_VERTICES = ("distortion", "sink", "classes", "absorbed", "conflicts")
 OVER_THE_GRAPH = ("certificate", "graph")
@@ -177,10 +169,10 @@ def judge(now: State, settings: Settings) -> None:
     here = now.here
     end_block(now.watch, now.progress)
     blocks = int(here.n_seen) // BLOCK
-    for number, (name, measure) in enumerate(SIGNS.items()):
+    for name, measure in SIGNS.items():
         if _is_due(name, blocks):
             value, limit, ok = measure(now, settings)
-            diary.note(now.diary, here, number, ok, value, limit or 0.0)
+            now.events.note(LoggedEvent(int(here.n_seen), name, ok, value, limit or 0.0))
     _judge_next(now)
 
 

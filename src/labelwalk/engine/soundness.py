@@ -11,11 +11,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from labelwalk.engine.scaling import WARM_UP, Scale
-from labelwalk.engine.signs import SIGNS
 from labelwalk.engine.state import State
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.drift import BLOCK
-from labelwalk.kernels.memory import GONE, age
+from labelwalk.kernels.memory import GONE
 from labelwalk.kernels.progress import NEVER, NO_RECORD, NO_ROW, SPOILED, WAITING
 from labelwalk.kernels.stream import BARRED
 from labelwalk.kernels.system import STEPS, System, rebuild, rounding
@@ -65,8 +64,7 @@ def _laws_of_scale(scale: Scale, state: State, settings: Settings) -> Iterator[t
 def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     here, vertices, system = state.here, state.vertices, state.system
     kept = (*state.quarantine, *state.memory, *state.before)
-    watching = (*state.watch, *state.diary)
-    arrays = (*vertices, *system, state.beside.moments, *kept, *watching)
+    arrays = (*vertices, *system, state.beside.moments, *kept, *state.watch)
     scales = [here.radius, here.mu, here.sigma, here.typical, here.load]
     numbers = [*scales, here.width, here.evenness, here.sharpness, *system.drift]
     numbers += [here.usual, here.unsteady, here.suspicion, here.alarm]
@@ -126,24 +124,17 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
 
 
 def _laws_of_forgetting(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
-    here, vertices, system = state.here, state.vertices, state.system
-    forgetful = settings.window is not None or settings.half_life is not None
-    scheduled = (here.forget_at != NEVER) == (forgetful and state.n_features > 0)
-    passed = 0 <= here.n_forgotten <= age(here) and here.leap >= 0 and np.isfinite(here.leap)
-    recent = settings.window is None or age(here) - here.n_forgotten <= settings.room + 1
-    yield "what is old is forgotten where that was asked for", bool(scheduled and passed and recent)
+    vertices = state.vertices
     fading = settings.half_life is not None and state.n_features > 0
-    yield "vertices fade where that was asked for", len(system.leak) == fading
+    yield "what is old fades where that was asked for", (state.here.forget_at != NEVER) == fading
     left = np.all(vertices.fresh > 0) and np.all(vertices.fresh <= 1.001 * vertices.examples)
     whole = fading or np.all(vertices.fresh == vertices.examples)
     yield "no example weighs more than one", bool(left and whole)
-    left_behind = np.all(system.mesh >= 0) and np.all(system.leak >= 0)
-    yield "what has faded is not negative", bool(left_behind)
 
 
 def _laws_of_memory(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     here, memory, before = state.here, state.memory, state.before_progress[0]
-    room = settings.room if state.n_features else 0
+    room = settings.remember if state.n_features else 0
     yield "as many examples are remembered as were asked for", len(memory.seen_rows) == room
     known = (memory.seen_vertex >= GONE) & (memory.seen_vertex < max(state.n, 1))
     classes = (memory.seen_label >= UNLABELLED) & (memory.seen_label < state.n_classes)
@@ -164,8 +155,8 @@ def _laws_of_memory(state: State, settings: Settings) -> Iterator[tuple[str, boo
 
 
 def _watching_laws(state: State) -> Iterator[tuple[str, bool]]:
-    here, watch, diary = state.here, state.watch, state.diary
-    counts = (here.watched, here.blocks, here.n_events, here.alarm_at, here.first_taught)
+    here, watch = state.here, state.watch
+    counts = (here.watched, here.blocks, here.alarm_at, here.first_taught)
     yield "what is watched is counted", all(count >= 0 for count in counts)
     seen = (here.watched, here.alarm_at, here.last_taught)
     yield "what is watched was seen", all(count <= here.n_seen for count in seen)
@@ -180,8 +171,6 @@ def _watching_laws(state: State) -> Iterator[tuple[str, bool]]:
     scales &= here.blocks < 2 or bool(np.all(watch.chance > 0))
     yield "deviations are not negative", scales and here.unsteady >= 0
     yield "suspicion is not negative", here.suspicion >= 0 and here.alarm >= 0
-    known = (diary.event_sign >= 0) & (diary.event_sign < len(SIGNS))
-    yield "events are of known signs", bool(np.all(known))
 
 
 def _residuals_hold(system: System, n: int) -> bool:

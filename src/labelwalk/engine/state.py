@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwalk.arrays import Floats, Record
-from labelwalk.engine import cover, diary, memory
-from labelwalk.engine.diary import Diary
+from labelwalk.engine import cover, memory
+from labelwalk.engine.event_log import EventLog
+from labelwalk.engine.migration import removed_arrays
 from labelwalk.kernels.certificate import Readout
 from labelwalk.kernels.comparison import Comparison
 from labelwalk.kernels.cover import Vertices
@@ -32,7 +33,7 @@ class Before(NamedTuple):
     before_moments: Floats
 
 
-Arrays = TypeVar("Arrays", Vertices, System, Comparison, Quarantine, Before, Watch, Diary)
+Arrays = TypeVar("Arrays", Vertices, System, Comparison, Quarantine, Before, Watch)
 
 # The names of arrays and counters in a model file. A field may be renamed here and in its class;
 # the stored name never changes. Arrays that are not listed are computed when a file is read.
@@ -52,8 +53,6 @@ STORED_ARRAYS = {
     "founder": "founder",
     # System
     "w": "w",
-    "mesh": "mesh",
-    "leak": "leak",
     "v": "v",
     "g": "g",
     "d": "d",
@@ -86,13 +85,6 @@ STORED_ARRAYS = {
     "chance": "chance",
     "latest": "latest",
     "marks": "marks",
-    # Diary
-    "event_at": "event_at",
-    "event_sign": "event_sign",
-    "event_ok": "event_ok",
-    "event_value": "event_value",
-    "event_limit": "event_limit",
-    "sign_ok": "sign_ok",
 }
 STORED_COUNTERS = {
     "n": "n",
@@ -120,12 +112,9 @@ STORED_COUNTERS = {
     "typical": "typical",
     "balance_at_seen": "balance_at_seen",
     "forget_at": "forget_at",
-    "n_forgotten": "n_forgotten",
-    "leap": "leap",
     "first_taught": "first_taught",
     "last_taught": "last_taught",
     "judge_at_seen": "judge_at_seen",
-    "n_events": "n_events",
     "watched": "watched",
     "blocks": "blocks",
     "usual": "usual",
@@ -152,7 +141,7 @@ class State:
     before: Before
     before_progress: Record
     watch: Watch
-    diary: Diary
+    events: EventLog
     progress: Record
 
     @property
@@ -195,7 +184,7 @@ class State:
     def nbytes(self) -> int:
         """Memory taken by all arrays."""
         learned = (*self.vertices, *self.system, *self.quarantine, *self.memory, *self.before)
-        watching = (*self.watch, *self.diary, self.progress, self.before_progress)
+        watching = (*self.watch, self.progress, self.before_progress)
         room = (*self.beside, *self.readout)
         return sum(int(array.nbytes) for array in (*learned, *watching, *room))
 
@@ -206,13 +195,11 @@ def empty(
     n_classes: int,
     *,
     moving: bool = False,
-    fading: bool = False,
     remember: int = 0,
 ) -> State:
     """Return a state that has seen nothing.
 
-    Representatives are moving or stay the founders; vertices may fade away or not; it has room to
-    remember so many examples.
+    Representatives are moving or stay the founders; it has room to remember so many examples.
     """
     progress = np.zeros(1, dtype=PROGRESS)
     here = progress[0]
@@ -231,7 +218,7 @@ def empty(
         moments=np.zeros((2, n_features)),
     )
     vertices = cover.empty(capacity, n_features, moving=moving)
-    system = relaxation.empty(capacity, n_classes, fading=fading)
+    system = relaxation.empty(capacity, n_classes)
     quarantine = Quarantine(
         held_points=np.zeros((n_features, ROOM)),
         held_count=np.zeros(ROOM, dtype=np.int64),
@@ -252,7 +239,7 @@ def empty(
         before,
         np.zeros(1, dtype=PROGRESS),
         watching(n_features),
-        diary.blank(),
+        EventLog(),
         progress,
     )
 
@@ -281,8 +268,8 @@ def allocate_readout(capacity: int, n_classes: int) -> Readout:
 
 def resized(state: State, capacity: int, n_classes: int) -> State:
     """Return the same state with room for other numbers of vertices and classes."""
-    moving, fading = len(state.vertices.means) > 0, len(state.system.leak) > 0
-    new = empty(capacity, state.n_features, n_classes, moving=moving, fading=fading)
+    moving = len(state.vertices.means) > 0
+    new = empty(capacity, state.n_features, n_classes, moving=moving)
     return State(
         _filled(new.vertices, state.vertices),
         _filled(new.system, state.system),
@@ -293,7 +280,7 @@ def resized(state: State, capacity: int, n_classes: int) -> State:
         _filled(new.before, state.before),
         state.before_progress,
         _filled(new.watch, state.watch),
-        _filled(new.diary, state.diary),
+        state.events,
         state.progress,
     )
 
@@ -332,12 +319,12 @@ def to_arrays(state: State) -> dict[str, NDArray[Any]]:
     for field, name in STORED_COUNTERS.items():
         arrays[f"here.{name}"] = state.progress[field]
         arrays[f"before.{name}"] = state.before_progress[field]
-    return arrays
+    return arrays | removed_arrays(state.n)
 
 
 def _parts(state: State) -> tuple[NamedTuple, ...]:
     learned = (state.vertices, state.system, state.beside, state.quarantine)
-    return (*learned, state.memory, state.before, state.watch, state.diary)
+    return (*learned, state.memory, state.before, state.watch)
 
 
 def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
@@ -356,10 +343,8 @@ def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
     if not counted or square.shape != (n[0], n[0]) or moments.shape != (2, len(points)):
         raise ValueError("its arrays do not fit together")
     moving = len(arrays.get("means", nothing)) > 0
-    fading = len(arrays.get("leak", nothing)) > 0
     remember = len(arrays.get("seen_rows", nothing))
-    kinds = {"moving": moving, "fading": fading}
-    state = empty(int(n[0]), len(points), n_classes, **kinds, remember=remember)
+    state = empty(int(n[0]), len(points), n_classes, moving=moving, remember=remember)
     for part in _parts(state):
         for field, target in part._asdict().items():
             if field in STORED_ARRAYS:

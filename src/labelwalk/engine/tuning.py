@@ -71,8 +71,6 @@ def _left_out(now: State, rules: Rules, codes: Ints, width: float, evenness: flo
         bandwidths, w = np.empty(n), np.empty((n, n))
         own_bandwidths(local, trial, rules, bandwidths)
         draw(now.vertices.apart, bandwidths, n, rules.cut, w)
-        for mesh in now.system.mesh:
-            w += mesh[:n, :n]
         graph = graph._replace(w=w)
     return held_out(graph, codes, now.n_classes)
 

@@ -8,13 +8,14 @@ from labelwalk.arrays import Floats, SmallInts
 from labelwalk.engine.state import State, resized
 from labelwalk.kernels.cover import UNKNOWN
 from labelwalk.kernels.memory import Memory
-from labelwalk.similarity import Similarity, compare, euclidean
+from labelwalk.similarity import euclidean
 
 
 def recoded(state: State, codes: SmallInts, n_classes: int) -> State:
     """Return a copy in which class i is called codes[i], of n_classes."""
     copy = resized(state, state.capacity, n_classes)
     copy.progress, copy.before_progress = state.progress.copy(), state.before_progress.copy()
+    copy.events = state.events.copy()
     copy.memory = Memory._make(array.copy() for array in state.memory)
     for label in (copy.vertices.label[: state.n], copy.memory.seen_label):
         label[label >= 0] = codes[label[label >= 0]]
@@ -25,11 +26,10 @@ def recoded(state: State, codes: SmallInts, n_classes: int) -> State:
     return copy
 
 
-def united(ours: State, theirs: State, similarity: Similarity) -> State:
+def united(ours: State, theirs: State) -> State:
     """Return the union, our vertices first.
 
-    The radius is the larger one. Degrees and residuals are left to be rebuilt, and so are the
-    similarities of a Gaussian.
+    The radius is the larger one. Similarities, degrees and residuals are left to be rebuilt.
     """
     n, m = ours.n, theirs.n
     both = resized(ours, n + m, theirs.n_classes)
@@ -52,15 +52,14 @@ def united(ours: State, theirs: State, similarity: Similarity) -> State:
     ):
         target[new] = source[:m]
     system.v[new] = theirs.system.v[:m]
-    system.mesh[:, new, new] = theirs.system.mesh[:, :m, :m]
-    system.leak[:, new] = theirs.system.leak[:, :m]
     vertices.founder[new] = UNKNOWN  # their examples have numbers of their own
-    distances, similarities = _across(ours, theirs, similarity)
-    apart = _between_means(ours, theirs) if len(vertices.means) else distances
+    distances = _across(ours.vertices.points[:, :n], theirs.vertices.points[:, :m])
+    apart = distances
+    if len(vertices.means):
+        apart = _across(ours.vertices.means[:, :n], theirs.vertices.means[:, :m])
     for target, inner, across in (
         (vertices.distance, theirs.vertices.distance, distances),
         (vertices.apart, theirs.vertices.apart, apart),
-        (system.w, theirs.system.w, similarities),
     ):
         target[new, new] = inner[:m, :m]
         target[old, new] = across
@@ -77,22 +76,10 @@ def united(ours: State, theirs: State, similarity: Similarity) -> State:
     return both
 
 
-def _across(ours: State, theirs: State, similarity: Similarity) -> tuple[Floats, Floats]:
-    n, m = ours.n, theirs.n
-    rows = np.ascontiguousarray(theirs.vertices.points[:, :m].T)
-    distances, similarities = np.zeros((n, m)), np.zeros((n, m))
-    for i in range(n if m else 0):
-        x = np.ascontiguousarray(ours.vertices.points[:, i])
-        distances[i], own = compare(similarity, x, rows)
-        if own is not None:
-            similarities[i] = own
-    return distances, similarities
-
-
-def _between_means(ours: State, theirs: State) -> Floats:
-    rows = np.ascontiguousarray(theirs.vertices.means[:, : theirs.n].T)
-    means = ours.vertices.means[:, : ours.n].T
-    return np.array([euclidean(x, rows) for x in means]).reshape(ours.n, theirs.n)
+def _across(points: Floats, others: Floats) -> Floats:
+    """Return the distances between the columns of two matrices."""
+    rows = np.ascontiguousarray(others.T)
+    return np.array([euclidean(x, rows) for x in points.T]).reshape(points.shape[1], len(rows))
 
 
 def _pooled(ours: State, theirs: State) -> Floats:

@@ -20,8 +20,6 @@ def weigh(now: State, rules: Rules) -> None:
         v[free] = np.minimum(v[free], rules.weight_cap * here.mu)
         v[~free] = rules.label_weight * here.mu
         now.system.g[:n] = rules.sink * here.mu
-        for leak in now.system.leak:
-            now.system.g[:n] += leak[:n] * here.mu
     here.load = float(v[free].sum())
 
 

@@ -73,7 +73,6 @@ class OnlineHarmonicClassifier(base.Classifier):
         unreached: Literal["nearest", "abstain"] = "nearest",
         quarantine: int | None = 5,
         half_life: float | None = None,
-        window: int | None = None,
         calibrate: bool = True,
         prior: Literal["uniform"] | dict[Target, float] | None = None,
         tolerance: float = 1e-2,

@@ -92,7 +92,6 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
         unreached: Literal["nearest", "abstain"] = "nearest",
         quarantine: int | None = 5,
         half_life: float | None = None,
-        window: int | None = None,
         calibrate: bool = True,
         prior: Literal["uniform"] | dict[Label, float] | None = None,
         tolerance: float = 1e-2,
@@ -331,12 +330,11 @@ def _split_runs(has_label: Bools) -> Iterator[slice]:
 
 def _find_nearest_labels(learner: OnlineLearner, rows: Floats) -> list[Label]:
     """Return the label of the labelled vertex nearest to each row, the oldest of equals."""
-    distance = learner.settings.similarity.distance or euclidean
     vertices = learner.vertices
     labelled = np.flatnonzero([label is not None for label in vertices.label])
     labels = vertices.label[labelled]
     points = learner.scaled(vertices.points[labelled])
-    return [labels[np.argmin(distance(x, points))] for x in learner.scaled(rows)]
+    return [labels[np.argmin(euclidean(x, points))] for x in learner.scaled(rows)]
 
 
 def _split_labels(y: Targets, unlabeled: object) -> tuple[Bools, Labels]:

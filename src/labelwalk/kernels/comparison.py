@@ -173,8 +173,7 @@ def compare_with(bandwidths: Floats, here: Record, rules: Rules, beside: Compari
     if rules.neighbour > 0:
         local = local_distance(beside.apart_row, here.n, rules.neighbour)
     own = own_bandwidth(local, here, rules)
-    if not rules.own_similarities:
-        gaussian_row(beside.apart_row, here.n, own, bandwidths, rules.cut, beside.similarities)
+    gaussian_row(beside.apart_row, here.n, own, bandwidths, rules.cut, beside.similarities)
     return own
 
 
@@ -189,11 +188,7 @@ def is_outlier(bandwidths: Floats, here: Record, rules: Rules, beside: Compariso
         return False
     far = max(rules.cut, rules.far / here.width)
     for j in range(here.n):
-        if rules.own_similarities:
-            near = beside.similarities[j] > 0.0
-        else:
-            bandwidth = min(max(bandwidths[j], here.sigma), LENIENT * here.sigma)
-            near = bandwidth == 0.0 or beside.apart_row[j] <= far * bandwidth
-        if near:
+        bandwidth = min(max(bandwidths[j], here.sigma), LENIENT * here.sigma)
+        if bandwidth == 0.0 or beside.apart_row[j] <= far * bandwidth:
             return False
     return True

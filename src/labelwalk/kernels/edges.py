@@ -16,9 +16,6 @@ def attach(system: System, i: int, weight: float, sink: float) -> None:
     """
     w, v, f, r = system.w, system.v, system.f, system.r
     w[i, i] = 0.0
-    system.mesh[:, i, : i + 1] = 0.0
-    system.mesh[:, : i + 1, i] = 0.0
-    system.leak[:, i] = 0.0
     v[i] = 0.0
     system.g[i] = sink
     system.component[i] = i

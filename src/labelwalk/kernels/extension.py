@@ -107,7 +107,7 @@ def extend_rows(
     rows: Floats,
     answers: KernelAnswers,
 ) -> None:
-    """Answer many rows on a Gaussian graph."""
+    """Answer many rows."""
     for row in range(rows.shape[0]):
         compare_row(vertices, progress[0], rows[row], beside)
         extend(vertices, system, progress, rules, beside, errors, reading, answers, row)

@@ -69,9 +69,6 @@ def redraw(
     similar, bandwidths = beside.similarities, vertices.bandwidth
     gaussian_row(beside.distances, here.n, bandwidths[i], bandwidths, rules.cut, similar)
     similar[i] = 0.0
-    for mesh in system.mesh:
-        for j in range(here.n):
-            similar[j] += mesh[i, j]
     split = False
     before = system.w[i]
     for j in range(here.n):  # most similarities are zero and stay so; a call costs more than a look

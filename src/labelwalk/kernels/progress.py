@@ -38,13 +38,10 @@ FIELDS = [
     ("choose_at_seen", np.int64),  # these three are chosen again at this count
     ("typical", np.float64),  # typical distance from a vertex to one of its nearest
     ("balance_at_seen", np.int64),  # the prior is brought to bear again at this count
-    ("forget_at", np.int64),  # what is old fades or leaves at this count, without the barred
-    ("n_forgotten", np.int64),  # the first so many of these have left the window
-    ("leap", np.float64),  # proven bound on what that changed last time
+    ("forget_at", np.int64),  # what is old fades at this count, without the barred
     ("first_taught", np.int64),  # count at the first label, and at the last; 0: none
     ("last_taught", np.int64),
     ("judge_at_seen", np.int64),  # the signs of health are judged again at this count
-    ("n_events", np.int64),  # how often one has crossed its limit
     ("watched", np.int64),  # unlabelled examples in this block
     ("blocks", np.int64),  # blocks since the watch for drift began, or began again
     ("usual", np.float64),  # how far a block departs from those before,
@@ -71,8 +68,6 @@ class Rules(NamedTuple):
     weight_cap: float  # times the mean; infinite: none
     labels_per_class: int
     tolerance: float
-    own_distances: bool  # a function of the user's measures distances,
-    own_similarities: bool  # and another similarities, in place of the Gaussian of a distance
     cut: float  # bandwidths past which similarity is zero
     neighbour: int  # whose distance is the local scale of a self-tuning graph; 0: one for all
     far: float  # an outlier is farther than so many local distances from every vertex

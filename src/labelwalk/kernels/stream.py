@@ -33,8 +33,8 @@ from labelwalk.kernels.relaxation import NOT_CERTIFIED, relax_until_certified
 from labelwalk.kernels.system import UNIT_ROUNDOFF, System
 
 # What the caller has to do before the loop can go on.
-DONE, GROW, MEASURE, COMPARE, TRIM, COARSEN, REBALANCE, BALANCE, CHOOSE = range(9)
-FORGET, SOLVE, JUDGE = range(9, 12)
+DONE, GROW, MEASURE, TRIM, COARSEN, REBALANCE, BALANCE, CHOOSE = range(8)
+FORGET, SOLVE, JUDGE = range(8, 11)
 
 BARRED = -2  # in place of a label: answer the row, and do not learn it
 MEAN_STEP = 1.05  # the mean weight follows in steps of five percent
@@ -145,8 +145,6 @@ def feed(
             if here.n_seen >= here.measure_at_seen:
                 return row, MEASURE
         if here.stage == ARRIVED:
-            if rules.own_distances and here.n > 0:
-                return row, COMPARE
             compare_row(vertices, here, x, beside)
             here.stage = COMPARED
         if here.stage == COMPARED and asked:

@@ -27,8 +27,6 @@ class System(NamedTuple):
     """Arrays over vertices; only the first n entries are in use."""
 
     w: Floats  # (capacity, capacity) similarities, 0 on the diagonal
-    mesh: Floats  # (1 or 0, capacity, capacity) what w has of vertices that faded away, if any fade
-    leak: Floats  # (1 or 0, capacity) and what sinks have of theirs, for a mean weight of 1
     v: Floats  # weights
     g: Floats  # sinks
     d: Floats  # degrees

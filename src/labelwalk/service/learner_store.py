@@ -207,6 +207,7 @@ class LearnerStore:
 
         def do(learners: dict[int, ManagedLearner]) -> tuple[ErasureResult, None]:
             managed, unwanted = known(learners, number), asked
+            managed.check_writable()
             if belongs is None or label is not None:
                 check_known(managed, unwanted)
             if belongs is not None:

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Ints
+from labelwalk.engine.migration import without_window
 from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.service.commands import Command, Note, Observe, Retract, Rows, Teach, TeachLater
 from labelwalk.service.page_state import Axes, Past, axes_described, compute_axes, past_described
-from labelwalk.storage.model_file import unpack
+from labelwalk.storage.model_file import RemovedFeatureError, pack, unpack
 
 ENCODER = json.JSONEncoder(ensure_ascii=False)  # made once: this is done for every answer
 LOGGER = logging.getLogger(__name__)
@@ -38,6 +39,13 @@ def told_from_json(content: bytes) -> CommandResult:
     return CommandResult(columns.pop("first"), columns)
 
 
+class ReadOnly(NamedTuple):
+    """Why a learner can no longer learn, and its state as it was written."""
+
+    reason: str
+    content: bytes
+
+
 @dataclass
 class ManagedLearner:
     """A learner with a name.
@@ -58,6 +66,8 @@ class ManagedLearner:
         How many events have happened to it.
     notes : dict
         What whoever uses it keeps with it.
+    read_only : ReadOnly or None
+        Why the learner answers and can no longer learn.
     """
 
     name: str
@@ -68,6 +78,7 @@ class ManagedLearner:
     axes: Axes | None = None
     n_changes: int = 0
     notes: dict[str, Any] = field(default_factory=dict)
+    read_only: ReadOnly | None = None
 
     def __post_init__(self) -> None:
         if self.axes is None:
@@ -86,6 +97,7 @@ class ManagedLearner:
         ValueError
             It cannot be done, and nothing was; subclasses may come from the middle of a change.
         """
+        self.check_writable()
         first, start = self.next_example_id, self.learner.n_seen
         if isinstance(event, Observe):
             verdicts = event.apply(self.learner)
@@ -98,6 +110,14 @@ class ManagedLearner:
         if draws:
             self.draw()
         return told
+
+    def check_writable(self) -> None:
+        """Raise a ValueError if the learner can no longer learn."""
+        if self.read_only is not None:
+            raise ValueError(
+                f"learner {self.name!r} only answers predictions: it was {self.read_only.reason} "
+                "Create a new learner to go on learning."
+            )
 
     def draw(self) -> bool:
         """Draw the axes if due. Return False on failure: they stay until they are due again."""
@@ -118,7 +138,8 @@ class ManagedLearner:
         """
         first, start = self.next_example_id, self.learner.n_seen
         block = Observe(np.concatenate([event.rows for event in events]))
-        if self.axes is None or self.axes.is_due(start + len(block.rows)):
+        is_due = self.axes is None or self.axes.is_due(start + len(block.rows))
+        if is_due or self.read_only is not None:
             return []
         try:
             verdicts = block.apply(self.learner)
@@ -173,6 +194,8 @@ class ManagedLearner:
 
     def to_bytes(self) -> bytes:
         """Return all of it."""
+        if self.read_only is not None:
+            return self.read_only.content
         return self.learner.to_bytes(
             note={
                 "name": self.name,
@@ -208,16 +231,23 @@ class ManagedLearner:
 
 def load_managed_learner(content: bytes) -> ManagedLearner:
     """Return what `ManagedLearner.to_bytes` kept."""
-    note = unpack(content)[0]["note"]
+    header, arrays = unpack(content)
+    note, read_only = header["note"], None
+    try:
+        learner = from_bytes(content)
+    except RemovedFeatureError as error:
+        read_only = ReadOnly(str(error).partition(" was ")[2], content)
+        learner = from_bytes(pack(*without_window(header, arrays)))
     return ManagedLearner(
         note["name"],
-        from_bytes(content),
+        learner,
         list(note["erased"]),
         note["lessened"],
         past_described(note["past"]),
         axes_described(note["axes"]) if note["axes"] else None,
         note["changes"],
         note.get("notes", {}),
+        read_only,
     )
 
 

@@ -108,7 +108,6 @@ SETTINGS: dict[str, Schema] = {
     "source_share": nullable(above(0, 1)),
     "remember": {"type": "integer", "minimum": 0, "maximum": 10_000_000},
     "half_life": nullable(between(1, _LARGE)),
-    "window": nullable({"type": "integer", "minimum": 1, "maximum": 9_999_999}),
     "calibrate": BOOLEAN,
     "prior": nullable(any_of(_UNIFORM, _PRIOR_OBJECT)),
     "tolerance": SHARE,

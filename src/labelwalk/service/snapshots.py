@@ -242,6 +242,8 @@ def replay_event(
 
 
 def _redo(managed: ManagedLearner, stored: StoredEvent, parts: list[bytes | None]) -> None:
+    if managed.read_only is not None:
+        return
     gone = [part is None for part in parts]
     managed.has_erasures |= any(gone)
     first, event = managed.next_example_id, decode_command(stored.kind, stored.about, parts)

@@ -8,7 +8,6 @@ would cost more.
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from labelwalk.arrays import Floats, Ints
 from labelwalk.kernels.certificate import Readout, certify
@@ -21,12 +20,10 @@ from labelwalk.solver.factorisation import factorise_graph
 from labelwalk.solver.graphs import Graph
 
 
-def empty(capacity: int, n_classes: int, *, fading: bool) -> System:
-    """Return a system without vertices, which may fade away or not."""
+def empty(capacity: int, n_classes: int) -> System:
+    """Return a system without vertices."""
     return System(
         w=np.zeros((capacity, capacity)),
-        mesh=np.zeros((int(fading), capacity, capacity)),
-        leak=np.zeros((int(fading), capacity)),
         v=np.zeros(capacity),
         g=np.zeros(capacity),
         d=np.zeros(capacity),
@@ -51,30 +48,16 @@ def empty(capacity: int, n_classes: int, *, fading: bool) -> System:
     )
 
 
-def keep(system: System, kept: Ints, heir: Ints) -> None:
+def keep(system: System, kept: Ints) -> None:
     """Drop all vertices but `kept`; similarities, weights, values and sinks move along.
 
-    What vertices that faded away have left to others goes to their heirs, where they have any.
     Degrees and residuals are out of date afterwards: `refresh`.
     """
     m = len(kept)
-    for mesh, leak in zip(system.mesh, system.leak, strict=True):
-        share = _inherited(system.v[: len(heir)], heir, m)
-        inherited = share @ mesh[: len(heir), : len(heir)] @ share.T
-        mesh[:m, :m] = 0.5 * (inherited + inherited.T)  # symmetric to the bit
-        np.fill_diagonal(mesh[:m, :m], 0.0)
-        leak[:m] = share @ leak[: len(heir)]
     keep_pairs(system.w, kept)
     system.f[:, :m] = system.f[:, kept]
     for column in (system.v, system.g, system.clamped):
         column[:m] = column[kept]
-
-
-def _inherited(v: Floats, heir: Ints, m: int) -> csr_array:
-    """Return the share each old vertex has in what a new one weighs."""
-    left = np.flatnonzero(heir >= 0)
-    total = np.bincount(heir[left], weights=v[left], minlength=m)
-    return csr_array((v[left] / total[heir[left]], (heir[left], left)), shape=(m, len(v)))
 
 
 def refresh(system: System, n: int) -> None:

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from labelwalk.storage.atomic_write import write_atomic
 
-__all__ = ["ModelFileError", "digest", "read", "write"]
+__all__ = ["ModelFileError", "RemovedFeatureError", "digest", "read", "write"]
 
 MODEL_FILE_MAGIC = b"LABELWALK\n"
 OLDEST_VERSION, VERSION = 3, 4  # formats that can be read; a file gets the lowest that it needs
@@ -49,6 +49,10 @@ PathLike: TypeAlias = str | os.PathLike[str]
 
 class ModelFileError(ValueError):
     """A model file that cannot be written, or cannot be read and trusted."""
+
+
+class RemovedFeatureError(ModelFileError):
+    """A model file that uses a feature which was removed after the version that wrote it."""
 
 
 def write(path: PathLike, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
@@ -168,7 +172,7 @@ def _name_in_errors(path: PathLike, action: str, repair: str) -> Iterator[None]:
     try:
         yield
     except ModelFileError as error:
-        raise ModelFileError(f"{path}: {error}") from error.__cause__
+        raise type(error)(f"{path}: {error}") from error.__cause__
     except OSError as error:
         reason = error.strerror or error
         raise ModelFileError(f"{path}: cannot be {action} ({reason}); {repair}") from error

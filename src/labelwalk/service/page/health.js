@@ -14,7 +14,7 @@ const SHARES = new Set(
 );
 const TITLES = {
   "sink": "Nobody knows", "graph": "Worth of the graph", "classes": "Spread over classes",
-  "absorbed": "Absorbed by labels", "fading": "Leap when fading",
+  "absorbed": "Absorbed by labels",
 };
 
 let signs = [];
