@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paper.datasets import load
-from paper.datasets.faces import PIXELS, taking_turns
-from paper.datasets.real import scaled
+from paper.datasets import FACE_PIXELS, interleave_people, load, scale_by_first_rows
 from paper.evaluation import Stream, labels_first
 
 
@@ -67,10 +65,10 @@ def faces(folder: Path, seed: int) -> LabelledStream:
 
 def face_pixels(folder: Path, seed: int) -> LabelledStream:
     """The same faces as 16 × 16 pixels, each of mean 0 and variance 1."""
-    z = np.load(folder / PIXELS[0])
+    z = np.load(folder / FACE_PIXELS[0])
     small = z["faces"].reshape(-1, 16, 4, 16, 4).mean(axis=(2, 4)).reshape(len(z["faces"]), -1)
     small = (small - small.mean(axis=1, keepdims=True)) / small.std(axis=1, keepdims=True)
-    order, person = taking_turns(z["person"])
+    order, person = interleave_people(z["person"])
     return split(small[order], person)
 
 
@@ -106,7 +104,7 @@ def _scaled_again(name: str, folder: Path, seed: int) -> LabelledStream:
     """Shuffled, and scaled on the rows that then come first."""
     data = load(name, folder)
     order = shuffled(seed, len(data.y))
-    return split(scaled(data.X[order]), data.y[order])
+    return split(scale_by_first_rows(data.X[order]), data.y[order])
 
 
 Loader = Callable[[Path, int], LabelledStream]

@@ -32,8 +32,9 @@ from _data import (
 )
 
 from labelwalk import OnlineLearner
+from labelwalk.evaluation import calibration_error
 from paper.baselines.nearest import NearestLabel
-from paper.evaluation import accuracy, calibration_error, evaluate, precision_recall
+from paper.evaluation import evaluate
 
 CHOSEN_ON, LOOKED_AT, UNSEEN = "chosen on", "looked at", "unseen"
 
@@ -73,12 +74,12 @@ class Figures(NamedTuple):
 
 def measured(row: Row, folder: Path, seed: int) -> Figures:
     stream = row.load(folder, seed).whole
-    outcome = evaluate(OnlineLearner(row.k, prior=row.prior), stream)  # type: ignore[arg-type]
+    result = evaluate(OnlineLearner(row.k, prior=row.prior), stream)  # type: ignore[arg-type]
     return Figures(
-        accuracy=accuracy(outcome),
-        precision=precision_recall(outcome).precision,
-        nearest=accuracy(evaluate(NearestLabel(), stream)),
-        calibration=calibration_error(outcome),
+        accuracy=result.accuracy,
+        precision=result.precision,
+        nearest=evaluate(NearestLabel(), stream).accuracy,
+        calibration=calibration_error(result.confidence, result.correct & result.answered),
     )
 
 

@@ -32,7 +32,7 @@ from labelwalk.faces.profiles import MAJORITY, PIXELS, VECTORS, Profile
 from labelwalk.faces.recognizer import FaceRecognizer
 from labelwalk.faces.tracks import Tracker
 from labelwalk.faces.votes import Votes
-from paper.datasets.faces import PLACES, among_strangers, taking_turns
+from paper.datasets import PLACES, interleave_people, mix_with_strangers
 
 LABELS, HELD, PEOPLE = 4, 500, 5
 STRANGER = -1
@@ -72,7 +72,7 @@ def answers(recognizer: FaceRecognizer, rows: Floats) -> Ints:
 
 
 def office(faces: Faces, precision: float, recall: float) -> Iterator[Line]:
-    order, who = taking_turns(faces.data["person"])
+    order, who = interleave_people(faces.data["person"])
     _, said, asked = faces.named(order, who)
     right, answered = (said == who)[asked], (said >= 0)[asked]
     found = right.sum() / answered.sum(), right.mean()
@@ -102,7 +102,7 @@ def recall_of_the_nearest(rows: Floats, who: Ints, precision: float) -> float:
 
 
 def places(faces: Faces, least: tuple[float, ...]) -> Iterator[Line]:
-    order, who = among_strangers(faces.data)
+    order, who = mix_with_strangers(faces.data)
     recognizer, said, asked = faces.named(order, who)
     accepted = (said >= 0)[asked & (who < 0)].mean()
     names = [str(name) for name in faces.data["seq_names"]]

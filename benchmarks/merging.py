@@ -25,7 +25,7 @@ from sklearn.datasets import load_digits
 from labelwalk import OnlineLearner
 from labelwalk.distributed.cover import Cover, build_cover, merge_covers
 from labelwalk.distributed.model import solve_cover
-from paper.bounds.distortion import optimum_between
+from paper.bounds.quantization import bracket_optimum
 
 Array = NDArray[Any]
 SEEDS = 5
@@ -93,7 +93,7 @@ def in_words(own: Figures) -> str:
 
 
 def shards_of(name: str, many: list[Data], k: int) -> Iterator[Line]:
-    optimum = optimum_between(many[0].rows, k)
+    optimum = bracket_optimum(many[0].rows, k)
     yield Line(f"{name}, k = {k}, optimum", f"{optimum.low:.3g} to {optimum.high:.3g}", "", True)
     alone = None
     for shards, fan_in in SHARDS:

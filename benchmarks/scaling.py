@@ -24,8 +24,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from labelwalk import OnlineLearner
 from labelwalk.engine.scaling import WARM_UP, measured
-from paper.datasets import load
-from paper.datasets.real import coded
+from paper.datasets import encode_classes, load
 
 SEEDS = 5
 WILD_VALUE = 1e9
@@ -92,7 +91,7 @@ def in_folder(folder: Path) -> list[Data]:
         z = np.load(folder / f"{name}.npz")
         short = name.partition("/")[2]
         found += [
-            Data(f"{short}{', shuffled' * mixed}", z["X"], coded(z["y"]), k, mixed)
+            Data(f"{short}{', shuffled' * mixed}", z["X"], encode_classes(z["y"]), k, mixed)
             for mixed in (False, True)
         ]
     for name in ("letter", "optdigits"):

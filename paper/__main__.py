@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from paper import studies
 from paper.datasets import DataMissingError
+from paper.runner import ALL, STUDIES, reproduce
 
 PRINT_EVERY_JOBS = 10  # where standard output is not a terminal
 EPILOG = """\
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if find_spec("matplotlib") is None:
         return _fail("matplotlib is missing. Run: pip install matplotlib", 1)
     try:
-        result = studies.reproduce(
+        result = reproduce(
             options.name,
             options.out,
             data=options.data,
@@ -67,7 +67,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    names = [*studies.STUDIES, studies.ALL]
+    names = [*STUDIES, ALL]
     parser.add_argument("name", choices=names, metavar="STUDY", help="one of: " + ", ".join(names))
     parser.add_argument("--data", type=Path, help="folder of the data sets [LABELWALK_DATA]")
     parser.add_argument("--quick", action="store_true", help="fewer problems: some minutes")

@@ -1,7 +1,8 @@
-"""The methods the learner is compared with, one file each, all with the same small interface.
+"""The methods that the learner is compared with.
 
-`teach(X, labels)` gives labelled examples, `observe(X)` answers the rows of a stream and returns
-`Said`: a label, or None, and a confidence for each row. Where `online` is True each row is answered
-from what came before it; where it is False the rows of one call are seen together before any of
-them is answered, and the first call is the only one.
+Each has `teach(X, labels)` for labelled rows and `observe(X)`, which answers the rows of a stream
+with `Predictions`. With `online = True` a row is answered from the rows before it. With
+`online = False` all rows of the only call are used for every answer. Rows are trusted: arrays of
+finite numbers, with as many labels as rows. `paper.evaluation.evaluate` runs them on one BLAS
+thread.
 """

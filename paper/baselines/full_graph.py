@@ -1,114 +1,54 @@
-"""The similarity graph of all examples, a matrix of n² numbers: what quantization avoids."""
+"""Harmonic solutions on graphs of examples that are not quantized: offline, online, in a window."""
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from labelwalk.arrays import Floats
-from labelwalk.parameters import shown
-from labelwalk.similarity import COVER_FRACTION, COVER_NEIGHBOUR, Gaussian, SelfTuning
+from labelwalk.arrays import Bools, Floats, Label
+from labelwalk.similarity import Gaussian, SelfTuning
+from labelwalk.solver.harmonic import solve
+from paper.baselines.predictions import (
+    Baseline,
+    ClassNames,
+    LabelledBuffer,
+    OfflineBaseline,
+    Predictions,
+)
 
 FullSimilarity = Gaussian | SelfTuning
-MOST_BYTES = 4 * 2**30
-MATRICES = 4  # held at once while such a graph is built and solved
-MOST_EXAMPLES = int((MOST_BYTES / (8 * MATRICES)) ** 0.5)
+MAX_ERROR = 1e-9  # of solutions that start from an earlier one
+MAX_STEPS = 200  # a direct solution costs no more
+RESIDUAL_ROUNDING = 16 * np.finfo(np.float64).eps  # in units of the degree
+NEGLIGIBLE_SINK = 1e-300
 
 
-def similarity_matrix(rows: Floats, similarity: FullSimilarity) -> Floats:
-    """Return the similarities of all pairs of rows, 0 on the diagonal.
-
-    A bandwidth that is measured is measured on these rows: "scale" by their standard deviations,
-    "cover" and the local ones of `SelfTuning` by distances among them. "auto" is its first choice.
-
-    Raises
-    ------
-    ValueError
-        There are more rows than fit into 4 GiB.
+def compute_similarities(
+    rows: Floats,
+    others: Floats,
+    sigma: float | Floats,
+    other_sigma: float | Floats | None = None,
+    threshold: float = 0.0,
+) -> Floats:
+    """Return exp(−d² / 2 σ_i σ_j) for all pairs, and 0 for values below the threshold.
 
     Examples
     --------
-    >>> w = similarity_matrix(np.array([[0.0], [1.0], [3.0]]), Gaussian(1.0, threshold=0.2))
-    >>> print(w.round(3))
-    [[0.    0.607 0.   ]
-     [0.607 0.    0.   ]
-     [0.    0.    0.   ]]
+    >>> compute_similarities(np.zeros((1, 1)), np.array([[1.0], [3.0]]), 1.0, threshold=0.2).round(
+    ...     3
+    ... )
+    array([[0.607, 0.   ]])
     """
-    check_fits(len(rows))
-    own = bandwidths(rows, similarity)
-    w = similarities(rows, rows, own, own, similarity.threshold)
-    np.fill_diagonal(w, 0.0)
-    return w
-
-
-def check_fits(n: int) -> None:
-    """Refuse a graph of all pairs that needs more than 4 GiB."""
-    if n > MOST_EXAMPLES:
-        raise ValueError(
-            f"X has {n} rows; a full graph of more than {MOST_EXAMPLES} does not fit into 4 GiB. "
-            f"Give the first {MOST_EXAMPLES}, or use a method that quantizes."
-        )
-
-
-def similarities(
-    some: Floats, others: Floats, own: Floats, theirs: Floats, threshold: float
-) -> Floats:
-    """Return exp(-d² / 2 s_i s_j) for all pairs, and 0 where that is below the threshold."""
-    # in two steps, since the product of two small bandwidths may be 0
+    other_sigma = sigma if other_sigma is None else other_sigma
+    # divided twice, since the product of two small bandwidths may be 0
     with np.errstate(over="ignore"):
-        squares = cdist(some, others, "sqeuclidean") / own[:, None] / theirs
+        squares = cdist(rows, others, "sqeuclidean") / np.reshape(sigma, (-1, 1)) / other_sigma
     w: Floats = np.exp(-0.5 * squares)
     w[w < threshold] = 0.0
     return w
-
-
-def gaussian_similarities(
-    some: Floats, others: Floats, sigma: float, threshold: float = 0.0
-) -> Floats:
-    """Return the same with one bandwidth for all."""
-    own, theirs = np.full(len(some), sigma), np.full(len(others), sigma)
-    return similarities(some, others, own, theirs, threshold)
-
-
-def as_euclidean(similarity: object) -> FullSimilarity:
-    """Return the similarity, or `SelfTuning()` where none is given.
-
-    Raises
-    ------
-    ValueError
-        It is neither `Gaussian` nor `SelfTuning`, or has a distance of its own.
-
-    Examples
-    --------
-    >>> as_euclidean(None)
-    SelfTuning(neighbour=7, width='auto', evenness='auto', threshold=0.0001)
-    """
-    if similarity is None:
-        return SelfTuning()
-    if isinstance(similarity, Gaussian | SelfTuning):
-        return similarity
-    raise ValueError(
-        f"similarity={shown(similarity)} is not a Gaussian or SelfTuning. Try SelfTuning()."
-    )
-
-
-def fixed_bandwidth(similarity: FullSimilarity) -> float:
-    """Return the bandwidth of a Gaussian; methods that answer row by row need one that stays.
-
-    Raises
-    ------
-    ValueError
-        It is no `Gaussian`, or its bandwidth is no number.
-    """
-    if isinstance(similarity, Gaussian):
-        with suppress(ValueError):
-            return float(similarity.bandwidth)  # not of "cover" or "scale"
-    raise ValueError(
-        f"similarity={shown(similarity)} is not a Gaussian with a number as bandwidth and the "
-        "Euclidean distance. Try Gaussian(scale_bandwidth(X))."
-    )
 
 
 def scale_bandwidth(rows: Floats) -> float:
@@ -122,28 +62,294 @@ def scale_bandwidth(rows: Floats) -> float:
     return float(np.sqrt(rows.shape[1]) * rows.std(axis=0).mean()) or 1.0
 
 
-def bandwidths(rows: Floats, similarity: FullSimilarity) -> Floats:
-    """Return the bandwidth of each row."""
-    if isinstance(similarity, SelfTuning):
-        width, evenness = similarity.pairs[0]
-        local = _distance_to(rows, similarity.neighbour)
-        own: Floats = width * local ** (1.0 - evenness) * float(np.median(local)) ** evenness
-        return own
-    if similarity.bandwidth == "scale":
-        bandwidth = scale_bandwidth(rows)
-    elif similarity.bandwidth == "cover":
-        bandwidth = COVER_FRACTION * float(np.median(_distance_to(rows, COVER_NEIGHBOUR)))
-    else:
-        bandwidth = float(similarity.bandwidth)
-    return np.full(len(rows), bandwidth)
+def measure_bandwidths(rows: Floats, similarity: FullSimilarity) -> float | Floats:
+    """Return the bandwidth of a Gaussian, or that of each row for `SelfTuning` (its first pair)."""
+    if isinstance(similarity, Gaussian):
+        return float(similarity.bandwidth)
+    width, evenness = similarity.pairs[0]
+    local = _distance_to_neighbour(rows, similarity.neighbour)
+    sigma: Floats = width * local ** (1.0 - evenness) * float(np.median(local)) ** evenness
+    return sigma
 
 
-def _distance_to(rows: Floats, neighbour: int) -> Floats:
+def _distance_to_neighbour(rows: Floats, neighbour: int) -> Floats:
     """Distance of each row to its neighbour-th nearest at a positive distance; 1 without any."""
-    apart = cdist(rows, rows)
-    apart[apart == 0.0] = np.inf
-    nearest = np.sort(np.partition(apart, min(neighbour, len(rows)) - 1, axis=1)[:, :neighbour])
-    nearest[np.isinf(nearest)] = 0.0
-    furthest: Floats = nearest.max(axis=1, initial=0.0)
+    distances = cdist(rows, rows)
+    distances[distances == 0.0] = np.inf
+    nearest = np.partition(distances, min(neighbour, len(rows)) - 1, axis=1)[:, :neighbour]
+    furthest: Floats = nearest.max(axis=1, initial=0.0, where=np.isfinite(nearest))
     furthest[furthest == 0.0] = 1.0
     return furthest
+
+
+def solve_representatives(
+    labelled: Floats,
+    y: Floats,
+    points: Floats,
+    counts: Floats,
+    similarity: FullSimilarity,
+    sink: float,
+) -> Floats:
+    """Return the harmonic solution at the points, each of which counts for several examples.
+
+    Examples
+    --------
+    >>> ends, middle, counts = np.array([[0.0], [2.0]]), np.array([[1.0]]), np.array([9.0])
+    >>> solve_representatives(ends, np.eye(2), middle, counts, Gaussian(1.0), 1e-9).round(3)
+    array([[0.5, 0.5]])
+    """
+    vertices = np.vstack([labelled, points])
+    sigma = measure_bandwidths(vertices, similarity)
+    w = compute_similarities(vertices, vertices, sigma, threshold=similarity.threshold)
+    np.fill_diagonal(w, 0.0)
+    is_labelled = np.arange(len(w)) < len(labelled)
+    targets = np.vstack([y, np.zeros((len(points), y.shape[1]))])
+    weights = np.concatenate([np.ones(len(labelled)), counts])
+    return solve(w, is_labelled, targets, weights=weights, sink=sink)[len(labelled) :]
+
+
+class OfflineHarmonic(OfflineBaseline):
+    """Solve eq. (3) of the paper once, on all labelled and all observed examples (Zhu et al. 2003).
+
+    Parameters
+    ----------
+    similarity : Gaussian with a number as bandwidth, or SelfTuning
+    sink : float
+        γ > 0.
+
+    Examples
+    --------
+    >>> method = OfflineHarmonic()
+    >>> method.teach([[0.0], [9.0]], ["low", "high"])
+    >>> method.observe([[4.0], [1.0], [2.0], [3.0], [8.0]]).label.tolist()
+    ['low', 'low', 'low', 'low', 'high']
+    """
+
+    def __init__(self, similarity: FullSimilarity | None = None, sink: float = 1e-4) -> None:
+        super().__init__()
+        self.similarity, self.sink = similarity or SelfTuning(), sink
+
+    def _compute_scores(self, rows: Floats) -> Floats:
+        known = (self.labelled.rows, self.labelled.one_hot)
+        return solve_representatives(*known, rows, np.ones(len(rows)), self.similarity, self.sink)
+
+
+class EveryExample(Baseline):
+    """Connect each new example to all before it, and solve again (section 3 of the paper, W^o).
+
+    The solution starts from the last one and is exact to 1e-9; smaller values are no answer.
+
+    Parameters
+    ----------
+    similarity : Gaussian
+        With a number as bandwidth; `scale_bandwidth` measures the paper's.
+    sink : float
+        γ > 0.
+
+    Examples
+    --------
+    >>> method = EveryExample(Gaussian(1.0), sink=0.1)
+    >>> method.teach([[0.0], [9.0]], ["low", "high"])
+    >>> method.observe([[8.0], [1.0], [2.0], [3.0]]).label.tolist()
+    ['high', 'low', 'low', 'low']
+    """
+
+    def __init__(self, similarity: Gaussian, sink: float = 0.1) -> None:
+        self.sigma, self.threshold = float(similarity.bandwidth), similarity.threshold
+        self.sink = sink
+        self.classes = ClassNames()
+        self.n = 0
+        self.rows, self.w, self.f = np.empty((0, 0)), np.empty((0, 0)), np.empty((0, 0))
+        self.is_labelled = np.empty(0, np.bool_)
+
+    def teach(self, X: ArrayLike, labels: Iterable[Label]) -> None:
+        """Add labelled vertices."""
+        rows, codes = np.asarray(X, dtype=np.float64), self.classes.encode(labels)
+        self._reserve(rows)
+        for row, code in zip(rows, codes, strict=True):
+            i = self._add(row)
+            self.is_labelled[i] = True
+            self.f[i, code] = 1.0
+
+    def observe(self, X: ArrayLike) -> Predictions:
+        """Add rows as vertices, one by one, and answer each with its own solution."""
+        rows = np.asarray(X, dtype=np.float64)
+        self._reserve(rows)
+        scores = np.zeros((len(rows), len(self.classes)))
+        for row, score in zip(rows, scores, strict=True):
+            n = self._add(row) + 1
+            self.f[:n] = refine_solution(
+                self.w[:n, :n], self.sink, self.is_labelled[:n], self.f[:n]
+            )
+            score[:] = self.f[n - 1]
+        scores[scores < MAX_ERROR] = 0.0
+        return self.classes.decide(scores)
+
+    def _reserve(self, rows: Floats) -> None:
+        """Enlarge all arrays; at least twofold, since rows may come one by one."""
+        n_more = 0
+        if self.n + len(rows) > len(self.w):
+            n_more = max(self.n + len(rows), 2 * len(self.w)) - len(self.w)
+            self.rows = np.pad(self.rows.reshape(-1, rows.shape[1]), ((0, n_more), (0, 0)))
+            self.w = np.pad(self.w, (0, n_more))
+            self.is_labelled = np.pad(self.is_labelled, (0, n_more))
+        n_new_classes = len(self.classes) - self.f.shape[1]
+        if n_more or n_new_classes:
+            self.f = np.pad(self.f, ((0, n_more), (0, n_new_classes)))
+
+    def _add(self, row: Floats) -> int:
+        i = self.n
+        self.rows[i] = row
+        w = compute_similarities(row[None], self.rows[:i], self.sigma, threshold=self.threshold)
+        self.w[i, :i] = self.w[:i, i] = w[0]
+        self.n += 1
+        return i
+
+
+def refine_solution(w: Floats, sink: float, is_labelled: Bools, guess: Floats) -> Floats:
+    """Return the harmonic solution on a graph, no value further than 1e-9 from the exact one.
+
+    With r the residuals and s_i = γ + Σ_{labelled j} w_ij, no value is off by more than the largest
+    |r_i| / s_i. Conjugate gradients stop when that is half of 1e-9, and leave the other half to
+    rounding; if rounding takes more, because the sink is small, the system is solved directly.
+
+    Parameters
+    ----------
+    w : (n, n) array
+        Similarities, symmetric, 0 on the diagonal.
+    sink : float
+        γ > 0.
+    is_labelled : (n,) boolean array
+    guess : (n, C) array
+        Rows of labelled vertices are their fixed values, the others are where to start.
+
+    Examples
+    --------
+    >>> w = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]])
+    >>> labelled = np.array([True, False, True])
+    >>> f = refine_solution(w, 1.0, labelled, np.array([[1.0], [0.2], [0.0]]))
+    >>> print(f.round(6))
+    [[1.  ]
+     [0.25]
+     [0.  ]]
+    """
+    total = w.sum(axis=1) + sink
+    tolerance = MAX_ERROR / 2 * (w @ is_labelled.astype(np.float64) + sink)
+    free = ~is_labelled
+    if (tolerance < RESIDUAL_ROUNDING * total)[free].any():
+        return solve(w, is_labelled, guess, sink=sink)
+    f = guess.T.copy()  # below, each class is a row
+    r = free * (f @ w - total * f)
+    p = z = r / total
+    rz = (r * z).sum(axis=1, keepdims=True)
+    for _ in range(MAX_STEPS):
+        if (np.abs(r) <= tolerance).all():
+            return f.T
+        q = free * (total * p - p @ w)
+        step = _divide(rz, (p * q).sum(axis=1, keepdims=True))
+        f += step * p
+        r -= step * q
+        z = r / total
+        previous, rz = rz, (r * z).sum(axis=1, keepdims=True)
+        p = z + _divide(rz, previous) * p
+    return solve(w, is_labelled, guess, sink=sink)
+
+
+def _divide(numerators: Floats, denominators: Floats) -> Floats:
+    """Divide; a class that is already solved has the denominator 0 below the numerator 0."""
+    return numerators / np.where(denominators > 0.0, denominators, 1.0)
+
+
+class TemporalPropagation(Baseline):
+    """Solve on the last examples, older ones eliminated (Wagner, Guha et al., ICML 2018).
+
+    All labelled examples of a class are one vertex. When the window is full its oldest vertex
+    leaves by a star-mesh transform, w_jk += w_ji w_ik / d_i. So answers are those of the graph of
+    the whole stream, in which two examples are joined if they were ever in the window together.
+
+    Parameters
+    ----------
+    similarity : Gaussian
+        With a number as bandwidth.
+    window : int
+        Number of unlabelled vertices.
+    sink : float
+        γ > 0, small: the published method has none, and then no answer if no label is connected.
+
+    Examples
+    --------
+    >>> method = TemporalPropagation(Gaussian(1.0), window=2)
+    >>> method.teach([[0.0], [20.0]], ["low", "high"])
+    >>> method.observe([[2.0], [5.0], [8.0], [12.0]]).label.tolist()
+    ['low', 'low', 'low', 'low']
+    """
+
+    def __init__(self, similarity: Gaussian, window: int = 500, sink: float = 1e-6) -> None:
+        self.sigma, self.threshold = float(similarity.bandwidth), similarity.threshold
+        self.window, self.sink = window, sink
+        self.labelled = LabelledBuffer()
+        self.n_seen = 0
+        self.rows = np.empty((window, 0))
+        self.w = np.zeros((window, window))
+        self.exits = np.zeros((window, 1))  # edges to the sink, then to the vertex of each class
+
+    def teach(self, X: ArrayLike, labels: Iterable[Label]) -> None:
+        """Add labelled examples to the vertices of their classes."""
+        n_before = len(self.labelled.codes)
+        self.labelled.add(X, labels)
+        n_new_classes = 1 + len(self.labelled.classes) - self.exits.shape[1]
+        self.exits = np.pad(self.exits, ((0, 0), (0, n_new_classes)))
+        if n := self.n_vertices:
+            self.exits[:n, 1:] += self._connect_classes(self.rows[:n], n_before)
+
+    def observe(self, X: ArrayLike) -> Predictions:
+        """Add rows as vertices, one by one, and answer each with its own solution."""
+        rows = np.asarray(X, dtype=np.float64)
+        if not self.n_seen:
+            self.rows = np.empty((self.window, rows.shape[1]))
+        exits = np.full((len(rows), self.exits.shape[1]), self.sink)
+        if len(self.labelled.codes):
+            exits[:, 1:] = self._connect_classes(rows)
+        f = np.array([self._add(*vertex) for vertex in zip(rows, exits, strict=True)])
+        return self.labelled.classes.decide(f)
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of unlabelled vertices."""
+        return min(self.n_seen, self.window)
+
+    def _add(self, row: Floats, exits: Floats) -> Floats:
+        """Put a row in the place of the oldest, and return its solution."""
+        i = self.n_seen % self.window
+        if self.n_seen >= self.window:
+            self._eliminate(i)
+        self.n_seen += 1
+        n = self.n_vertices
+        self.rows[i], self.exits[i] = row, exits
+        self.w[i, :n] = self.w[:n, i] = compute_similarities(
+            row[None], self.rows[:n], self.sigma, threshold=self.threshold
+        )[0]
+        self.w[i, i] = 0.0
+        # the sink and the classes are labelled vertices: the sink with the value 0 of each class
+        n_exits = self.exits.shape[1]
+        graph = np.zeros((n + n_exits, n + n_exits))
+        graph[:n, :n], graph[:n, n:] = self.w[:n, :n], self.exits[:n]
+        graph[n:, :n] = self.exits[:n].T
+        targets = np.vstack([np.zeros((n + 1, n_exits - 1)), np.eye(n_exits - 1)])
+        f = solve(graph, np.arange(len(graph)) >= n, targets, sink=NEGLIGIBLE_SINK)
+        return np.asarray(f[i])
+
+    def _eliminate(self, i: int) -> None:
+        """Let all walks step past a vertex; its own edges are overwritten later."""
+        edges, exits = self.w[i].copy(), self.exits[i].copy()
+        total = edges.sum() + exits.sum()
+        scaled = edges / np.sqrt(total)
+        self.w += np.outer(scaled, scaled)
+        np.fill_diagonal(self.w, 0.0)
+        self.exits += np.outer(edges, exits / total)
+
+    def _connect_classes(self, rows: Floats, first: int = 0) -> Floats:
+        """Return the edges from rows to each class, by all labelled examples from `first` on."""
+        labelled = self.labelled.rows[first:]
+        w = compute_similarities(rows, labelled, self.sigma, threshold=self.threshold)
+        return np.asarray(w @ self.labelled.one_hot[first:])

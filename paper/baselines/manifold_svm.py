@@ -15,25 +15,21 @@ scaled back to ‖f‖² = 2 / λ₁ before a step where it is larger, which the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk.arrays import Bools, Floats, Ints, Label
-from labelwalk.one_thread import one_blas_thread
-from labelwalk.parameters import check_number, check_whole
-from labelwalk.rows import as_rows
 from labelwalk.similarity import Gaussian
-from paper.baselines.full_graph import fixed_bandwidth, gaussian_similarities
-from paper.baselines.said import Classes, Said
+from paper.baselines.full_graph import compute_similarities
+from paper.baselines.predictions import Baseline, ClassNames, Predictions
 
 
-class ManifoldSVM:
+class ManifoldSVM(Baseline):
     """Support vector machines, one for each class against the rest, that learn from every example.
 
-    A class knows only labels since the call that taught it first. The answer is the class with the
-    largest f, positive or not. It is None before any label, and where the example is similar to
+    A class uses only labels since the call that taught it first. The answer is the class with the
+    largest f, positive or not. It is None before any label, and for an example that is similar to
     nothing in the buffer. The confidence is `½ + ½ f / (1 + |f|)`.
 
     Parameters
@@ -41,10 +37,10 @@ class ManifoldSVM:
     similarity : Gaussian
         With a number as bandwidth; it is both K and, cut at its threshold, w.
     buffer : int
-        How many examples are kept.
+        Number of examples in the buffer.
     step : float
-        η₀ > 0. No step overshoots where step · (shrink + smooth · buffer) ≤ 2, and few where it
-        is somewhat more; f stays bounded in any case.
+        η₀ > 0. No step overshoots if step · (shrink + smooth · buffer) ≤ 2, and few if it is
+        somewhat more; f stays bounded in any case.
     shrink : float
         λ₁ > 0.
     smooth : float
@@ -58,8 +54,6 @@ class ManifoldSVM:
     array(['low', 'high', None], dtype=object)
     """
 
-    online: ClassVar[bool] = True
-
     def __init__(
         self,
         similarity: Gaussian,
@@ -68,55 +62,44 @@ class ManifoldSVM:
         shrink: float = 1e-3,
         smooth: float = 1e-2,
     ) -> None:
-        self.bandwidth, self.threshold = fixed_bandwidth(similarity), similarity.threshold
-        check_whole("buffer", buffer, "200", most=20_000)
-        check_number("step", step, 0, 1e10, "1", above=True)
-        check_number("shrink", shrink, 1e-10, 1e10, "1e-3")
-        check_number("smooth", smooth, 0, 1e10, "0.01, or 0 to learn from labels only")
+        self.sigma, self.threshold = float(similarity.bandwidth), similarity.threshold
         self.step, self.shrink, self.smooth = step, shrink, smooth
-        self.classes = Classes()
-        self.n_seen = self.n_kept = 0
+        self.classes = ClassNames()
+        self.n_seen = self.n_stored = 0
         self.points: Floats = np.empty((buffer, 0))
         self.kernel: Floats = np.zeros((buffer, buffer))
         self.alpha: Floats = np.zeros((buffer, 0))
-        self.born: Ints = np.zeros(buffer, dtype=np.int64)
+        self.step_added: Ints = np.zeros(buffer, dtype=np.int64)
         self.is_labelled: Bools = np.zeros(buffer, dtype=np.bool_)
 
-    def teach(self, X: ArrayLike, labels: Label | Iterable[Label]) -> None:
+    def teach(self, X: ArrayLike, labels: Iterable[Label]) -> None:
         """Take a step with each labelled example in turn."""
-        rows, _ = as_rows(X, self.points.shape[1] or None)
-        codes = self.classes.codes(labels, len(rows))
-        self._make_room(rows.shape[1])
-        with one_blas_thread():
-            for x, own in zip(rows, self.classes.one_hot(codes), strict=True):
-                self._learn(x, self._kernel(x), 2.0 * own - 1.0)
+        rows, codes = np.asarray(X, dtype=np.float64), self.classes.encode(labels)
+        self._reserve(rows.shape[1])
+        for x, own in zip(rows, self.classes.one_hot(codes), strict=True):
+            self._learn(x, self._compare(x), 2.0 * own - 1.0)
 
-    def observe(self, X: ArrayLike) -> Said:
-        """Answer each row as of its own step, then take a step with it."""
-        rows, _ = as_rows(X, self.points.shape[1] or None)
-        self._make_room(rows.shape[1])
+    def observe(self, X: ArrayLike) -> Predictions:
+        """Answer each row at its own step, then take a step with it."""
+        rows = np.asarray(X, dtype=np.float64)
+        self._reserve(rows.shape[1])
         scores = np.zeros((len(rows), len(self.classes)))
-        with one_blas_thread():
-            for t, x in enumerate(rows):
-                k = self._kernel(x)
-                if k.any():
-                    f = k @ self.alpha[: self.n_kept]
-                    scores[t] = 0.5 + 0.5 * f / (1.0 + np.abs(f))
-                self._learn(x, k, None)
-        return self.classes.said(scores)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays held."""
-        return sum(held.nbytes for held in vars(self).values() if isinstance(held, np.ndarray))
+        for t, x in enumerate(rows):
+            k = self._compare(x)
+            if k.any():
+                f = k @ self.alpha[: self.n_stored]
+                scores[t] = 0.5 + 0.5 * f / (1.0 + np.abs(f))
+            self._learn(x, k, None)
+        return self.classes.decide(scores)
 
     def _learn(self, x: Floats, k: Floats, y: Floats | None) -> None:
+        """Take a step with an example; y is ±1 for each class, None without a label."""
         self.n_seen += 1
-        n, eta = self.n_kept, self.step / np.sqrt(self.n_seen)
+        n, eta = self.n_stored, self.step / np.sqrt(self.n_seen)
         f = self.kernel[:n, :n] @ self.alpha[:n]
         norm = np.sqrt(np.maximum((self.alpha[:n] * f).sum(axis=0), 0.0))
-        back = 1.0 / np.maximum(1.0, norm * np.sqrt(self.shrink / 2.0))
-        alpha, f = self.alpha[:n] * back, f * back
+        scale = 1.0 / np.maximum(1.0, norm * np.sqrt(self.shrink / 2.0))
+        alpha, f = self.alpha[:n] * scale, f * scale
         f_t = k @ alpha
         w = np.where(k < self.threshold, 0.0, k)[:, None]
         pull = 2.0 * eta * self.smooth * w * (f - f_t)
@@ -124,29 +107,25 @@ class ManifoldSVM:
         own = pull.sum(axis=0)
         if y is not None:
             own += eta * np.where(y * f_t < 1.0, y, 0.0)
-        self._keep(x, k, own, labelled=y is not None)
+        i = self._choose_slot()
+        self.n_stored = max(self.n_stored, i + 1)
+        self.points[i], self.alpha[i] = x, own
+        self.kernel[i, : len(k)] = self.kernel[: len(k), i] = k
+        self.kernel[i, i] = 1.0
+        self.step_added[i], self.is_labelled[i] = self.n_seen, y is not None
 
-    def _keep(self, x: Floats, k: Floats, alpha: Floats, *, labelled: bool) -> None:
-        place = self._place()
-        self.n_kept = max(self.n_kept, place + 1)
-        self.points[place], self.alpha[place] = x, alpha
-        self.kernel[place, : len(k)] = self.kernel[: len(k), place] = k
-        self.kernel[place, place] = 1.0
-        self.born[place], self.is_labelled[place] = self.n_seen, labelled
-
-    def _place(self) -> int:
-        if self.n_kept < len(self.born):
-            return self.n_kept
+    def _choose_slot(self) -> int:
+        if self.n_stored < len(self.points):
+            return self.n_stored
         unlabelled = np.flatnonzero(~self.is_labelled)
-        leaving = unlabelled if len(unlabelled) else np.arange(len(self.born))
-        return int(leaving[self.born[leaving].argmin()])
+        leaving = unlabelled if len(unlabelled) else np.arange(len(self.points))
+        return int(leaving[self.step_added[leaving].argmin()])
 
-    def _kernel(self, x: Floats) -> Floats:
-        kept = self.points[: self.n_kept]
-        return gaussian_similarities(x[None], kept, self.bandwidth).reshape(-1)
+    def _compare(self, x: Floats) -> Floats:
+        return compute_similarities(x[None], self.points[: self.n_stored], self.sigma).reshape(-1)
 
-    def _make_room(self, n_features: int) -> None:
+    def _reserve(self, n_features: int) -> None:
         if self.points.shape[1] == 0:
-            self.points = np.zeros((len(self.born), n_features))
-        n_new = len(self.classes) - self.alpha.shape[1]
-        self.alpha = np.pad(self.alpha, ((0, 0), (0, n_new)))
+            self.points = np.zeros((len(self.points), n_features))
+        n_new_classes = len(self.classes) - self.alpha.shape[1]
+        self.alpha = np.pad(self.alpha, ((0, 0), (0, n_new_classes)))

@@ -1,152 +1,208 @@
-"""Poisson learning on quantized examples: the known remedy where labels are very few."""
+"""Poisson learning on quantized examples: the known remedy if labels are very few."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
+from scipy.special import softmax
 
-from labelwalk.arrays import Bools, Floats, Label
+from labelwalk.arrays import Bools, Floats, Ints, Label
 from labelwalk.learner import OnlineLearner
-from labelwalk.one_thread import one_blas_thread
-from labelwalk.parameters import check_whole
-from labelwalk.rows import as_labels, as_rows
-from paper.baselines.full_graph import FullSimilarity, as_euclidean, similarities
-from paper.baselines.poisson_equation import Potentials, poisson
-from paper.baselines.said import Classes, Said
+from labelwalk.similarity import SelfTuning
+from labelwalk.solver.factorisation import factorise_graph
+from labelwalk.solver.graphs import Graph
+from paper.baselines.full_graph import FullSimilarity, compute_similarities
+from paper.baselines.predictions import Baseline, ClassNames, Predictions
 
-FAINTEST = 1e-12
+MIN_SIMILARITY = 1e-12
 
 
-class Solved(NamedTuple):
-    """The vertices as they were when their potentials were solved."""
+class Potentials(NamedTuple):
+    """Potentials of the vertices, and their connected components.
+
+    Attributes
+    ----------
+    u : (n, C) array
+        Potential of each vertex and class.
+    component : (n,) array of int
+    size : array
+        Mean size of the potentials of each component.
+    has_label : boolean array
+        Whether a component has a label of a class.
+    """
+
+    u: Floats
+    component: Ints
+    size: Floats
+    has_label: Bools
+
+
+def solve_poisson(w: Floats, v: Floats, labels: Floats) -> Potentials:
+    """Solve L u = Σ_j (y_j − ȳ) δ_j on the graph V W V, with u of mean 0, vertices by degree.
+
+    Each component is a graph of its own: ȳ is the mean of its own labels, and its mean of u is 0.
+
+    Parameters
+    ----------
+    w : (n, n) array
+        Similarities, symmetric, 0 on the diagonal.
+    v : (n,) array
+        Weights > 0.
+    labels : (n, C) array
+        Number of labelled examples of each class at a vertex.
+
+    Examples
+    --------
+    >>> w = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> y = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+    >>> print(solve_poisson(w, np.ones(3), y).u.round(6) + 0.0)
+    [[ 0.5 -0.5]
+     [ 0.   0. ]
+     [-0.5  0.5]]
+    """
+    n_components, component = connected_components(csr_array(w), directed=False)
+    member = np.eye(n_components)[component]
+    counts = member.T @ labels
+    mean = counts / _replace_zeros(counts.sum(axis=1, keepdims=True))
+    sources = labels - labels.sum(axis=1, keepdims=True) * mean[component]
+    # the first vertex of each component has the potential 0, until the mean is subtracted
+    _, first = np.unique(component, return_index=True)
+    grounded = np.isin(np.arange(len(w)), first)
+    system = factorise_graph(Graph(w, v, np.zeros(len(w)), grounded))
+    u = system.solve(sources / v[:, None])
+    share = member * (v * (w @ v))[:, None]
+    share /= _replace_zeros(share.sum(axis=0))
+    u -= (share.T @ u)[component]
+    size = (share.T @ np.abs(u)).sum(axis=1) / max(1, labels.shape[1])
+    return Potentials(u, component.astype(np.int64), size, counts > 0.0)
+
+
+class _Snapshot(NamedTuple):
+    """The vertices when their potentials were solved."""
 
     means: Floats
-    bandwidth: Floats
+    sigma: Floats
     weight: Floats
     potentials: Potentials
 
 
-class QuantizedPoisson:
-    """Poisson learning (Calder et al., ICML 2020) on the vertices an `OnlineLearner` keeps.
+class QuantizedPoisson(Baseline):
+    """Poisson learning (Calder et al., ICML 2020) on the vertices of an `OnlineLearner`.
 
-    Potentials are solved after each teaching, and whenever `every` more rows have come. A row is
-    answered by the mean potentials of the vertices similar to it, as last solved: those in the
-    connected component of the most similar one, where the classes taught in that component compete.
-    Where none was, nothing is said. The confidence is the softmax of potentials in units of their
-    mean size: no probability of anything, but larger the further a class is ahead.
+    Potentials are solved after each teaching, and after each `interval` rows. A row is answered by
+    the mean potentials of the vertices similar to it, as last solved: those in the connected
+    component of the most similar one, where the classes with a label in that component compete.
+    Without any, there is no answer. The confidence is the softmax of potentials in units of their
+    mean size: not a probability, but larger the further a class is ahead.
 
     Parameters
     ----------
     n_centroids : int
-        How many unlabelled vertices are kept.
-    every : int
-        How many rows are taken in between two solutions.
+        Number of unlabelled vertices.
+    interval : int
+        Number of rows between two solutions.
     neighbours : int
-        A vertex is joined to so many most similar ones, and to those it is as similar to; a row is
-        compared with so many.
-    similarity : Gaussian or SelfTuning, optional
-        How alike two examples are, in the Euclidean distance; `SelfTuning()` if not given. A row
-        has the bandwidth of its nearest vertex. Similarities below 1e-12 are none.
+        Number of most similar vertices that a vertex is joined to and a row is compared with.
+    similarity : Gaussian with a number as bandwidth, or SelfTuning
+        A row has the bandwidth of its nearest vertex. Similarities below 1e-12 are 0.
 
     Examples
     --------
-    >>> method = QuantizedPoisson(every=2)
+    >>> method = QuantizedPoisson(interval=2)
     >>> method.teach([[0.0], [9.0]], ["low", "high"])
     >>> method.observe([[1.0], [8.0], [2.0], [3.0]]).label.tolist()
     ['low', 'high', 'low', 'low']
     """
 
-    online: ClassVar[bool] = True
-
     def __init__(
         self,
         n_centroids: int = 500,
-        every: int = 50,
+        interval: int = 50,
         neighbours: int = 10,
         similarity: FullSimilarity | None = None,
     ) -> None:
-        self.similarity = as_euclidean(similarity)
-        check_whole("every", every, "50")
-        check_whole("neighbours", neighbours, "10")
-        self._threshold = max(self.similarity.threshold, FAINTEST)
-        self.n_centroids, self.every, self.neighbours = n_centroids, every, neighbours
-        self._learner = OnlineLearner(n_centroids, similarity=self.similarity, remember=0)
-        self._classes = Classes()
-        self._n_waiting = 0
-        self._solved: Solved | None = None
+        similarity = similarity or SelfTuning()
+        self.threshold = max(similarity.threshold, MIN_SIMILARITY)
+        self.interval, self.neighbours = interval, neighbours
+        self.learner = OnlineLearner(n_centroids, similarity=similarity, remember=0)
+        self.classes = ClassNames()
+        self.n_waiting = 0
+        self.snapshot: _Snapshot | None = None
 
-    def teach(self, X: ArrayLike, labels: Label | Iterable[Label]) -> None:
+    def teach(self, X: ArrayLike, labels: Iterable[Label]) -> None:
         """Learn labelled examples, and solve."""
-        rows, _ = as_rows(X, self._learner.n_features)
-        names = as_labels(labels, len(rows))
-        self._classes.codes(names, len(rows))
-        self._learner.teach(rows, names)
+        names = list(labels)
+        self.classes.encode(names)
+        self.learner.teach(X, names)
         self._solve()
 
-    def observe(self, X: ArrayLike) -> Said:
-        """Answer rows by the last solution before each, and learn them."""
-        rows, _ = as_rows(X, self._learner.n_features)
+    def observe(self, X: ArrayLike) -> Predictions:
+        """Answer each row by the last solution before it, and learn it."""
+        rows = np.asarray(X, dtype=np.float64)
         scores = []
         while len(rows):
-            block, rows = np.split(rows, [self.every - self._n_waiting])
-            scores.append(self._scores(block))
-            self._learner.observe(block)
-            self._n_waiting += len(block)
-            if self._n_waiting == self.every:
+            block, rows = np.split(rows, [self.interval - self.n_waiting])
+            scores.append(self._compute_scores(block))
+            self.learner.observe(block)
+            self.n_waiting += len(block)
+            if self.n_waiting == self.interval:
                 self._solve()
-        return self._classes.said(np.vstack(scores))
+        return self.classes.decide(np.vstack(scores))
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the learner and of the last solution."""
+        arrays = () if self.snapshot is None else (*self.snapshot[:3], *self.snapshot.potentials)
+        return self.learner.nbytes + sum(array.nbytes for array in arrays)
 
     def _solve(self) -> None:
-        vertices = self._learner.vertices
-        # 0 as long as all examples are equal: then any other will do
+        vertices = self.learner.vertices
+        # the bandwidth is 0 as long as all examples are equal: then any other serves
         sigma = np.where(vertices.bandwidth > 0.0, vertices.bandwidth, 1.0)
-        w = similarities(vertices.means, vertices.means, sigma, sigma, self._threshold)
+        w = compute_similarities(
+            vertices.means, vertices.means, sigma, sigma, threshold=self.threshold
+        )
         np.fill_diagonal(w, 0.0)
-        near = self._few(w)
-        w = np.maximum(near, near.T)
-        labels = np.zeros((len(w), len(self._classes)))
-        for name, code in self._classes.names.items():
+        near = self._keep_largest(w)
+        labels = np.zeros((len(w), len(self.classes)))
+        for name, code in self.classes.codes.items():
             labels[:, code] = np.where(vertices.label == name, vertices.count, 0)
-        potentials = poisson(w, vertices.weight, labels)
-        self._solved = Solved(vertices.means, sigma, vertices.weight, potentials)
-        self._n_waiting = 0
+        potentials = solve_poisson(np.maximum(near, near.T), vertices.weight, labels)
+        self.snapshot = _Snapshot(vertices.means, sigma, vertices.weight, potentials)
+        self.n_waiting = 0
 
-    def _scores(self, rows: Floats) -> Floats:
-        if self._solved is None:
-            return np.zeros((len(rows), len(self._classes)))
-        means, sigma, weight, (u, component, size, taught) = self._solved
-        own = sigma[cdist(rows, means).argmin(axis=1)]
-        w = self._few(similarities(rows, means, own, sigma, self._threshold))
-        home = component[w.argmax(axis=1)]
-        w = np.where(component == home[:, None], w * weight, 0.0)
+    def _compute_scores(self, rows: Floats) -> Floats:
+        if self.snapshot is None or not len(self.classes):
+            return np.zeros((len(rows), len(self.classes)))
+        means, sigma, weight, (u, component, size, has_label) = self.snapshot
+        row_sigma = sigma[cdist(rows, means).argmin(axis=1)]
+        w = self._keep_largest(
+            compute_similarities(rows, means, row_sigma, sigma, threshold=self.threshold)
+        )
+        nearest = component[w.argmax(axis=1)]
+        w = np.where(component == nearest[:, None], w * weight, 0.0)
         total = w.sum(axis=1, keepdims=True)
-        with one_blas_thread():
-            mean = (w @ u) / np.where(total > 0.0, total, 1.0)
-        scale = np.where(size > 0.0, size, 1.0)[home, None]
-        return _softmax(mean / scale, taught[home] & (total > 0.0))
+        scores = (w @ u) / _replace_zeros(total) / _replace_zeros(size)[nearest, None]
+        allowed = has_label[nearest] & (total > 0.0)
+        shares: Floats = np.zeros(scores.shape)
+        answered = allowed.any(axis=1)
+        shares[answered] = softmax(np.where(allowed, scores, -np.inf)[answered], axis=1)
+        return shares
 
-    def _few(self, w: Floats) -> Floats:
+    def _keep_largest(self, w: Floats) -> Floats:
         """Return the similarities of each row to its most similar ones, 0 to all others."""
         if w.shape[1] <= self.neighbours:
             return w
         least = np.partition(w, -self.neighbours, axis=1)[:, -self.neighbours, None]
         return np.where(w >= least, w, 0.0)
 
-    @property
-    def nbytes(self) -> int:
-        """Memory taken by the learner and by what was solved last."""
-        arrays = () if self._solved is None else (*self._solved[:3], *self._solved.potentials)
-        return self._learner.nbytes + sum(array.nbytes for array in arrays)
 
-
-def _softmax(scores: Floats, allowed: Bools) -> Floats:
-    """Return shares of 1 among the allowed, 0 for all others."""
-    best = scores.max(axis=1, keepdims=True, where=allowed, initial=-np.inf)
-    odds = np.zeros(scores.shape)
-    np.exp(scores - best, out=odds, where=allowed)
-    total = odds.sum(axis=1, keepdims=True)
-    return odds / np.where(total > 0.0, total, 1.0)
+def _replace_zeros(totals: Floats) -> Floats:
+    """Replace the total of nothing, which is a denominator below 0, by 1."""
+    return np.where(totals > 0.0, totals, 1.0)

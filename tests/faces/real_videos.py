@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from paper.datasets import files
+from paper import datasets
 
 
 def real(name: str) -> Path:
     """Return a file of the data folder; skip the test where it is not there."""
-    folder = files.data_folder(None)
+    folder = datasets.find_folder()
     if folder is None or not (folder / name).is_file():
-        pytest.skip(f"{name} is needed in a folder named by {files.VARIABLE}")
+        pytest.skip(f"{name} is needed in a folder named by {datasets.DATA_VARIABLE}")
     return folder / name

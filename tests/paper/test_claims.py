@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from paper.evaluation import CurvePoint
-from paper.studies import (
-    binary,
+from paper import (
+    all_datasets,
     budget,
-    contestants,
-    everywhere,
-    figure2,
-    figure3,
-    figure5,
+    figure_2,
+    figure_3,
+    figure_5,
+    methods,
+    section_4,
+    section_5_1,
 )
-from paper.studies import bounds as section4
-from paper.studies.verdicts import judged
+from paper.evaluation import CurvePoint
+from paper.study import judge
 
 pytestmark = pytest.mark.shell
 
@@ -27,16 +27,16 @@ T = [100.0 * t for t in range(1, 13)]
 def levels(error: list[float], accuracy: list[float]) -> list[str]:
     """Verdicts of Figure 2 on one data set, both variants alike."""
     table = {"t": T, "offline": accuracy, "every_example": accuracy}
-    for variant in binary.VARIANTS:
+    for variant in section_5_1.VARIANTS:
         table |= {f"normalised, {variant}": error, f"accuracy, {variant}": accuracy}
-    return [claim.verdict for claim in figure2._claims("pairs", {"made up": table})]
+    return [claim.verdict for claim in figure_2._judge_claims("pairs", {"made up": table})]
 
 
 def over_k(error: list[float], accuracy: list[float], all_so_far: float) -> list[str]:
     """Verdicts of Figure 3 as printed: the error falls, accuracy improves, and approaches."""
     table = {"k": [25.0, 50.0, 100.0], "every_example": [all_so_far] * 3}
     table |= {"normalised, absorb": error, "accuracy, absorb": accuracy}
-    return [claim.verdict for claim in figure3._claims({"digits": table}, "absorb")]
+    return [claim.verdict for claim in figure_3._judge_claims({"digits": table}, "absorb")]
 
 
 class TestFigure2:
@@ -76,11 +76,11 @@ def straight(precision: float, recalls: tuple[float, ...] = (0.5, 0.7, 0.96)) ->
 
 class TestFigure5:
     def verdicts_of_places(self, **precision: float) -> list[str]:
-        names = {"ours": figure5.OURS, "nearest": figure5.NEAREST}
+        names = {"ours": figure_5.OURS, "nearest": figure_5.NEAREST}
         names |= {q: f"boosting, {q} quarter" for q in ("first", "last")}
         names["whole"] = "boosting, all"
         best = {names[name]: straight(value) for name, value in precision.items()}
-        return [claim.verdict for claim in figure5._claims_of_places("made up", best)]
+        return [claim.verdict for claim in figure_5.judge_places("made up", best)]
 
     def test_as_in_the_paper(self) -> None:
         found = self.verdicts_of_places(ours=0.95, nearest=0.8, whole=0.94, first=0.8, last=0.7)
@@ -95,17 +95,17 @@ class TestFigure5:
         assert found[2] == "holds in part"
 
     def test_eight_people(self) -> None:
-        best = {figure5.OURS: straight(0.96), figure5.NEAREST: straight(0.8)}
-        claims = figure5._claims_of_people("made up", best)
+        best = {figure_5.OURS: straight(0.96), figure_5.NEAREST: straight(0.8)}
+        claims = figure_5.judge_people("made up", best)
         assert [claim.verdict for claim in claims] == ["holds", "holds"]
-        best = {figure5.OURS: straight(0.96, (0.6,)), figure5.NEAREST: straight(0.9, (0.6,))}
-        claims = figure5._claims_of_people("made up", best)
+        best = {figure_5.OURS: straight(0.96, (0.6,)), figure_5.NEAREST: straight(0.9, (0.6,))}
+        claims = figure_5.judge_people("made up", best)
         assert [claim.verdict for claim in claims] == ["does not hold", "does not hold"]
         assert "not reached" in claims[0].ours
 
     def test_recalls_that_only_one_reaches_are_not_compared(self) -> None:
-        best = {figure5.OURS: straight(0.96), figure5.NEAREST: straight(0.8, (0.1,))}
-        assert figure5._claims_of_people("made up", best)[1].verdict == "not measured"
+        best = {figure_5.OURS: straight(0.96), figure_5.NEAREST: straight(0.8, (0.1,))}
+        assert figure_5.judge_people("made up", best)[1].verdict == "not measured"
 
 
 class TestBudget:
@@ -117,11 +117,11 @@ class TestBudget:
     def test_what_the_same_time_buys(self) -> None:
         quick = ("k-means", 50, 0.9, 0.1)
         slower = ("Nyström", 50, 0.8, 0.2)
-        assert budget._claim_of_budgets(self.table(quick, slower)).verdict == "holds"
+        assert budget._judge_budgets(self.table(quick, slower)).verdict == "holds"
         better = ("Nyström", 50, 0.95, 0.2)
-        assert budget._claim_of_budgets(self.table(quick, better)).verdict == "does not hold"
+        assert budget._judge_budgets(self.table(quick, better)).verdict == "does not hold"
         faster = ("Nyström", 50, 0.8, 0.05)
-        assert budget._claim_of_budgets(self.table(quick, faster)).verdict == "does not hold"
+        assert budget._judge_budgets(self.table(quick, faster)).verdict == "does not hold"
 
     @pytest.mark.parametrize(
         ("accuracy", "seconds", "verdict"),
@@ -129,7 +129,7 @@ class TestBudget:
     )
     def test_speed_for_little(self, accuracy: float, seconds: float, verdict: str) -> None:
         table = self.table(("exact", 0, 0.9, 10.0), ("default", 50, accuracy, seconds))
-        assert budget._claim_of_speed(table, "default", "ours").verdict == verdict
+        assert budget._judge_speed(table, "default", "ours").verdict == verdict
 
 
 def test_bounds_say_where_their_conditions_are_not_met() -> None:
@@ -141,14 +141,14 @@ def test_bounds_say_where_their_conditions_are_not_met() -> None:
         "holds": [True, False],
         "covered": [True, False],
     }
-    claim = section4._claims_of_statements(table)[0]
+    claim = section_4._judge_statements(table)[0]
     assert claim.verdict == "holds in part"
     assert "conditions are not met" in claim.ours
 
 
 def test_methods_that_see_fewer_examples_are_no_rivals() -> None:
-    scores = dict.fromkeys(contestants.METHODS, 0.5) | {
-        everywhere.OURS: 0.8,
+    scores = dict.fromkeys(methods.METHODS, 0.5) | {
+        all_datasets.OURS: 0.8,
         "nearest label": 0.795,
     }
     scores["all examples so far"] = scores["k-means, offline"] = 0.99
@@ -157,10 +157,10 @@ def test_methods_that_see_fewer_examples_are_no_rivals() -> None:
         "method": list(scores),
         "accuracy": list(scores.values()),
     }
-    assert [claim.verdict for claim in everywhere._claims(table)] == ["holds", "holds"]
+    assert [claim.verdict for claim in all_datasets._judge_claims(table)] == ["holds", "holds"]
     table["accuracy"] = [0.9 if name == "nearest label" else 0.8 for name in scores]
-    assert [claim.verdict for claim in everywhere._claims(table)] == ["does not hold"] * 2
+    assert [claim.verdict for claim in all_datasets._judge_claims(table)] == ["does not hold"] * 2
 
 
 def test_nothing_measured_is_no_verdict() -> None:
-    assert judged([]) == "not measured"
+    assert judge([]) == "not measured"

@@ -10,20 +10,19 @@ import pytest
 import sklearn.datasets
 
 from paper import datasets
-from paper.datasets import DataMissingError, catalogue, faces, files, openml, synthetic
-from paper.datasets import real as loaders
+from paper.datasets import DataMissingError
 
 pytestmark = pytest.mark.shell
 
 
 @pytest.fixture(autouse=True)
 def no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(files.VARIABLE, raising=False)
+    monkeypatch.delenv(datasets.DATA_VARIABLE, raising=False)
 
 
-@pytest.mark.parametrize("name", sorted({*catalogue.AT_HAND} - {"digits"}))
+@pytest.mark.parametrize("name", sorted({*datasets.GENERATORS} - {"digits"}))
 def test_made_data_depends_on_the_seed_alone(name: str) -> None:
-    maker: Any = catalogue.AT_HAND[name]
+    maker: Any = datasets.GENERATORS[name]
     one, same, other = maker(), maker(), maker(seed=1)
     assert (one.X == same.X).all()
     assert (one.y == same.y).all()
@@ -33,7 +32,7 @@ def test_made_data_depends_on_the_seed_alone(name: str) -> None:
 
 
 def test_the_arms_of_spirals_do_not_touch() -> None:
-    data = synthetic.spirals(noise=0.0)
+    data = datasets.spirals(noise=0.0)
     outer = np.hypot(*data.X.T) > 0.5  # they meet in the middle
     X, y = data.X[outer], data.y[outer]
     apart = np.hypot(*(X[:, None] - X[None]).T)
@@ -41,7 +40,7 @@ def test_the_arms_of_spirals_do_not_touch() -> None:
 
 
 def test_clusters_drift_once_around() -> None:
-    data = synthetic.drifting()
+    data = datasets.drifting()
     start, middle, end = (
         data.X[rows][data.y[rows] == 0].mean(axis=0)
         for rows in (slice(0, 300), slice(2850, 3150), slice(-300, None))
@@ -64,7 +63,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
 def test_what_is_missing_says_where_to_get_it(name: str, tmp_path: Path) -> None:
     with pytest.raises(DataMissingError, match="LABELWALK_DATA"):
         datasets.load(name, tmp_path)
-    assert list(datasets.missing((name, "moons"), tmp_path)) == [name]
+    assert list(datasets.find_missing((name, "moons"), tmp_path)) == [name]
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -100,36 +99,37 @@ def small_folder(folder: Path) -> Path:
         "seq_names": np.array(["David", "David2", "Trellis"]),
         "person_names": np.array(["david", *"abcdefgh"]),
     }
-    save(faces.VECTORS[0], emb=rng.normal(size=(300, 128)), **people)
-    save(faces.PIXELS[0], faces=rng.integers(0, 256, (300, 64, 64), dtype=np.uint8), **people)
+    save(datasets.FACE_VECTORS[0], emb=rng.normal(size=(300, 128)), **people)
+    pixels = rng.integers(0, 256, (300, 64, 64), dtype=np.uint8)
+    save(datasets.FACE_PIXELS[0], faces=pixels, **people)
     return folder
 
 
-@pytest.mark.parametrize("name", catalogue.REAL)
+@pytest.mark.parametrize("name", sorted(datasets.LOADERS))
 def test_files_of_a_folder_become_rows_and_classes(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "check_content", lambda path, md5: None)
-    monkeypatch.setenv(files.VARIABLE, str(small_folder(tmp_path)))
+    monkeypatch.setattr(datasets, "check_content", lambda path, md5: None)
+    monkeypatch.setenv(datasets.DATA_VARIABLE, str(small_folder(tmp_path)))
     data = datasets.load(name)
     assert data.name == name
     assert data.X.dtype == np.float64
     assert data.X.flags.c_contiguous
     assert np.isfinite(data.X).all()
     assert data.y.shape == (len(data.X),)
-    assert set(data.y) - {datasets.OUTSIDER} == set(range(data.n_classes))
+    assert set(data.y) - {datasets.UNKNOWN_CLASS} == set(range(data.n_classes))
 
 
 def test_people_take_turns_and_strangers_come_in_between(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "check_content", lambda path, md5: None)
+    monkeypatch.setattr(datasets, "check_content", lambda path, md5: None)
     small_folder(tmp_path)
     office = datasets.load("office", tmp_path)
     assert office.y[:24].tolist() == np.repeat(np.arange(8), 3).tolist()
     places = datasets.load("places", tmp_path)
     assert np.bincount(places.y + 1).tolist() == [270, 30]
-    with np.load(tmp_path / faces.VECTORS[0]) as data:
+    with np.load(tmp_path / datasets.FACE_VECTORS[0]) as data:
         his = data["emb"][(data["person"] == 0)]
         seq = data["seq"][(data["person"] == 0)]
     assert (places.X[places.y == 0] == np.concatenate([his[seq == s] for s in (1, 0, 2)])).all()
@@ -138,7 +138,7 @@ def test_people_take_turns_and_strangers_come_in_between(
 def test_scaling_looks_at_the_first_rows_only() -> None:
     X = np.random.default_rng(0).normal(size=(250, 3))
     X[200:] *= 100
-    again = loaders.scaled(X)
+    again = datasets.scale_by_first_rows(X)
     assert again[:200].std(axis=0) == pytest.approx(np.ones(3))
 
 
@@ -149,7 +149,7 @@ def published(X: Any, y: Any) -> Any:
 def test_what_openml_has_is_checked_and_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = np.arange(6.0).reshape(3, 2), np.array(["UP", "DOWN", "UP"])
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", published(X, y))
-    monkeypatch.setattr(loaders, "ELEC2", openml.fingerprint(X, y, ordered=True))
+    monkeypatch.setattr(datasets, "ELEC2_SHA256", datasets.fingerprint(X, y, ordered=True))
     data = datasets.load("elec2")
     assert data.X.tolist() == [[1.0], [3.0], [5.0]]
     assert data.y.tolist() == [0, 1, 0]
@@ -162,7 +162,7 @@ def test_what_openml_has_is_checked_and_taken(monkeypatch: pytest.MonkeyPatch) -
 def test_letters_may_come_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = np.arange(6.0).reshape(3, 2), np.array(["A", "C", "B"])
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", published(X[::-1], y[::-1]))
-    monkeypatch.setattr(loaders, "LETTER", openml.fingerprint(X, y))
+    monkeypatch.setattr(datasets, "LETTER_SHA256", datasets.fingerprint(X, y))
     assert datasets.load("letter").y.tolist() == [1, 2, 0]
 
 

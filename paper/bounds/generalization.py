@@ -1,0 +1,234 @@
+"""From labelled examples to all of them: the stability β, Proposition 3, and section 4.4.
+
+β is how much the squared error at any example may change when one labelled example gives its label
+to another.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from labelwalk.arrays import Bools, Floats
+from labelwalk.solver.harmonic import laplacian, solve_soft
+from paper.bounds.solutions import largest_value
+from paper.bounds.statement import Bound, Condition, as_solution, bound_solutions, check_constants
+
+MAX_SMALL_C_U = 0.1  # "much less than c_l"
+
+
+def printed_beta(n_labelled: int, *, c_u: float, sink: float, largest_eigenvalue: float) -> float:
+    """Return the right side of Proposition 3's second line.
+
+    β = 2 [√2 / (γ + 1) + √(2 n_l) (1 − √c_u) / √c_u · (λ_M(L) + γ) / (γ² + 1)].
+
+    Examples
+    --------
+    >>> printed_beta(8, c_u=0.25, sink=9.0, largest_eigenvalue=2.0)
+    1.356013...
+    """
+    check_constants(c_u, sink, n_labelled)
+    root = math.sqrt(c_u)
+    swap = math.sqrt(2.0) / (sink + 1.0)
+    spread = (largest_eigenvalue + sink) / (sink**2 + 1.0)
+    return 2.0 * (swap + math.sqrt(2.0 * n_labelled) * (1.0 - root) / root * spread)
+
+
+def proven_beta(n_labelled: int, *, c_u: float, sink: float, normalised: bool = False) -> float:
+    """Return a stability that is proven here: β = 2 (1 + B) √2 (1 + (1 − c_u) B) / (γ + c_u).
+
+    With B = `largest_value`. When i gives its label to j, (K + C') (f' − f) is zero but at i and j,
+    where it is at most 1 + (1 − c_u) B, and no eigenvalue of K + C' is below γ + c_u. A squared
+    error changes by `|f' − f| · |f' + f − 2y|`. For γ of at least √n_l this is O(1 / γ), without
+    the √n_l of the printed one.
+
+    Examples
+    --------
+    >>> proven_beta(8, c_u=0.25, sink=9.0)
+    0.361580...
+    """
+    B = largest_value(n_labelled, c_u=c_u, sink=sink, normalised=normalised)
+    return 2.0 * (1.0 + B) * math.sqrt(2.0) * (1.0 + (1.0 - c_u) * B) / (sink + c_u)
+
+
+def stability_as_printed(
+    similarity: ArrayLike,
+    is_labelled: ArrayLike,
+    truth: ArrayLike,
+    *,
+    c_u: float,
+    sink: float,
+    normalised: bool = False,
+) -> Bound:
+    """The largest effect of one swapped label, against `printed_beta`. It fails for small γ.
+
+    Parameters
+    ----------
+    similarity, is_labelled, c_u, sink, normalised
+        As in `solve_soft`. A solution is computed for each pair of a labelled and an unlabelled
+        example: use small graphs.
+    truth : (n, 1) array
+        ±1, the label of every example.
+
+    Examples
+    --------
+    Two examples that disagree: the labelled one decides for both.
+
+    >>> w, labelled, truth = np.array([[0, 1e-6], [1e-6, 0]]), np.array([True, False]), [[1], [-1]]
+    >>> print(stability_as_printed(w, labelled, truth, c_u=1e-8, sink=1e-8))
+    stability as printed: 3.92 <= 2.89, fails
+    >>> print(stability(w, labelled, truth, c_u=0.1, sink=1.0))
+    stability: 0.75 <= 5.59, holds
+    """
+    left = _measure_worst_swap(similarity, is_labelled, truth, c_u, sink, normalised)
+    eigenvalues = np.linalg.eigvalsh(laplacian(similarity, normalised=normalised))
+    largest = float(eigenvalues.max(initial=0.0))
+    n_labelled = int(np.sum(is_labelled))
+    right = printed_beta(n_labelled, c_u=c_u, sink=sink, largest_eigenvalue=largest)
+    small = Condition("c_u much less than c_l", c_u <= MAX_SMALL_C_U)
+    return bound_solutions("stability as printed", left, right, small)
+
+
+def stability(
+    similarity: ArrayLike,
+    is_labelled: ArrayLike,
+    truth: ArrayLike,
+    *,
+    c_u: float,
+    sink: float,
+    normalised: bool = False,
+) -> Bound:
+    """The largest effect of one swapped label, against `proven_beta`.
+
+    For the parameters see `stability_as_printed`.
+    """
+    left = _measure_worst_swap(similarity, is_labelled, truth, c_u, sink, normalised)
+    right = proven_beta(int(np.sum(is_labelled)), c_u=c_u, sink=sink, normalised=normalised)
+    return bound_solutions("stability", left, right)
+
+
+def _measure_worst_swap(
+    similarity: ArrayLike,
+    is_labelled: ArrayLike,
+    truth: ArrayLike,
+    c_u: float,
+    sink: float,
+    normalised: bool,
+) -> float:
+    y, labelled = as_solution("truth", truth), np.asarray(is_labelled)
+
+    def errors(mask: Bools) -> Floats:
+        f = solve_soft(similarity, mask, y, c_u=c_u, sink=sink, normalised=normalised)
+        squares: Floats = np.square(f - y).sum(axis=1)
+        return squares
+
+    worst, unswapped = 0.0, errors(labelled)
+    for i in np.flatnonzero(labelled):
+        for j in np.flatnonzero(~labelled):
+            swapped = labelled.copy()
+            swapped[[i, j]] = False, True
+            worst = max(worst, float(np.abs(errors(swapped) - unswapped).max()))
+    return worst
+
+
+def transductive_error(beta: float, n_labelled: int, delta: float) -> float:
+    """Return Δ_T = β + √(2 ln(2/δ) / n_l) (n_l β + 4) of Proposition 3.
+
+    It is below 1 only for n_l > 32 ln(2/δ), which is 118 labels at δ = 0.05.
+
+    Examples
+    --------
+    >>> transductive_error(0.0, 32, delta=0.05)
+    1.92064558...
+    """
+    if n_labelled < 1:
+        raise ValueError(f"n_labelled={n_labelled} is less than 1. Label an example.")
+    return beta + math.sqrt(2.0 * math.log(2.0 / delta) / n_labelled) * (n_labelled * beta + 4.0)
+
+
+def proposition_3(
+    f: ArrayLike, truth: ArrayLike, is_labelled: ArrayLike, *, beta: float, delta: float
+) -> Bound:
+    """Proposition 3: the error at all examples is at most that at labelled ones, plus Δ_T.
+
+    Parameters
+    ----------
+    f : (n, 1) array
+        The soft solution.
+    truth : (n, 1) array
+        ±1, the label of every example.
+    is_labelled : (n,) boolean array
+        At least one is.
+    beta : float
+        `printed_beta` or `proven_beta`.
+    delta : float
+        In a share 1 − δ of all draws of labelled examples, the bound holds.
+
+    Examples
+    --------
+    >>> labelled, truth = np.arange(6) < 2, np.ones((6, 1))
+    >>> f = solve_soft(np.ones((6, 6)), labelled, truth, c_u=0.1, sink=1.0)
+    >>> beta = proven_beta(2, c_u=0.1, sink=1.0)
+    >>> print(proposition_3(f, truth, labelled, beta=beta, delta=0.05))
+    Proposition 3: 0.606 <= 35.3, holds
+    """
+    values, mask = as_solution("f", f), np.asarray(is_labelled)
+    squares = np.square(values - as_solution("truth", truth, like=values)).sum(axis=1)
+    right = transductive_error(beta, int(mask.sum()), delta) + float(squares[mask].mean())
+    drawn = Condition("labelled examples are drawn at random", None)
+    return bound_solutions("Proposition 3", float(squares.mean()), right, drawn)
+
+
+class Schedule(NamedTuple):
+    """γ = count^power makes the right side of a statement O(count^rate).
+
+    Examples
+    --------
+    >>> PROPOSITION_4.sink(10_000)
+    10.0
+    """
+
+    statement: str
+    counts: str
+    power: float
+    rate: float
+
+    def sink(self, count: int) -> float:
+        """Return γ for a number of examples or labels."""
+        return float(count**self.power)
+
+
+PROPOSITION_4 = Schedule("Proposition 4", "examples", 1 / 4, -1 / 2)
+PROPOSITION_5 = Schedule("Proposition 5", "examples", 1 / 8, -1 / 2)  # ‖L^q − L^o‖_F must stay O(1)
+
+
+def schedule_printed_proposition_3(alpha: float) -> Schedule:
+    """γ = n_l^(1+α): `printed_beta` is then O(n_l^(−½−α)) and Δ_T is O(n_l^(−min(α, ½))).
+
+    λ_M(L) must stay O(γ), which it does on the normalised Laplacian, where it is at most 2.
+    """
+    return Schedule("Proposition 3 as printed", "labels", 1.0 + alpha, -min(alpha, 0.5))
+
+
+def schedule_proposition_3(alpha: float) -> Schedule:
+    """γ = n_l^(½+α) gives the same rates with `proven_beta`, which has no √n_l."""
+    return Schedule("Proposition 3", "labels", 0.5 + alpha, -min(alpha, 0.5))
+
+
+def fit_exponent(sizes: ArrayLike, errors: ArrayLike) -> float:
+    """Return the slope of log error over log size, by least squares.
+
+    Proposition 6 expects −1/d of the distortion over k, Proposition 7 of ‖L^q − L^o‖_F. All sizes
+    and errors are > 0, at least two sizes differ.
+
+    Examples
+    --------
+    >>> round(fit_exponent([10, 100, 1000], [1.0, 0.1, 0.01]), 9)
+    -1.0
+    """
+    x, y = np.log(sizes), np.log(errors)
+    x = x - x.mean()
+    return float((x * y).sum() / np.square(x).sum())
