@@ -24,18 +24,17 @@ from _report import Line, parse, report
 from _stopwatch import Stopwatch
 
 from labelwalk.demo import warm_up
+from labelwalk.faces.capture import open_source
+from labelwalk.faces.demo import NamedBox
+from labelwalk.faces.detection import HaarDetector
 from labelwalk.faces.dlib_vectors import DlibVectors
-from labelwalk.faces.drawing import Caption, drawn
+from labelwalk.faces.drawing import Caption, draw_faces
 from labelwalk.faces.frames import Frame
-from labelwalk.faces.ground_truth import NamedBox, Tally, read_boxes
-from labelwalk.faces.haar import HaarDetector
-from labelwalk.faces.minds import AtHand
-from labelwalk.faces.onlooker import Onlooker
-from labelwalk.faces.opening import opened
-from labelwalk.faces.pixels import Pixels
+from labelwalk.faces.pipeline import FacePipeline
 from labelwalk.faces.profiles import PIXELS
-from labelwalk.faces.recognizer import FaceRecognizer
-from labelwalk.faces.representations import Representation, name_of, vector_of
+from labelwalk.faces.recognizer import FaceRecognizer, LocalLearner
+from labelwalk.faces.representations import Pixels, Representation, name_of, vector_of
+from paper.face_ground_truth import Tally, read_boxes
 
 VIDEOS = {"david": 300, "faceocc2": 1}  # and the frame of the first true box
 DETECTORS: dict[str, dict[str, Any]] = {
@@ -57,7 +56,7 @@ def milliseconds(call: Callable[[], object]) -> float:
 
 def detection(folder: Path, video: str, threads: int) -> Iterator[Line]:
     truth = read_boxes(folder / f"{video}_gt.txt", "face", VIDEOS[video])
-    with opened(folder / f"{video}.webm") as source:
+    with open_source(folder / f"{video}.webm") as source:
         frames = [frame for frame in source if frame.number % EVERY == 0]
     cv2.setNumThreads(threads)
     for name, options in DETECTORS.items():
@@ -75,7 +74,7 @@ def detection(folder: Path, video: str, threads: int) -> Iterator[Line]:
 
 
 def vectors(folder: Path) -> Iterator[Line]:
-    with opened(folder / "david.webm") as source:
+    with open_source(folder / "david.webm") as source:
         frames = [frame for frame in source if frame.number % EVERY == 0]
     detector = HaarDetector()
     found = [(frame.image, box) for frame in frames for box in detector(frame.image)][:FACES]
@@ -93,20 +92,20 @@ class Watched:
 
     def __init__(self, side: int) -> None:
         self.watch, self.n_faces = Stopwatch(), 0
-        timed, mind = self.watch.timed, AtHand(PIXELS.learner())
+        timed, mind = self.watch.timed, LocalLearner(PIXELS.learner())
         for step in ("ask", "adjust"):
             setattr(mind, step, timed(CLIFF, getattr(mind, step)))
-        recognizer = FaceRecognizer(PIXELS, mind=mind)
+        recognizer = FaceRecognizer(PIXELS, handle=mind)
         recognizer.observe = timed(LEARN, recognizer.observe)  # type: ignore[method-assign]
-        self.draw = timed("draw", drawn)
-        self.onlooker = Onlooker(
+        self.draw = timed("draw", draw_faces)
+        self.onlooker = FacePipeline(
             timed("make a vector", Pixels(side)),
             recognizer=recognizer,
             detector=timed("find faces", HaarDetector()),
         )
 
-    def look(self, frame: Frame) -> None:
-        faces = self.onlooker.look(frame.image)
+    def process(self, frame: Frame) -> None:
+        faces = self.onlooker.process(frame.image)
         if faces and not self.onlooker.recognizer.people:
             self.onlooker.name(faces[0].example, "somebody")
         self.draw(frame.image, [Caption(one.box, one.name, one.confidence) for one in faces])
@@ -116,12 +115,12 @@ class Watched:
 def everything(folder: Path, video: str, side: int) -> Iterator[Line]:
     warm_up()
     run, took = Watched(side), []
-    with opened(folder / f"{video}.webm") as source:
+    with open_source(folder / f"{video}.webm") as source:
         frames = iter(source)
         next_frame = run.watch.timed("decode", lambda: next(frames, None))
         clock, processor = perf_counter(), thread_time()
         while (frame := next_frame()) is not None:
-            took.append(milliseconds(lambda frame=frame: run.look(frame)))  # type: ignore[misc]
+            took.append(milliseconds(lambda frame=frame: run.process(frame)))  # type: ignore[misc]
         clock, processor = perf_counter() - clock, thread_time() - processor
     what, speed = f"{video}, {side} × {side}", len(took) / clock
     yield Line(

@@ -9,9 +9,9 @@ from typing import Any
 from typer.testing import CliRunner, Result
 
 from labelwalk.cli import app
+from labelwalk.faces.capture import open_source
 from labelwalk.faces.demo import DemoVideo, scene
 from labelwalk.faces.frames import Frame
-from labelwalk.faces.opening import opened
 from tests.faces import generated
 
 
@@ -36,7 +36,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def shown(path: Path) -> list[Frame]:
-    with opened(path) as video:
+    with open_source(path) as video:
         return list(video)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.faces.boxes import Box, crop, overlap
+from labelwalk.faces.frames import Box, compute_overlap, crop_box
 
 pytestmark = pytest.mark.shell
 
@@ -26,8 +26,8 @@ def pixels(box: Box) -> set[tuple[int, int]]:
 @given(boxes, boxes)
 def test_overlap_is_what_counting_pixels_gives(a: Box, b: Box) -> None:
     union = len(pixels(a) | pixels(b))
-    assert overlap(a, b) == (len(pixels(a) & pixels(b)) / union if union else 0.0)
-    assert overlap(a, b) == overlap(b, a)
+    assert compute_overlap(a, b) == (len(pixels(a) & pixels(b)) / union if union else 0.0)
+    assert compute_overlap(a, b) == compute_overlap(b, a)
 
 
 @given(
@@ -40,7 +40,7 @@ def test_overlap_is_what_counting_pixels_gives(a: Box, b: Box) -> None:
 def test_a_crop_repeats_the_edge_where_it_leaves_the_picture(
     x: int, y: int, width: int, height: int, margin: float
 ) -> None:
-    part = crop(PICTURE, Box(x, y, width, height), margin)
+    part = crop_box(PICTURE, Box(x, y, width, height), margin)
     aside, above = round(margin * width), round(margin * height)
     assert part.shape == (height + 2 * above, width + 2 * aside, 3)
     for row in range(part.shape[0]):
@@ -52,7 +52,7 @@ def test_a_crop_repeats_the_edge_where_it_leaves_the_picture(
 
 def test_a_crop_is_a_copy() -> None:
     picture = PICTURE.copy()
-    crop(picture, Box(0, 0, 5, 5))[:] = 0
+    crop_box(picture, Box(0, 0, 5, 5))[:] = 0
     assert (picture == PICTURE).all()
 
 
@@ -60,14 +60,14 @@ def test_a_crop_is_a_copy() -> None:
     "box", [Box(30, 0, 5, 5), Box(-5, 0, 5, 5), Box(0, 0, 0, 5), Box(0, 0, 31, 5), Box(0, 0, 5, -5)]
 )
 def test_a_box_elsewhere_is_refused(box: Box) -> None:
-    with pytest.raises(ValueError, match="does not lie in a picture of 30 × 20 pixels"):
-        crop(PICTURE, box)
+    with pytest.raises(ValueError, match="does not lie in an image of 30 × 20 pixels"):
+        crop_box(PICTURE, box)
 
 
 @pytest.mark.parametrize("margin", [-0.1, 3.0, float("nan"), "1"])
 def test_a_margin_that_is_none_is_refused(margin: float) -> None:
     with pytest.raises(ValueError, match="margin="):
-        crop(PICTURE, Box(0, 0, 5, 5), margin)
+        crop_box(PICTURE, Box(0, 0, 5, 5), margin)
 
 
 @pytest.mark.parametrize(
@@ -82,5 +82,5 @@ def test_a_margin_that_is_none_is_refused(margin: float) -> None:
     ],
 )
 def test_what_is_no_picture_is_refused(image: object) -> None:
-    with pytest.raises(ValueError, match="not a picture of height × width × 3 in uint8"):
-        crop(image, Box(0, 0, 1, 1))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="not an array of height × width × 3 in uint8"):
+        crop_box(image, Box(0, 0, 1, 1))  # type: ignore[arg-type]

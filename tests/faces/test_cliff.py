@@ -7,9 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.faces.cliff import DECADES, claims, graph_of, near_side, surveyed, usual_sink
 from labelwalk.faces.profiles import VECTORS
-from labelwalk.faces.staircase import JUMP, STRIDE, Staircase, choice
+from labelwalk.faces.sink_selection import (
+    JUMP,
+    RANGE_DECADES,
+    STRIDE,
+    ClaimCurve,
+    choose_sink,
+    compute_claims,
+    compute_usual_sink,
+    make_graph,
+    sweep_sinks,
+)
 from labelwalk.learner import OnlineLearner
 from tests.faces.people import look_alike, views
 from tests.reference import cliff as reference
@@ -33,7 +42,7 @@ def test_choice_is_that_of_plain_loops(shares: np.ndarray, data: st.DataObject) 
     usual = data.draw(st.integers(0, len(shares) - 1))
     lowest = data.draw(st.integers(usual, len(shares) - 1))
     most = float(shares[-1]) + data.draw(st.sampled_from([0.0, JUMP, 1.0]))
-    found = choice(Staircase(shares.__getitem__, len(shares), most), usual, lowest)
+    found = ClaimCurve(shares.__getitem__, len(shares), most).choose(usual, lowest)
     assert found == reference.choice(shares.tolist(), usual, lowest, STRIDE, JUMP)
     chosen, cliff = found
     assert 0 <= chosen <= lowest
@@ -51,7 +60,7 @@ def test_where_nothing_jumps_hardly_a_sink_is_looked_at(
         asked.append(place)
         return share
 
-    assert choice(Staircase(claimed, 13, most), usual=4, lowest=8) == (8, None)
+    assert ClaimCurve(claimed, 13, most).choose(usual=4, lowest=8) == (8, None)
     assert len(asked) == looks
 
 
@@ -61,9 +70,9 @@ def test_claims_are_those_of_plain_loops(named: int) -> None:
     table = learner.vertices
     labels = [-1 if one is None else learner.classes.index(one) for one in table.label]
     sinks = VECTORS.sink * 10.0 ** np.arange(2.0, -3.0, -1.0)
-    graph = graph_of(learner, VECTORS)
+    graph = make_graph(learner, VECTORS)
     assert graph is not None
-    found = claims(graph, sinks)
+    found = compute_claims(graph, sinks)
     unit = max(table.weight[i] for i, label in enumerate(labels) if label >= 0) / 10.0
     for share, sink in zip(found, sinks, strict=True):
         expected = reference.claimed(
@@ -85,37 +94,37 @@ def test_the_near_side_is_that_of_the_whole_survey(named: int, bridged: bool) ->
     learner = learner_of(1, 2, 3, 4, named=named)
     if bridged:
         learner.observe(look_alike(views(60, 1), views(60, 4)))
-    found = surveyed(learner, VECTORS)
+    found = sweep_sinks(learner, VECTORS)
     assert found is not None
-    assert near_side(learner, VECTORS) == found.chosen
+    assert choose_sink(learner, VECTORS) == found.chosen
 
 
 def test_nobody_is_named_or_hardly_anything_seen() -> None:
-    assert surveyed(VECTORS.learner(), VECTORS) is None
-    assert surveyed(learner_of(1, 2, named=0), VECTORS) is None
+    assert sweep_sinks(VECTORS.learner(), VECTORS) is None
+    assert sweep_sinks(learner_of(1, 2, named=0), VECTORS) is None
     few = VECTORS.learner()
     few.teach(views(4, 1), ["ada"] * 4)
-    assert surveyed(few, VECTORS) is None
-    assert near_side(few, VECTORS) is None
+    assert sweep_sinks(few, VECTORS) is None
+    assert choose_sink(few, VECTORS) is None
 
 
 def test_the_cliff_is_where_strangers_would_be_named() -> None:
     """Two strangers, and a face that looks like somebody between one of them and who is named."""
     learner = learner_of(1, 2, 3, named=1)
     learner.observe(look_alike(views(60, 1), views(60, 2)))
-    found = surveyed(learner, VECTORS)
+    found = sweep_sinks(learner, VECTORS)
     assert found is not None
     assert found.cliff is not None
     assert found.chosen > found.cliff
-    assert near_side(learner, VECTORS) == found.chosen
+    assert choose_sink(learner, VECTORS) == found.chosen
     at = int(np.argmin(np.abs(found.sinks - found.chosen)))
     assert found.claimed[at] < 0.4 < found.claimed[-1]
 
 
 def test_without_strangers_it_goes_as_low_as_it_may() -> None:
     learner = learner_of(1, 2, named=2)
-    found, graph = surveyed(learner, VECTORS), graph_of(learner, VECTORS)
+    found, graph = sweep_sinks(learner, VECTORS), make_graph(learner, VECTORS)
     assert found is not None
     assert graph is not None
     assert found.cliff is None
-    assert found.chosen == pytest.approx(usual_sink(graph, VECTORS) / 10**DECADES)
+    assert found.chosen == pytest.approx(compute_usual_sink(graph, VECTORS) / 10**RANGE_DECADES)

@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labelwalk.faces.commands.folders import kept_in
+from labelwalk.faces.commands import open_folder
 from labelwalk.faces.demo import DemoVideo
-from labelwalk.faces.haar import HaarDetector
-from labelwalk.faces.image import Image
-from labelwalk.faces.people_store import NAME
-from labelwalk.faces.pixels import Pixels
-from labelwalk.faces.representations import vector_of
+from labelwalk.faces.detection import HaarDetector
+from labelwalk.faces.frames import Image
+from labelwalk.faces.people_store import LEARNER_NAME
+from labelwalk.faces.representations import Pixels, vector_of
 from labelwalk.service.commands import Observe
 from labelwalk.service.learner_store import LearnerStore
 from tests.faces import generated
@@ -128,7 +127,7 @@ class TestName:
         assert "Ben was known already, by 4 views, and now has 4 views more." in said
         assert names(folder) == {"Ben": 8}
         [wrong] = re.findall(r"/api/faces/undo (\{.*\})", said)
-        with kept_in(str(folder), None, None) as gallery:
+        with open_folder(str(folder), None, None) as gallery:
             assert gallery.undo(json.loads(wrong)["examples"]) == 4
         assert names(folder) == {"Ben": 4}
         assert "already" not in ok("name", folder, "#1", "Ada").stderr
@@ -175,7 +174,7 @@ def remembered(folder: Path) -> list[bytes]:
     """Return pieces of all views that the learner of a folder remembers."""
     store = LearnerStore(str(folder))
     try:
-        rows = store.get(store.find_id(NAME)).learner.remembered.row
+        rows = store.get(store.find_id(LEARNER_NAME)).learner.remembered.row
     finally:
         store.close()
     return [piece for row in rows for piece in pieces(row)]
@@ -257,7 +256,7 @@ class TestForget:
         ok("enroll", folder, "Ben", pictures(tmp_path / "ben", BEN))
         store = LearnerStore(str(folder), every=1, retain=0.0)  # events are let go of at once
         for _ in range(3):
-            store.submit(store.find_id(NAME), Observe(np.ones((1, 576)))).result()
+            store.submit(store.find_id(LEARNER_NAME), Observe(np.ones((1, 576)))).result()
         store.close()
         said = ok("forget", folder, "Ada", "--yes").stderr
         assert "Some came before the events that are kept" in said

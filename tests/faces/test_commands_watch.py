@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 from labelwalk.faces.demo import DemoVideo, scene
-from labelwalk.faces.drawing import GREY, colour_of
-from labelwalk.faces.image import Image
-from labelwalk.faces.pictures import encoded
+from labelwalk.faces.drawing import GREY, choose_colour
+from labelwalk.faces.frames import Image
+from labelwalk.faces.pictures import encode_jpeg
 from labelwalk.service.learner_store import LearnerStore
 from tests.faces import generated
 from tests.faces.commands import everybody, lines, ok, pictures, refused, shown
@@ -35,7 +35,7 @@ def caption_is(image: Image, event: dict[str, Any], colour: tuple[int, int, int]
     """Whether what is written above a box stands on about this colour, compressed as it is."""
     x, y, *_ = event["box"]
     under = image[y - 2 : y, x : x + 20].reshape(-1, 3).mean(axis=0)
-    return bool(np.abs(under - colour).max() < 25)
+    return bool(np.abs(under - colour[::-1]).max() < 25)
 
 
 def test_from_nothing_to_a_named_face(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_from_nothing_to_a_named_face(tmp_path: Path) -> None:
     appears, leaves = lines(events)
     frames = shown(second)
     assert len(frames) == 60
-    assert caption_is(frames[0].image, appears, colour_of("Ada"))
+    assert caption_is(frames[0].image, appears, choose_colour("Ada"))
     assert (appears["event"], appears["name"], appears["frame"]) == ("appears", "Ada", 1)
     assert appears["confidence"] > 0.5
     assert (leaves["event"], leaves["frame"], leaves["faces"]) == ("leaves", 60, 60)
@@ -127,7 +127,7 @@ def test_a_damaged_video_gives_what_it_has(people: Callable[[str], Path], tmp_pa
 
 
 def test_an_unplugged_camera(tmp_path: Path) -> None:
-    camera = CameraOnTheNet(lambda number: encoded(DemoVideo().image(number)))
+    camera = CameraOnTheNet(lambda number: encode_jpeg(DemoVideo().image(number)))
 
     def send() -> None:
         camera.tell(40)

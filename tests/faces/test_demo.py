@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelwalk.faces.demo import NAMES, DemoVideo, features, scene
+from labelwalk.faces.demo import NAMES, DemoVideo, make_features, scene
 
 pytestmark = pytest.mark.shell
 
@@ -14,7 +14,7 @@ def test_the_same_seed_gives_the_same_frames() -> None:
     one, same, other = DemoVideo(), DemoVideo(), DemoVideo(seed=1)
     assert (one.image(7) == same.image(7)).all()
     assert not (one.image(7) == other.image(7)).all()
-    assert features(3) == features(3) != features(4)
+    assert make_features(3) == make_features(3) != make_features(4)
 
 
 @pytest.mark.parametrize("people", [1, 2, 5, 8])

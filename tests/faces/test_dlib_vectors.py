@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from labelwalk.arrays import Floats
-from labelwalk.faces.boxes import Box, crop
+from labelwalk.faces.capture import open_source
 from labelwalk.faces.demo import DemoVideo, scene
+from labelwalk.faces.detection import HaarDetector
 from labelwalk.faces.dlib_vectors import DlibVectors
-from labelwalk.faces.haar import HaarDetector
-from labelwalk.faces.image import Image
-from labelwalk.faces.opening import opened
+from labelwalk.faces.frames import Box, Image, crop_box
 from tests.faces.real_videos import real
 
 pytestmark = pytest.mark.shell
@@ -26,7 +25,7 @@ def as_vector() -> DlibVectors:
 
 
 def vector(as_vector: DlibVectors, image: Image, box: Box) -> Floats:
-    return as_vector(crop(image, box, as_vector.margin))
+    return as_vector(crop_box(image, box, as_vector.margin))
 
 
 @pytest.mark.slow
@@ -52,7 +51,7 @@ def test_any_picture_gives_numbers(as_vector: DlibVectors) -> None:
 
 
 def test_what_is_no_picture_is_refused(as_vector: DlibVectors) -> None:
-    with pytest.raises(ValueError, match="not a picture"):
+    with pytest.raises(ValueError, match="not an array of height"):
         as_vector(np.zeros((5, 5), np.uint8))
 
 
@@ -76,7 +75,7 @@ def test_the_vectors_of_the_recorded_stream(as_vector: DlibVectors) -> None:
         rows = np.flatnonzero(david)[::20]
         expected = {int(data["frame"][i]): (boxes[i], data["emb"][i]) for i in rows}
     apart = []
-    with opened(real("face_videos/david.webm")) as video:
+    with open_source(real("face_videos/david.webm")) as video:
         for frame in video:
             if frame.number in expected:
                 box, stored = expected[frame.number]

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from cv2.data import haarcascades
 
-from labelwalk.faces.boxes import Box, overlap
-from labelwalk.faces.demo import DemoVideo, scene
-from labelwalk.faces.ground_truth import NamedBox, Tally, read_boxes
-from labelwalk.faces.haar import HaarDetector
-from labelwalk.faces.image import Image
-from labelwalk.faces.opening import opened
+from labelwalk.faces.capture import open_source
+from labelwalk.faces.demo import DemoVideo, NamedBox, scene
+from labelwalk.faces.detection import HaarDetector
+from labelwalk.faces.frames import Box, Image, compute_overlap
+from paper.face_ground_truth import Tally, read_boxes
 from tests.faces.real_videos import real
 
 pytestmark = pytest.mark.shell
@@ -64,7 +63,7 @@ def test_boxes_are_in_pixels_of_the_picture_however_large_it_is() -> None:
     small = scene([3], 320, 240)
     large = cv2.resize(small, (1920, 1440), interpolation=cv2.INTER_LINEAR)
     [box], [six_times] = HaarDetector()(small), HaarDetector()(np.asarray(large, np.uint8))
-    assert overlap(Box(*(6 * value for value in box)), six_times) > 0.8
+    assert compute_overlap(Box(*(6 * value for value in box)), six_times) > 0.8
 
 
 def test_it_is_the_search_that_recorded_the_streams() -> None:
@@ -142,7 +141,7 @@ def test_what_makes_no_sense_is_refused_by_name(options: dict[str, int], name: s
 def test_a_real_person_is_found() -> None:
     truth = read_boxes(real("face_videos/david_gt.txt"), "David", first=300)
     tally, detector = Tally(), HaarDetector()
-    with opened(real("face_videos/david.webm")) as video:
+    with open_source(real("face_videos/david.webm")) as video:
         for frame in video:
             if frame.number in truth and frame.number % 4 == 0:
                 boxes = [NamedBox(box, "David") for box in detector(frame.image)]

@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelwalk.faces.capture import Capture
-from labelwalk.faces.image import Image, SourceError
-from labelwalk.faces.live import Live
-from labelwalk.faces.opening import opened
-from labelwalk.faces.pictures import encoded
+from labelwalk.faces.capture import Capture, LiveSource, open_source
+from labelwalk.faces.frames import Image, SourceError
+from labelwalk.faces.pictures import encode_jpeg
 from tests.faces.network_camera import CameraOnTheNet, served
 
 pytestmark = pytest.mark.shell
@@ -24,7 +22,7 @@ pytestmark = pytest.mark.shell
 
 def grey(number: int) -> bytes:
     """A picture that is as many shades of grey bright."""
-    return encoded(np.full((48, 64, 3), number, np.uint8))
+    return encode_jpeg(np.full((48, 64, 3), number, np.uint8))
 
 
 def test_a_slow_reader_gets_the_newest_frame_and_hears_of_the_end() -> None:
@@ -32,7 +30,7 @@ def test_a_slow_reader_gets_the_newest_frame_and_hears_of_the_end() -> None:
     starter = threading.Thread(target=camera.tell, args=(20,))  # opening waits for the first
     with served(camera) as address:
         starter.start()
-        with opened(address) as source:
+        with open_source(address) as source:
             assert source.live
             assert source.n_frames is None
             frames = iter(source)
@@ -57,7 +55,7 @@ def test_nothing_is_kept_for_a_reader_who_does_not_come() -> None:
     starter = threading.Thread(target=camera.tell, args=(200,))
     with served(camera) as address:
         starter.start()
-        with opened(address) as source:
+        with open_source(address) as source:
             starter.join()
             camera.unplug()
             [reader] = [one for one in threading.enumerate() if one.name == "newest frame"]
@@ -78,7 +76,7 @@ class SilentCamera(Capture):
         self.name, self.n_asked = "a silent camera", 0
         self.unplugged, self.closed = threading.Event(), threading.Event()
 
-    def keep_no_backlog(self) -> None:
+    def disable_buffer(self) -> None:
         pass
 
     def read(self) -> Image | None:
@@ -94,7 +92,7 @@ class SilentCamera(Capture):
 
 def test_closing_ends_whoever_waits() -> None:
     camera, came = SilentCamera(), threading.Event()
-    source = Live(camera)
+    source = LiveSource(camera)
 
     def look() -> None:
         for _ in source:
@@ -131,7 +129,7 @@ def test_an_address_that_knows_its_end_is_a_video(people: Callable[[str], Path])
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
-            with opened(f"http://127.0.0.1:{server.server_port}/people.avi") as source:
+            with open_source(f"http://127.0.0.1:{server.server_port}/people.avi") as source:
                 assert not source.live
                 assert len(list(source)) == source.n_frames == 50
         finally:
@@ -142,7 +140,7 @@ def test_an_address_that_knows_its_end_is_a_video(people: Callable[[str], Path])
 @pytest.mark.parametrize("scheme", ["rtsp", "http"])
 def test_nobody_answers_and_no_password_is_told(scheme: str) -> None:
     with pytest.raises(SourceError) as refused:
-        opened(f"{scheme}://me:secret@127.0.0.1:9/stream?token=secret")
+        open_source(f"{scheme}://me:secret@127.0.0.1:9/stream?token=secret")
     said = str(refused.value)
     assert said.startswith(f"{scheme}://127.0.0.1:9/stream does not answer with a video")
     assert "secret" not in said

@@ -6,20 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.faces.names import plain, stranger_called, unknown
+from labelwalk.faces.people import clean_name, format_unknown, parse_unknown
 
 pytestmark = pytest.mark.shell
 
 
 @given(st.integers(1, 10**9 - 1))
 def test_strangers_are_known_by_what_they_are_called(number: int) -> None:
-    assert stranger_called(unknown(number)) == number
-    assert stranger_called(f" #{number} ") == number
+    assert parse_unknown(format_unknown(number)) == number
+    assert parse_unknown(f" #{number} ") == number
 
 
 @pytest.mark.parametrize("text", ["", "#", "# a", "3", "unknown", "unknown 3", "Ada #3", "#3#"])
 def test_who_is_not_called_so(text: str) -> None:
-    assert stranger_called(text) is None
+    assert parse_unknown(text) is None
 
 
 @pytest.mark.parametrize(
@@ -27,11 +27,11 @@ def test_who_is_not_called_so(text: str) -> None:
 )
 def test_what_is_no_name(name: str) -> None:
     with pytest.raises(ValueError, match=r"name=|surrogates not allowed"):
-        plain(name)
+        clean_name(name)
 
 
 @pytest.mark.parametrize(
     "name", ["Ada", "Zoë Ångström", "明", "O'Neil #2 (office)", "unknown soldier"]
 )
 def test_names_stay_as_they_are(name: str) -> None:
-    assert plain(f" {name} ") == name
+    assert clean_name(f" {name} ") == name

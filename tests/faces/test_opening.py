@@ -14,10 +14,9 @@ import cv2
 import numpy as np
 import pytest
 
+from labelwalk.faces.capture import open_source
 from labelwalk.faces.demo import DemoVideo, scene
-from labelwalk.faces.frames import Frame
-from labelwalk.faces.image import SourceError
-from labelwalk.faces.opening import opened
+from labelwalk.faces.frames import Frame, SourceError
 from tests.faces import generated
 from tests.faces.real_videos import real
 
@@ -27,13 +26,13 @@ KINDS = [".avi", ".mkv", ".mp4", ".webm"]
 
 
 def all_of(where: str | Path) -> list[Frame]:
-    with opened(where) as source:
+    with open_source(where) as source:
         return list(source)
 
 
 def until_refused(where: str | Path) -> tuple[list[Frame], str]:
     frames: list[Frame] = []
-    with pytest.raises(SourceError) as refused, opened(where) as source:
+    with pytest.raises(SourceError) as refused, open_source(where) as source:
         frames.extend(source)
     return frames, str(refused.value)
 
@@ -41,7 +40,7 @@ def until_refused(where: str | Path) -> tuple[list[Frame], str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_video_gives_all_its_frames(kind: str, people: People) -> None:
-    with opened(people(kind)) as source:
+    with open_source(people(kind)) as source:
         assert not source.live
         assert source.n_frames == generated.FRAMES
         assert source.frames_per_second == pytest.approx(25.0)
@@ -63,7 +62,7 @@ def test_a_real_video() -> None:
 
 
 def test_a_source_is_given_once_and_ends_where_it_is_closed(people: People) -> None:
-    with opened(people(".avi")) as source:
+    with open_source(people(".avi")) as source:
         assert [next(iter(source)).number for _ in range(3)] == [1, 2, 3]
         frames = iter(source)
         next(frames)
@@ -78,7 +77,7 @@ def test_a_folder_is_sorted_as_people_count(tmp_path: Path) -> None:
     folder = generated.folder(tmp_path / "pictures", zip(names, shades, strict=True))
     (folder / "notes.txt").write_text("no picture")
     (folder / "deeper.png").mkdir()
-    with opened(str(folder)) as source:
+    with open_source(str(folder)) as source:
         assert source.n_frames == 4
         frames = list(source)
     assert [int(frame.image[0, 0, 0]) for frame in frames] == [40, 0, 80, 120]
@@ -99,13 +98,13 @@ def test_pictures_of_8k_are_shrunk_and_say_so(tmp_path: Path) -> None:
 def test_nothing_there(tmp_path: Path) -> None:
     for where in (tmp_path / "no.mp4", "", "no such\0name", "12345"):
         with pytest.raises(SourceError, match="there is no such file or folder"):
-            opened(where)
+            open_source(where)
 
 
 @pytest.mark.parametrize("where", ["77", "/dev/video77"])
 def test_a_camera_that_is_not_there(where: str) -> None:
     with pytest.raises(SourceError, match=f"there is no camera {where}, or another program"):
-        opened(where)
+        open_source(where)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +116,7 @@ def test_a_camera_that_is_not_there(where: str) -> None:
 def test_what_is_no_video(kind: str, content: bytes, tmp_path: Path) -> None:
     path = generated.damaged(tmp_path / f"film{kind}", content)
     with pytest.raises(SourceError, match=f"film{kind} is not a video that can be read"):
-        opened(path)
+        open_source(path)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +133,7 @@ def test_what_is_no_video(kind: str, content: bytes, tmp_path: Path) -> None:
 def test_a_text_is_not_made_a_film_of_letters(kind: str, content: bytes, tmp_path: Path) -> None:
     path = generated.damaged(tmp_path / f"data{kind}", content)
     with pytest.raises(SourceError, match=f"data{kind} is not a video that can be read"):
-        opened(path)
+        open_source(path)
 
 
 @pytest.mark.slow
@@ -156,7 +155,7 @@ def test_an_mp4_without_its_end_has_no_index(people: People, tmp_path: Path) -> 
     content = people(".mp4").read_bytes()
     cut = generated.damaged(tmp_path / "cut.mp4", content[: len(content) // 2])
     with pytest.raises(SourceError, match=r"cut\.mp4 is not a video that can be read"):
-        opened(cut)
+        open_source(cut)
 
 
 @pytest.mark.slow
@@ -181,7 +180,7 @@ def test_a_file_that_names_other_places_is_not_followed(kind: str, tmp_path: Pat
         ):
             path = generated.damaged(tmp_path / f"{number}{kind}", content.encode())
             with pytest.raises(SourceError, match="is not a video that can be read"):
-                opened(path)
+                open_source(path)
         with pytest.raises(BlockingIOError):  # nobody came
             elsewhere.accept()
 
@@ -191,7 +190,7 @@ def test_a_video_of_no_frames(tmp_path: Path) -> None:
     codec = cv2.VideoWriter.fourcc(*"MJPG")
     cv2.VideoWriter(path, cv2.CAP_FFMPEG, codec, 25.0, (320, 240)).release()
     with pytest.raises(SourceError, match=r"none\.avi has no frames that can be decoded"):
-        opened(path)
+        open_source(path)
 
 
 def test_a_video_that_declares_absurd_pictures_is_refused_before_one_is_made(
@@ -205,13 +204,13 @@ def test_a_video_that_declares_absurd_pictures_is_refused_before_one_is_made(
     size, absurd = struct.pack("<II", 320, 240), struct.pack("<II", 15_000, 15_000)
     path.write_bytes(path.read_bytes().replace(size, absurd))
     with pytest.raises(SourceError, match="15000 × 15000 pixels, more than the 67108864"):
-        opened(path)
+        open_source(path)
 
 
 def test_a_folder_without_pictures(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no picture")
     with pytest.raises(SourceError, match="has no pictures"):
-        opened(tmp_path)
+        open_source(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +239,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
     path = generated.damaged(tmp_path / "film.avi", b"x")
     path.chmod(0)
     with pytest.raises(SourceError, match="may not be read by this user"):
-        opened(path)
+        open_source(path)
 
 
 def test_nothing_is_printed_about_damage(people: People, tmp_path: Path) -> None:
@@ -256,13 +255,13 @@ def test_nothing_is_printed_about_damage(people: People, tmp_path: Path) -> None
     ]
     script = """
 import sys
-from labelwalk.faces.image import SourceError
-from labelwalk.faces.opening import opened
-from labelwalk.faces.writing import VideoFile
+from labelwalk.faces.frames import SourceError
+from labelwalk.faces.capture import open_source
+from labelwalk.faces.recording import VideoFile
 
 for path in sys.argv[2:]:
     try:
-        with opened(path) as source:
+        with open_source(path) as source:
             list(source)
     except SourceError:
         pass

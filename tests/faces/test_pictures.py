@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from PIL import Image as Pillow
 
 from labelwalk.faces.demo import scene
-from labelwalk.faces.image import SourceError
-from labelwalk.faces.pictures import decoded
+from labelwalk.faces.frames import SourceError
+from labelwalk.faces.pictures import decode_picture
 from tests.faces import generated
 
 pytestmark = pytest.mark.shell
@@ -33,30 +33,30 @@ def encoded(picture: Pillow.Image, kind: str = "PNG", **options: object) -> byte
 @pytest.mark.parametrize("kind", ["PNG", "WEBP"])
 def test_what_is_kept_exactly_comes_back_exactly(kind: str) -> None:
     options = {"lossless": True} if kind == "WEBP" else {}
-    frame = decoded(encoded(Pillow.fromarray(RGB), kind, **options))
+    frame = decode_picture(encoded(Pillow.fromarray(RGB), kind, **options))
     assert (frame.image == scene([3])).all()
     assert (frame.number, frame.seconds, frame.scale) == (1, 0.0, 1.0)
 
 
 def test_a_jpeg_is_nearly_the_same() -> None:
-    image = decoded(encoded(Pillow.fromarray(RGB), "JPEG", quality=95)).image
+    image = decode_picture(encoded(Pillow.fromarray(RGB), "JPEG", quality=95)).image
     assert np.abs(image.astype(float) - scene([3])).mean() < 2.0
 
 
 @pytest.mark.parametrize("mode", ["L", "LA", "P", "RGBA", "1"])
 def test_other_kinds_of_pixels(mode: str) -> None:
-    assert decoded(encoded(Pillow.fromarray(RGB).convert(mode))).image.shape == (240, 320, 3)
+    assert decode_picture(encoded(Pillow.fromarray(RGB).convert(mode))).image.shape == (240, 320, 3)
 
 
 @pytest.mark.parametrize("kind", ["BMP", "GIF", "TIFF", "PPM"])
 def test_kinds_that_nobody_sends_are_refused(kind: str) -> None:
     with pytest.raises(SourceError, match=r"is not a picture \(JPEG, PNG, WEBP\)"):
-        decoded(encoded(Pillow.fromarray(RGB), kind))
+        decode_picture(encoded(Pillow.fromarray(RGB), kind))
 
 
 def test_sixteen_bits_of_grey_become_eight() -> None:
     deep = np.arange(0, 65536, 256, dtype=np.uint16).reshape(16, 16)
-    image = decoded(encoded(Pillow.fromarray(deep))).image
+    image = decode_picture(encoded(Pillow.fromarray(deep))).image
     assert (image[:, :, 0].ravel() == np.arange(256)).all()
 
 
@@ -64,7 +64,7 @@ def test_a_picture_that_lies_on_its_side_is_turned_up() -> None:
     exif = Pillow.Exif()
     exif[0x0112] = 6  # a quarter to the right
     lying = Pillow.fromarray(np.rot90(RGB))
-    assert (decoded(encoded(lying, exif=exif)).image == scene([3])).all()
+    assert (decode_picture(encoded(lying, exif=exif)).image == scene([3])).all()
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux tells the most memory")
@@ -73,13 +73,13 @@ def test_a_bomb_takes_no_memory(tmp_path: Path) -> None:
     path = generated.damaged(tmp_path / "bomb.png", generated.png_of_size(50_000, 50_000, rows=500))
     script = """
 import resource, sys
-from labelwalk.faces.image import SourceError
-from labelwalk.faces.pictures import decoded
+from labelwalk.faces.frames import SourceError
+from labelwalk.faces.pictures import decode_picture
 
 resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30, 3 * 2**30))
 try:
     with open(sys.argv[1], "rb") as file:
-        decoded(file.read(), "bomb.png")
+        decode_picture(file.read(), "bomb.png")
 except SourceError as error:
     with open("/proc/self/status") as file:
         (most,) = [int(line.split()[1]) for line in file if line.startswith("VmHWM")]
@@ -100,13 +100,13 @@ except SourceError as error:
 @pytest.mark.parametrize("width", [10_000, 13_000, 50_000])
 def test_too_large_is_refused_however_much_too_large(width: int) -> None:
     with pytest.raises(SourceError, match="67108864"):
-        decoded(generated.png_of_size(width, 10_000))
+        decode_picture(generated.png_of_size(width, 10_000))
 
 
 @given(st.binary(max_size=200))
 def test_bytes_that_are_no_picture(data: bytes) -> None:
     with pytest.raises(SourceError, match="upload is not a picture"):
-        decoded(data, "upload")
+        decode_picture(data, "upload")
 
 
 @given(st.data())
@@ -116,7 +116,7 @@ def test_damage_is_refused_or_passed_over(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 20))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     try:
-        image = decoded(bytes(content)).image
+        image = decode_picture(bytes(content)).image
     except SourceError:
         return
     assert image.dtype == np.uint8

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
 
 from labelwalk.arrays import Floats
-from labelwalk.faces.boxes import crop
 from labelwalk.faces.demo import DemoVideo
-from labelwalk.faces.haar import HaarDetector
-from labelwalk.faces.image import Image
-from labelwalk.faces.pixels import WAVES, Pixels
+from labelwalk.faces.detection import HaarDetector
+from labelwalk.faces.frames import Image, crop_box
+from labelwalk.faces.representations import N_WAVES, Pixels
 
 pytestmark = pytest.mark.shell
 
@@ -60,7 +59,7 @@ def test_the_distance_is_the_weighted_difference_of_greys(
 @given(seeds, seeds, kinds)
 def test_lengths_numbers_and_bounds(one: int, other: int, as_vector: Pixels) -> None:
     a, b = as_vector(face(one)), as_vector(face(other))
-    assert a.shape == b.shape == (min(as_vector.side, WAVES) ** 2,)
+    assert a.shape == b.shape == (min(as_vector.side, N_WAVES) ** 2,)
     assert a.dtype == np.float64
     assert np.isfinite(a).all()
     assert apart(a, b) <= (2.0 if as_vector.invariant else 1.0) + 1e-9
@@ -105,7 +104,7 @@ def test_people_of_the_demo_are_told_apart(as_vector: Pixels) -> None:
         if len(there) == 1:
             image = video.image(number)
             [box] = detector(image)
-            rows.append(as_vector(crop(image, box, as_vector.margin)))
+            rows.append(as_vector(crop_box(image, box, as_vector.margin)))
             names.append(there[0].name)
     X, y = np.array(rows), np.array(names)
     taught = np.concatenate([np.flatnonzero(y == name)[:4] for name in np.unique(y)])
@@ -126,7 +125,7 @@ def test_each_kind_has_its_name() -> None:
 
 def test_what_is_no_picture_of_a_face_is_refused() -> None:
     for image in (np.zeros((5, 5), np.uint8), np.zeros((0, 5, 3), np.uint8)):
-        with pytest.raises(ValueError, match="not a picture"):
+        with pytest.raises(ValueError, match="not an array of height"):
             Pixels()(image)
     for side in (3, 257, 96.0, True):
         with pytest.raises(ValueError, match="side="):

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelwalk.arrays import Floats
-from labelwalk.faces.pixels import Pixels
-from labelwalk.faces.profiles import PIXELS, VECTORS, profile_of
+from labelwalk.faces.profiles import PIXELS, VECTORS
 from labelwalk.faces.recognizer import CliffWarning, FaceRecognizer
+from labelwalk.faces.representations import Pixels, profile_of
 from tests.faces.people import look_alike, views
 
 NAMES = {1: "ada", 2: "ben"}
@@ -77,7 +77,7 @@ def test_who_goes_over_the_cliff_is_warned() -> None:
     found = recognizer.survey()
     assert found is not None
     assert found.cliff is not None
-    with pytest.warns(CliffWarning, match="is on the near side"):
+    with pytest.warns(CliffWarning, match="strangers would get names"):
         recognizer.sink = found.cliff / 2
     recognizer.sink = found.chosen  # no warning
 

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelwalk.faces.boxes import Box, crop
 from labelwalk.faces.demo import scene
-from labelwalk.faces.image import Image
-from labelwalk.faces.pixels import Pixels
-from labelwalk.faces.representations import name_of, vector_of
+from labelwalk.faces.frames import Box, Image, crop_box
+from labelwalk.faces.representations import Pixels, name_of, vector_of
 
 pytestmark = pytest.mark.shell
 
@@ -31,7 +29,7 @@ def test_a_function_sees_the_margin_it_wants() -> None:
     assert vector_of(scene([3]), BOX, Seen()).tolist() == [90, 60, 3]
     assert vector_of(scene([3]), BOX, lambda image: image.shape).tolist() == [60, 40, 3]
     pixels = Pixels(32)
-    assert (vector_of(scene([3]), BOX, pixels) == pixels(crop(scene([3]), BOX))).all()
+    assert (vector_of(scene([3]), BOX, pixels) == pixels(crop_box(scene([3]), BOX))).all()
 
 
 @pytest.mark.parametrize(

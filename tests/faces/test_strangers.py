@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labelwalk.faces.people import StrangerNumbers, compute_kinship
 from labelwalk.faces.profiles import PIXELS, VECTORS, Profile
 from labelwalk.faces.recognizer import FaceRecognizer
-from labelwalk.faces.strangers import Numbers, _kinship
 from tests.faces.people import views
 
 groupings = st.lists(st.integers(0, 5), min_size=8, max_size=8).map(
@@ -19,12 +19,12 @@ groupings = st.lists(st.integers(0, 5), min_size=8, max_size=8).map(
 @given(st.lists(groupings, min_size=1, max_size=5))
 def test_numbers_differ_and_stay(all_groups: list[list[list[int]]]) -> None:
     """The least number of those in a group that nobody has yet; else one that never was."""
-    numbers = Numbers()
+    numbers = StrangerNumbers()
     known: dict[int, int] = {}
     most = 0
     for groups in all_groups:
         taken: set[int] = set()
-        for group, number in zip(groups, numbers.of(groups, range(8)), strict=True):
+        for group, number in zip(groups, numbers.assign(groups, range(8)), strict=True):
             before = {known[one] for one in group if one in known} - taken
             assert number == (min(before) if before else most + 1)
             most = max(most, number)
@@ -37,7 +37,7 @@ def test_two_are_kin_as_their_profile_has_it(seed: int, profile: Profile) -> Non
     random = np.random.default_rng(seed)
     rows = profile.bandwidth * random.normal(size=(12, 8))
     expected = [[profile.are_kin(one, other) for other in rows] for one in rows]
-    assert np.array_equal(_kinship(rows, profile), expected)
+    assert np.array_equal(compute_kinship(rows, profile), expected)
     assert 12 < np.sum(expected) <= 144
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.faces.boxes import Box
 from labelwalk.faces.demo import DemoVideo
-from labelwalk.faces.haar import HaarDetector
-from labelwalk.faces.tracks import Tracker
+from labelwalk.faces.detection import HaarDetector
+from labelwalk.faces.frames import Box
+from labelwalk.faces.tracking import Tracker
 from tests.reference import tracks as reference
 
 pytestmark = pytest.mark.shell

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.faces.boxes import Box
-from labelwalk.faces.frames import Frame
-from labelwalk.faces.onlooker import Face
-from labelwalk.faces.visits import Event, Presence, Visits, Who
+from labelwalk.faces.frames import Box, Frame
+from labelwalk.faces.pipeline import Face
+from labelwalk.faces.presence import Event, Presence, PresenceTracker, Who
 
 pytestmark = pytest.mark.shell
 NOTHING = np.zeros((1, 1, 3), np.uint8)
@@ -26,11 +25,11 @@ def face(track: int, who: Who) -> Face:
 
 def watched(frames: list[dict[int, Who]], patience: int = 0) -> tuple[list[Event], list[Presence]]:
     """Let faces pass that are said to be somebody, by track, in each frame."""
-    visits, events = Visits(), list[Event]()
+    visits, events = PresenceTracker(), list[Event]()
     for i, there in enumerate(frames):
         alive = {track for earlier in frames[max(0, i - patience) : i + 1] for track in earlier}
         frame = Frame(i + 1, i / 25.0, NOTHING)
-        events += visits.see(frame, [face(*one) for one in there.items()], alive)
+        events += visits.update(frame, [face(*one) for one in there.items()], alive)
     return events + visits.end(), visits.presences()
 
 
@@ -80,9 +79,9 @@ def test_who_is_missing_for_a_while_has_not_left() -> None:
 
 
 def test_boxes_are_in_pixels_of_the_source() -> None:
-    visits = Visits()
-    [event] = visits.see(Frame(5, 0.16, NOTHING, scale=0.5), [face(1, None)], alive=[1])
-    assert event.described() == {
+    visits = PresenceTracker()
+    [event] = visits.update(Frame(5, 0.16, NOTHING, scale=0.5), [face(1, None)], alive=[1])
+    assert event.to_json() == {
         "event": "appears",
         "frame": 5,
         "seconds": 0.16,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk.faces.profiles import VECTORS
-from labelwalk.faces.votes import FADE, LAST, Votes
+from labelwalk.faces.tracking import MAX_TRACK_EXAMPLES, VOTE_DECAY, Votes
 
 VIEW = np.zeros(128)
 
@@ -18,14 +18,14 @@ def test_each_view_counts_less_than_the_next(said: list[tuple[float, float]]) ->
     votes = Votes(VECTORS)
     for example, (ada, ben) in enumerate(said):
         votes.take(VIEW, {"ada": ada, "ben": ben}, example)
-    weights = [FADE**age for age in range(len(said) - 1, -1, -1)]
+    weights = [VOTE_DECAY**age for age in range(len(said) - 1, -1, -1)]
     shares = [np.average([one[who] for one in said], weights=weights) for who in (0, 1)]
     assert votes.confidence == pytest.approx(max(shares))
     if max(shares) > 0.5 + 1e-9 and abs(shares[0] - shares[1]) > 1e-9:
         assert votes.name == ("ada" if shares[0] > shares[1] else "ben")
     if max(shares) < 0.5 - 1e-9:
         assert votes.name is None
-    assert list(votes.examples) == list(range(len(said)))[-LAST:]
+    assert list(votes.examples) == list(range(len(said)))[-MAX_TRACK_EXAMPLES:]
 
 
 def test_one_view_neither_gives_a_name_nor_takes_it() -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from labelwalk.faces.capture import open_source
 from labelwalk.faces.demo import scene
-from labelwalk.faces.image import SourceError
-from labelwalk.faces.opening import opened
-from labelwalk.faces.shrinking import framed
-from labelwalk.faces.writing import CODECS, VideoFile
+from labelwalk.faces.frames import SourceError
+from labelwalk.faces.pictures import pad_to_size
+from labelwalk.faces.recording import CODECS, VideoFile
 
 pytestmark = pytest.mark.shell
 
@@ -27,7 +27,7 @@ def test_what_is_written_comes_back(kind: str, size: tuple[int, int], tmp_path: 
     with VideoFile(path, 12.5, size) as file:
         for picture in pictures:
             file.write(picture)
-    with opened(path) as source:
+    with open_source(path) as source:
         assert source.frames_per_second == pytest.approx(12.5)
         frames = list(source)
     assert len(frames) == 10
@@ -42,7 +42,7 @@ def test_other_sizes_are_refused(tmp_path: Path) -> None:
         file.write(scene([1]))
         with pytest.raises(ValueError, match="160 × 120 pixels, not the 320 × 240"):
             file.write(scene([1], 160, 120))
-        with pytest.raises(ValueError, match="not a picture"):
+        with pytest.raises(ValueError, match="not an array of height"):
             file.write(scene([1])[:, :, 0])
 
 
@@ -73,8 +73,8 @@ def test_a_disk_that_is_full_is_told(kind: str, tmp_path: Path) -> None:
     script = """
 import resource, signal, sys
 import numpy as np
-from labelwalk.faces.image import SourceError
-from labelwalk.faces.writing import VideoFile
+from labelwalk.faces.frames import SourceError
+from labelwalk.faces.recording import VideoFile
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
@@ -99,7 +99,7 @@ except SourceError as error:
 @pytest.mark.parametrize("size", [(40, 30), (30, 40), (640, 40), (1, 1), (320, 240)])
 def test_pictures_of_any_size_fit_into_one(size: tuple[int, int]) -> None:
     white = np.full((size[1], size[0], 3), 255, np.uint8)
-    fits = framed(white, 320, 240)
+    fits = pad_to_size(white, 320, 240)
     assert fits.shape == (240, 320, 3)
     rows, columns = (np.flatnonzero(fits[:, :, 0].any(axis=axis)) for axis in (1, 0))
     assert len(rows) == 240 or len(columns) == 320

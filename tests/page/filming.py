@@ -15,7 +15,7 @@ import cv2
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from labelwalk.faces.demo import DemoVideo
-from labelwalk.faces.image import Image
+from labelwalk.faces.frames import Image
 from tests.page.hands import see
 from tests.page.serving import chromium
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from labelwalk.faces.capture import open_source
 from labelwalk.faces.demo import DemoVideo
-from labelwalk.faces.image import Image
-from labelwalk.faces.opening import opened
+from labelwalk.faces.frames import Image
 from tests.faces.real_videos import real
 from tests.page.filming import (
     Clip,
@@ -62,7 +62,7 @@ COUNTED = """() => {
 
 def david(folder: Path) -> Clip:
     """Frames in which he has come into the light."""
-    with opened(str(real("face_videos/david.webm"))) as video:
+    with open_source(str(real("face_videos/david.webm"))) as video:
         return filmed(folder / "david.mjpeg", (one.image for one in islice(video, 300, 450)))
 
 

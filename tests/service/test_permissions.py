@@ -13,10 +13,12 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.faces.crops import Crops
+from labelwalk.faces.crops import CropStore
+from labelwalk.faces.frames import Box
 from labelwalk.service.backup import restore
 from labelwalk.service.learner_store import LearnerStore
 from tests.service.keeper_writer import EVERY, K, events
@@ -85,9 +87,9 @@ def test_files_of_a_keeper(tmp_path: Path, mask: int, passphrase: str | None) ->
         store.query(number, lambda managed: None).result()
         name = store.back_up()
         store.erase(number, examples=[3]).result()
-        crops = Crops(str(folder), store.cipher)
-        crops.hold(1, b"a picture")
-        crops.keep(1)
+        crops = CropStore(str(folder), store.cipher)
+        crops.cache(1, np.zeros((40, 40, 3), np.uint8), Box(0, 0, 20, 20))
+        crops.persist(1)
         store.close()
     check_private(folder, modes, "journal.db", "journal.db-wal", "witness", "owner", name)
 

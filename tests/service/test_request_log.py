@@ -19,7 +19,7 @@ import pytest
 
 from labelwalk import OnlineLearner
 from labelwalk.faces.demo import DemoVideo
-from labelwalk.faces.pictures import encoded
+from labelwalk.faces.pictures import encode_jpeg
 from labelwalk.service.commands import Observe
 from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.learner_store import LearnerStore
@@ -97,7 +97,7 @@ def use_all_routes(one: Served) -> set[tuple[str, str]]:
 
 def use_faces(ask: Any) -> None:
     for frame in DemoVideo(people=1, n_frames=3):
-        sent = ask("POST", "/api/faces/frames?camera=door", content=encoded(frame.image))
+        sent = ask("POST", "/api/faces/frames?camera=door", content=encode_jpeg(frame.image))
     (face,) = sent.json()["faces"]
     named = {"example": face["example"], "name": LABEL}
     assert ask("POST", "/api/faces/name", json=named).status_code == 200

@@ -1,4 +1,4 @@
-"""Frames of several cameras, looked at one after the other in a thread of their own."""
+"""Frames of cameras in the service: processed one at a time, in a thread of their own."""
 
 from __future__ import annotations
 
@@ -11,301 +11,265 @@ from dataclasses import dataclass
 from time import monotonic, perf_counter
 from typing import Any, NamedTuple, TypeVar
 
-from labelwalk.faces.absent import NoFrameError
-from labelwalk.faces.crops import pictured
-from labelwalk.faces.frames import Frame, Source
-from labelwalk.faces.haar import Detector, HaarDetector
-from labelwalk.faces.image import Image
-from labelwalk.faces.onlooker import Face, Onlooker
-from labelwalk.faces.opening import opened
-from labelwalk.faces.people_store import Gallery, called, crops_in, representation_in
-from labelwalk.faces.pictures import decoded, encoded
-from labelwalk.faces.renumbering import Renumbering
+from labelwalk.faces.capture import open_source
+from labelwalk.faces.detection import Detector, HaarDetector
+from labelwalk.faces.frames import Image, NoFrameError, Source
+from labelwalk.faces.people_store import PeopleStore, open_people
+from labelwalk.faces.pictures import decode_picture, encode_jpeg
+from labelwalk.faces.pipeline import Face, FacePipeline
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.worker import BusyError, NoLearnerError
 
 T = TypeVar("T")
-CAMERA = re.compile(r"[A-Za-z0-9_-]{1,64}")
-MOST = 16  # cameras that are followed at a time
-WAITING = 8  # frames that may wait for their turn
-PAUSE = 5.0  # seconds before a camera that is away is looked for again
-OWN = "own"  # what the camera is called among others
+CAMERA_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+MAX_CAMERAS = 16  # that are followed at a time
+MAX_QUEUED_FRAMES = 8
+RECONNECT_INTERVAL_S = 5.0
+OWN_CAMERA = "own"  # name of the camera of the service among others
 
 
-class Cameras:
-    """Looks at frames, and does all else that concerns faces, one thing at a time.
+class CameraWorker:
+    """Processes frames, and all other requests about faces, one at a time.
 
-    Where the learner was struck out, the next thing finds another that knows nobody.
+    If the learner was deleted, the next request creates another one.
 
     Parameters
     ----------
-    gallery : Gallery
+    people : PeopleStore
     detector : function, optional
-        What finds faces; `HaarDetector` where none is given.
+        From an image to the boxes of its faces. The default is `HaarDetector`.
     """
 
-    def __init__(self, gallery: Gallery, detector: Detector | None = None) -> None:
-        self.gallery = gallery
+    def __init__(self, people: PeopleStore, detector: Detector | None = None) -> None:
+        self.people = people
         self._detector = detector or HaarDetector()
-        self._onlookers: OrderedDict[str, Onlooker] = OrderedDict()
-        self._renumbering, self._n_sweeps = Renumbering(gallery.recognizer), gallery.n_sweeps
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="faces")
-        self._waiting, self._lock = 0, threading.Lock()
+        self._pipelines: OrderedDict[str, FacePipeline] = OrderedDict()
+        self._n_purges = people.n_purges
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="faces")
+        self._n_queued, self._lock = 0, threading.Lock()
 
-    def ask(self, question: Callable[[Gallery], T]) -> Future[T]:
-        """Have something done with the gallery in its turn."""
-        return self._in_turn(lambda: question(self.gallery))
+    def submit(self, request: Callable[[PeopleStore], T]) -> Future[T]:
+        """Call a function with the people, after all earlier requests."""
 
-    def look(self, camera: str, data: bytes) -> Future[dict[str, Any]]:
-        """Look at a frame that was sent; the answer says who is in it.
+        def run() -> T:
+            while True:
+                if self.people.is_deleted:
+                    self.people.reopen()
+                    self._pipelines.clear()
+                try:
+                    return request(self.people)
+                except NoLearnerError:
+                    if not self.people.is_deleted:  # else repeat it with a new learner
+                        raise
+
+        return self._executor.submit(run)
+
+    def process_sent(self, camera: str, data: bytes) -> Future[dict[str, Any]]:
+        """Process a frame that was sent, and return its faces.
 
         Parameters
         ----------
         camera : str
-            Whose frame it is: faces are followed from frame to frame.
+            Faces are followed from frame to frame of one camera.
         data : bytes
             A JPEG, PNG or WebP.
 
         Raises
         ------
         ValueError
-            It cannot be called that.
+            The name of the camera is invalid.
         BusyError
-            Too many frames wait.
+            Too many frames are waiting.
         """
-        if not CAMERA.fullmatch(camera):
+        if not CAMERA_NAME.fullmatch(camera):
             raise ValueError(
-                f"camera={camera[:80]!r} is not 1 to 64 letters, digits, - or _. Call it so."
+                f"Invalid camera name {camera[:80]!r}: use 1–64 letters, digits, '-' or '_'."
             )
         with self._lock:
-            if self._waiting >= WAITING:
-                raise BusyError(f"{WAITING} frames wait to be looked at. Leave this one out.")
-            self._waiting += 1
-        answer = self._in_turn(lambda: self._look_at_sent(camera, data))
-        answer.add_done_callback(self._is_done)
+            if self._n_queued >= MAX_QUEUED_FRAMES:
+                raise BusyError(f"{MAX_QUEUED_FRAMES} frames are waiting. Skip this one.")
+            self._n_queued += 1
+
+        def process(people: PeopleStore) -> dict[str, Any]:
+            frame = decode_picture(data)
+            return self._process(camera, frame.image, frame.scale)
+
+        answer = self.submit(process)
+        answer.add_done_callback(self._count_done)
         return answer
 
-    def look_at(self, camera: str, image: Image) -> dict[str, Any]:
-        """Look at a frame that is at hand, when it is its turn, and say who is in it."""
-        return self._in_turn(lambda: self._look(camera, image, 1.0)).result()
+    def process(self, camera: str, image: Image) -> dict[str, Any]:
+        """Process a frame of this machine, and return its faces."""
+        return self.submit(lambda people: self._process(camera, image, 1.0)).result()
 
     def name(self, example: int, name: str) -> Future[list[int]]:
-        """Say who a face is; the answer is what was taught."""
+        """Label a face; the result lists the labelled examples."""
 
-        def do(gallery: Gallery) -> list[int]:
-            gallery.check_remembered(example)  # before anything is changed
-            onlooker = self._who_follows(example)
-            gallery.correct([example, *onlooker.followed(example)], name)
-            taught = onlooker.name(example, name)
-            for one in taught:
-                gallery.crops.keep(one)
-            return taught
+        def label(people: PeopleStore) -> list[int]:
+            people.check_remembered(example)  # before anything changes
+            following = (
+                pipeline for pipeline in self._pipelines.values() if pipeline.list_views(example)
+            )
+            pipeline = next(following, None) or self._make_pipeline()
+            people.remove_other_labels([example, *pipeline.list_views(example)], name)
+            examples = pipeline.name(example, name)
+            for labelled in examples:
+                people.crops.persist(labelled)
+            return examples
 
-        return self.ask(do)
+        return self.submit(label)
 
     def close(self) -> None:
-        """Do what waits."""
-        self._worker.shutdown()
+        """Finish the waiting requests."""
+        self._executor.shutdown()
 
-    def _in_turn(self, do: Callable[[], T]) -> Future[T]:
-        def done() -> T:
-            while True:
-                if self.gallery.is_gone:
-                    self._begin_anew()
-                try:
-                    return do()
-                except NoLearnerError:
-                    if not self.gallery.is_gone:  # else what was done has gone with it
-                        raise
-
-        return self._worker.submit(done)
-
-    def _begin_anew(self) -> None:
-        self.gallery.begin_anew()
-        self._onlookers.clear()
-        self._renumbering = Renumbering(self.gallery.recognizer)
-
-    def _is_done(self, answer: Future[Any]) -> None:
+    def _count_done(self, answer: Future[Any]) -> None:
         with self._lock:
-            self._waiting -= 1
+            self._n_queued -= 1
 
-    def _look_at_sent(self, camera: str, data: bytes) -> dict[str, Any]:
-        frame = decoded(data)
-        return self._look(camera, frame.image, frame.scale)
-
-    def _look(self, camera: str, image: Image, scale: float) -> dict[str, Any]:
-        begun = perf_counter()
-        faces = self._onlooker(camera).look(image)
-        self._hold_pictures(camera, image, faces)
-        self._renumbering.look()
+    def _process(self, camera: str, image: Image, scale: float) -> dict[str, Any]:
+        start = perf_counter()
+        pipeline, crops = self._get_pipeline(camera), self.people.crops
+        faces = pipeline.process(image)
+        for face in faces:
+            crops.cache(face.example, image, face.box)
+            if pipeline.list_views(face.example) == [face.example]:  # the first of its track
+                crops.persist(face.example)
+        self.people.recognizer.number_strangers()
         height, width = image.shape[:2]
         return {
             "width": round(width / scale),
             "height": round(height / scale),
-            "faces": [_told(face, scale) for face in faces],
-            "milliseconds": 1000.0 * (perf_counter() - begun),
+            "faces": [_to_json(face, scale) for face in faces],
+            "milliseconds": 1000.0 * (perf_counter() - start),
         }
 
-    def _onlooker(self, camera: str) -> Onlooker:
-        if self._n_sweeps != self.gallery.n_sweeps:  # somebody is gone, and their tracks with them
-            self._n_sweeps = self.gallery.n_sweeps
-            self._onlookers.clear()
-        if camera not in self._onlookers:
-            self._onlookers[camera] = self._new_onlooker()
-            if len(self._onlookers) > MOST:
-                self._onlookers.popitem(last=False)
-        self._onlookers.move_to_end(camera)
-        return self._onlookers[camera]
+    def _get_pipeline(self, camera: str) -> FacePipeline:
+        if self._n_purges != self.people.n_purges:  # tracks may belong to erased people
+            self._n_purges = self.people.n_purges
+            self._pipelines.clear()
+        if camera not in self._pipelines:
+            self._pipelines[camera] = self._make_pipeline()
+            if len(self._pipelines) > MAX_CAMERAS:
+                self._pipelines.popitem(last=False)
+        self._pipelines.move_to_end(camera)
+        return self._pipelines[camera]
 
-    def _who_follows(self, example: int) -> Onlooker:
-        following = (one for one in self._onlookers.values() if one.followed(example))
-        return next(following, None) or self._new_onlooker()
-
-    def _new_onlooker(self) -> Onlooker:
-        gallery = self.gallery
-        return Onlooker(
-            gallery.representation, recognizer=gallery.recognizer, detector=self._detector
+    def _make_pipeline(self) -> FacePipeline:
+        people = self.people
+        return FacePipeline(
+            people.representation, recognizer=people.recognizer, detector=self._detector
         )
-
-    def _hold_pictures(self, camera: str, image: Image, faces: list[Face]) -> None:
-        """Hold all, and keep the first of each track, if any are kept."""
-        crops, onlooker = self.gallery.crops, self._onlookers[camera]
-        for face in faces:
-            crops.hold(face.example, pictured(image, face.box))
-            if onlooker.followed(face.example) == [face.example]:
-                crops.keep(face.example)
-
-
-def _told(face: Face, scale: float) -> dict[str, Any]:
-    return {
-        "box": [round(side / scale) for side in face.box],
-        "track": face.track,
-        "name": face.name,
-        "stranger": face.stranger,
-        "confidence": face.confidence,
-        "example": face.example,
-    }
 
 
 class View(NamedTuple):
-    """A frame as a JPEG, and who is in it."""
+    """A frame as a JPEG, and its faces."""
 
     picture: bytes
-    told: dict[str, Any]
+    faces: dict[str, Any]
 
 
-class Watching:
-    """Looks at a source in a thread of its own.
+class OwnCamera:
+    """A source that the service processes by itself, in a thread.
 
-    A file is watched at its own pace, and once; a camera that is away is looked for again.
+    A file is played once, at its own pace; a camera that fails is opened again and again.
 
     Parameters
     ----------
-    cameras : Cameras
+    worker : CameraWorker
     where : str
-        As `labelwalk.faces.opening.opened` takes it.
+        As `labelwalk.faces.capture.open_source` takes it.
 
     Attributes
     ----------
     name : str
-        What it is called to people: without passwords.
+        For messages, without passwords.
     error : str or None
-        Why there are no frames now.
+        Why there is no current frame.
     """
 
-    def __init__(self, cameras: Cameras, where: str) -> None:
-        self._cameras, self._where = cameras, where
+    def __init__(self, worker: CameraWorker, where: str) -> None:
+        self._worker, self._where = worker, where
         self._view: View | None = None
-        self._end = threading.Event()
-        first = opened(where)  # what cannot be opened at all is told at once
-        self.name = first.name
+        self._is_stopped = threading.Event()
+        source = open_source(where)  # raises at once if it cannot be opened
+        self.name = source.name
         self.error: str | None = "there is no frame yet."
-        self._thread = threading.Thread(  # whoever began it may be interrupted before they hold it
-            target=self._watch, args=(first,), name="watching", daemon=True
+        self._thread = threading.Thread(  # daemon: an interrupt may prevent the call of `close`
+            target=self._run, args=(source,), name="watching", daemon=True
         )
         self._thread.start()
 
-    def view(self) -> View:
-        """Return the newest frame.
-
-        Raises
-        ------
-        NoFrameError
-        """
+    def get_view(self) -> View:
+        """Return the newest frame; raise `NoFrameError` if there is none."""
         if self.error is not None or self._view is None:
             raise NoFrameError(f"{self.name}: {self.error}")
         return self._view
 
     def close(self) -> None:
-        """Look no more."""
-        self._end.set()
+        """Stop the thread."""
+        self._is_stopped.set()
         self._thread.join()
 
-    def _watch(self, source: Source | None) -> None:
-        """Look at what is open, and then at what can be opened again."""
-        while not self._end.is_set():
+    def _run(self, source: Source | None) -> None:
+        while not self._is_stopped.is_set():
             try:
-                if source is None:
-                    source = opened(self._where)
-                with source as now:
-                    self._look_at_all(now)
-                if not now.live:
+                with source or open_source(self._where) as frames:
+                    self._process_all(frames)
+                if not frames.live:
                     self.error, self._view = "it has ended.", None
                     return
-            except Exception as error:  # whatever it is: who looks must not see the last for ever
+            except Exception as error:  # after any error, the last view must not stay
                 self.error, self._view = str(error), None
             source = None
-            self._end.wait(PAUSE)
+            self._is_stopped.wait(RECONNECT_INTERVAL_S)
 
-    def _look_at_all(self, source: Source) -> None:
-        begun = monotonic()
+    def _process_all(self, source: Source) -> None:
+        start = monotonic()
         for frame in source:
             if not source.live:
-                self._end.wait(max(0.0, frame.seconds - (monotonic() - begun)))
-            if self._end.is_set():
+                self._is_stopped.wait(max(0.0, frame.seconds - (monotonic() - start)))
+            if self._is_stopped.is_set():
                 return
-            self._look_at(frame)
-
-    def _look_at(self, frame: Frame) -> None:
-        told = self._cameras.look_at(OWN, frame.image)
-        self._view, self.error = View(encoded(frame.image), told), None
+            faces = self._worker.process(OWN_CAMERA, frame.image)
+            self._view, self.error = View(encode_jpeg(frame.image), faces), None
 
 
 @dataclass(frozen=True)
-class Faces:
-    """Who looks, and at what without being asked."""
+class FaceService:
+    """The cameras of a service."""
 
-    cameras: Cameras
-    watching: Watching | None = None
+    worker: CameraWorker
+    own_camera: OwnCamera | None = None
 
     def close(self) -> None:
-        """Look no more, and do what waits."""
-        if self.watching is not None:
-            self.watching.close()
-        self.cameras.close()
+        """Stop the own camera, and finish the waiting requests."""
+        if self.own_camera is not None:
+            self.own_camera.close()
+        self.worker.close()
 
 
-def faces_in(
+def start_face_service(
     folder: str,
     store: LearnerStore,
-    kind: str,
+    kind: str | None,
     *,
     watch: str | None = None,
     keep_crops: bool = False,
-) -> Faces:
-    """Return what looks at frames for the learner "faces" of a folder.
+) -> FaceService:
+    """Start to process frames for the learner "faces" of a folder.
 
     Parameters
     ----------
     folder : str
     store : LearnerStore
         Of that folder.
-    kind : str
-        The representation; "auto": what the folder has, or else pixels.
+    kind : str or None
+        The representation; None for that of the folder, else pixels.
     watch : str, optional
-        A source that is watched without being asked.
+        A source that the service processes by itself.
     keep_crops : bool
-        Whether pictures are written to the disk.
+        Whether to write pictures to disk.
 
     Raises
     ------
@@ -314,11 +278,20 @@ def faces_in(
     SourceError
         The source cannot be opened.
     """
-    wanted = (representation_in(store) or "pixels") if kind == "auto" else kind
-    crops = crops_in(folder, store.cipher, are_kept=keep_crops)
-    cameras = Cameras(Gallery(store, called(wanted), crops=crops))
+    worker = CameraWorker(open_people(folder, store, kind, keep_crops=keep_crops))
     try:
-        return Faces(cameras, None if watch is None else Watching(cameras, watch))
+        return FaceService(worker, None if watch is None else OwnCamera(worker, watch))
     except BaseException:
-        cameras.close()
+        worker.close()
         raise
+
+
+def _to_json(face: Face, scale: float) -> dict[str, Any]:
+    return {
+        "box": [round(side / scale) for side in face.box],
+        "track": face.track,
+        "name": face.name,
+        "stranger": face.stranger,
+        "confidence": face.confidence,
+        "example": face.example,
+    }

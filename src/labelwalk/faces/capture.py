@@ -1,21 +1,36 @@
-"""Videos and cameras, opened by OpenCV without its chatter."""
+"""Frames from video files, cameras and network addresses, read with OpenCV."""
 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Condition, Thread
+from time import monotonic
+from urllib.parse import urlsplit, urlunsplit
 
 import cv2
 import numpy as np
 
-from labelwalk.faces.image import Image, SourceError, check_size
+from labelwalk.faces.frames import Frame, Image, Source, SourceError, check_size
+from labelwalk.faces.pictures import PictureFolder, shrink_to_limit
 
-PATIENCE = 10_000  # milliseconds that an address may take to answer, and a stream to go on
-TIMES = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, PATIENCE, cv2.CAP_PROP_READ_TIMEOUT_MSEC, PATIENCE]
-TEXT = cv2.VideoWriter.fourcc(*"ansi")  # FFmpeg makes a film of letters out of any text
-FASTEST = 1000.0  # frames a second; what is above says nothing
+TIMEOUT_MS = 10_000  # to open an address, and to read the next frame
+TIMEOUTS = [
+    cv2.CAP_PROP_OPEN_TIMEOUT_MSEC,
+    TIMEOUT_MS,
+    cv2.CAP_PROP_READ_TIMEOUT_MSEC,
+    TIMEOUT_MS,
+]
+TEXT_CODEC = cv2.VideoWriter.fourcc(*"ansi")  # FFmpeg renders any text file as a video
+MAX_FRAMES_PER_S = 1000.0  # a higher declared rate is not believed
+COMPLETE_SHARE = 0.95  # of the declared frames and time, which some formats only estimate
+ADDRESS = re.compile("(rtsp|rtsps|rtmp|http|https)://", re.I)
+CAMERA = re.compile("[0-9]{1,3}|/dev/video[0-9]+")
 
-# Both print of damage, and of cameras that are not there, to standard error. What matters is told
-# by exceptions; whoever wants the rest sets these variables. FFmpeg's is read at its first use.
+# OpenCV and FFmpeg print errors to standard error; here exceptions report them. Users who want the
+# output set these variables. FFmpeg reads its variable at first use.
 os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
 if "OPENCV_LOG_LEVEL" not in os.environ:
     cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
@@ -29,74 +44,244 @@ class Capture:
     where : str or int
         A path, an address, or the number of a camera.
     name : str
-        What it is called in messages.
-    unusable : str
-        What is said where it cannot be opened.
+        For messages.
+    problem : str
+        The message if it cannot be opened.
 
     Raises
     ------
     SourceError
-        It cannot be opened, or its pictures would be too large.
+        It cannot be opened, or its frames are too large.
     """
 
-    def __init__(self, where: str | int, name: str, unusable: str) -> None:
+    def __init__(self, where: str | int, name: str, problem: str) -> None:
         self.name = name
         if isinstance(where, int):
-            self._opened = cv2.VideoCapture(where)
+            self._device = cv2.VideoCapture(where)
         elif where.startswith("/dev/"):
-            self._opened = cv2.VideoCapture(where, cv2.CAP_V4L2)
+            self._device = cv2.VideoCapture(where, cv2.CAP_V4L2)
         else:
-            self._opened = cv2.VideoCapture(where, cv2.CAP_FFMPEG, TIMES)
-        if not self._opened.isOpened() or self._is_text():
+            self._device = cv2.VideoCapture(where, cv2.CAP_FFMPEG, TIMEOUTS)
+        is_text = int(self._device.get(cv2.CAP_PROP_FOURCC)) == TEXT_CODEC
+        if not self._device.isOpened() or is_text:
             self.close()
-            raise SourceError(unusable)
-        width, height = (
-            self._opened.get(what) for what in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT)
-        )
-        check_size(width, height, name)
+            raise SourceError(problem)
+        width = self._device.get(cv2.CAP_PROP_FRAME_WIDTH)
+        check_size(width, self._device.get(cv2.CAP_PROP_FRAME_HEIGHT), name)
 
     @property
     def n_frames(self) -> int | None:
-        """How many frames there are; None where that is not known."""
-        declared = self._opened.get(cv2.CAP_PROP_FRAME_COUNT)
+        """Declared number of frames, if any."""
+        declared = self._device.get(cv2.CAP_PROP_FRAME_COUNT)
         return int(declared) if 1 <= declared < 2**53 else None
 
     @property
     def frames_per_second(self) -> float | None:
-        """How many frames a second has; None where that is not known."""
-        declared = self._opened.get(cv2.CAP_PROP_FPS)
-        return float(declared) if 0 < declared <= FASTEST else None
+        """Declared rate, if any."""
+        declared = self._device.get(cv2.CAP_PROP_FPS)
+        return float(declared) if 0 < declared <= MAX_FRAMES_PER_S else None
 
     @property
     def seconds(self) -> float:
-        """When the last frame is shown."""
-        return max(0.0, float(self._opened.get(cv2.CAP_PROP_POS_MSEC)) / 1000.0)
+        """Time of the last frame."""
+        return max(0.0, float(self._device.get(cv2.CAP_PROP_POS_MSEC)) / 1000.0)
 
-    def keep_no_backlog(self) -> None:
-        """Ask a camera to hold one frame; not all can, and those go on as they are."""
-        self._opened.set(cv2.CAP_PROP_BUFFERSIZE, 1)
+    def disable_buffer(self) -> None:
+        """Ask a camera to buffer one frame only; not all cameras can."""
+        self._device.set(cv2.CAP_PROP_BUFFERSIZE, 1)
 
     def read(self) -> Image | None:
-        """Return the next picture; None where there is none, or none that can be decoded.
+        """Return the next frame; None at the end, or if it cannot be decoded.
 
         Raises
         ------
         SourceError
-            It is too large.
+            The frame is too large.
         """
         try:
-            read, image = self._opened.read()
+            is_read, image = self._device.read()
         except cv2.error:
             return None
-        if not read or image is None:
+        if not is_read or image is None:
             return None
-        height, width = image.shape[:2]
-        check_size(width, height, self.name)
+        check_size(image.shape[1], image.shape[0], self.name)
         return np.asarray(image, np.uint8)
 
     def close(self) -> None:
-        """Let go of it."""
-        self._opened.release()
+        """Release the device."""
+        self._device.release()
 
-    def _is_text(self) -> bool:
-        return int(self._opened.get(cv2.CAP_PROP_FOURCC)) == TEXT
+
+class Video(Source):
+    """A recorded video.
+
+    Raises
+    ------
+    SourceError
+        It has no frames.
+    """
+
+    def __init__(self, capture: Capture) -> None:
+        self.name, self._capture = capture.name, capture
+        self.n_frames, self.frames_per_second = capture.n_frames, capture.frames_per_second
+        self._number, self._seconds, self._is_closed = 0, 0.0, False
+        self._first_image = capture.read()
+        if self._first_image is None:
+            capture.close()
+            raise SourceError(f"{self.name} has no frames that can be decoded.")
+
+    def __iter__(self) -> Iterator[Frame]:
+        """Yield the frames; those before a damage come before its error."""
+        image, self._first_image = self._first_image, None
+        if image is None:
+            image = self._capture.read()
+        while image is not None:
+            self._number += 1
+            self._seconds = max(self._seconds, self._capture.seconds)
+            yield Frame(self._number, self._seconds, *shrink_to_limit(image))
+            image = self._capture.read()
+        if not self._is_closed:
+            self._check_end()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._is_closed, self._first_image = True, None
+        self._capture.close()
+
+    def _check_end(self) -> None:
+        if self.n_frames is None or self.frames_per_second is None:
+            return
+        declared_s = self.n_frames / self.frames_per_second
+        shown_s = self._seconds + 1.0 / self.frames_per_second
+        if self._number < COMPLETE_SHARE * self.n_frames and shown_s < COMPLETE_SHARE * declared_s:
+            raise SourceError(
+                f"{self.name} is damaged or cut short: it ends after frame {self._number}, and "
+                f"should have about {self.n_frames}."
+            )
+
+
+class LiveSource(Source):
+    """A camera or an address without an end.
+
+    A thread reads every frame and keeps only the newest one, so there is no backlog.
+    """
+
+    live = True
+
+    def __init__(self, capture: Capture) -> None:
+        self.name, self._capture = capture.name, capture
+        self.frames_per_second = capture.frames_per_second
+        capture.disable_buffer()
+        self._changed = Condition()
+        self._newest: tuple[int, float, Image] | None = None
+        self._n_read = 0
+        self._error: SourceError | None = None
+        self._is_closed = False
+        self._reader = Thread(target=self._read_all, name="newest frame", daemon=True)
+        self._reader.start()
+
+    def __iter__(self) -> Iterator[Frame]:
+        """Yield the newest frame, each at most once."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._newest or self._error or self._is_closed)
+                newest, self._newest = self._newest, None
+            if self._is_closed:
+                return
+            if newest is None:
+                assert self._error is not None
+                raise self._error
+            number, seconds, image = newest
+            yield Frame(number, seconds, *shrink_to_limit(image))
+
+    def close(self) -> None:
+        """Close the device after the current read."""
+        with self._changed:
+            self._is_closed, self._newest = True, None
+            self._changed.notify_all()
+        self._reader.join(2 * TIMEOUT_MS / 1000.0)
+
+    def _read_all(self) -> None:
+        start = monotonic()
+        try:
+            while not self._is_closed and (image := self._capture.read()) is not None:
+                with self._changed:
+                    self._n_read += 1
+                    self._newest = self._n_read, monotonic() - start, image
+                    self._changed.notify_all()
+            error = SourceError(
+                f"{self.name} gives no more frames after frame {self._n_read}. "
+                "See that it is plugged in and can be reached, and open it again."
+            )
+        except SourceError as reason:
+            error = reason
+        except Exception as reason:  # the consumer must not wait for ever
+            error = SourceError(f"{self.name} cannot be read any more ({reason}).")
+        with self._changed:
+            self._error = error
+            self._changed.notify_all()
+        self._capture.close()
+
+
+def open_source(where: str | os.PathLike[str]) -> Source:
+    """Open a source of frames.
+
+    Parameters
+    ----------
+    where : str or path
+        A video file; a folder of pictures; a camera, as a number or as /dev/video0; or an address
+        that begins with rtsp:// or http://. Cameras, and addresses without a known length, are
+        live: they yield the newest frame.
+
+    Returns
+    -------
+    source : Source
+        Use it in a `with`, and iterate over it once.
+
+    Raises
+    ------
+    SourceError
+        There is no such source, or it has no frames.
+
+    Examples
+    --------
+    >>> open_source("nowhere.mp4")
+    Traceback (most recent call last):
+    labelwalk.faces.frames.SourceError: nowhere.mp4: there is no such file or folder.
+    """
+    name = os.fspath(where)
+    if ADDRESS.match(name):
+        public = _remove_secrets(name)
+        problem = f"{public} does not answer with a video. See that it can be reached from here."
+        capture = Capture(name, public, problem)
+        return LiveSource(capture) if capture.n_frames is None else Video(capture)
+    if CAMERA.fullmatch(name):
+        problem = (
+            f"there is no camera {name}, or another program uses it. Cameras are counted from 0."
+        )
+        device = int(name) if name.isdigit() else name
+        return LiveSource(Capture(device, f"camera {name}", problem))
+    path = Path(name)
+    if name and path.is_dir():
+        return PictureFolder(path)
+    if not path.is_file():
+        raise SourceError(f"{name}: there is no such file or folder.")
+    if not os.access(path, os.R_OK):
+        raise SourceError(f"{name} may not be read by this user.")
+    problem = f"{name} is not a video that can be read, or its beginning is damaged."
+    return Video(Capture(str(path.absolute()), name, problem))
+
+
+opened = open_source  # the documented name of version 0.7
+
+
+def _remove_secrets(address: str) -> str:
+    """Return an address without user, password and query."""
+    try:
+        parts = urlsplit(address)
+    except ValueError as error:
+        raise SourceError(
+            f"this is not an address ({error}). Write it as rtsp://host/path."
+        ) from error
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))

@@ -1,31 +1,36 @@
-"""Made-up people who walk before a camera: faces for whoever has no video at hand."""
+"""Synthetic people in front of a camera, with ground truth, to try faces without a video."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, pi, sin, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
 from labelwalk.arrays import Floats
-from labelwalk.faces.boxes import Box
-from labelwalk.faces.frames import Frame, Source
-from labelwalk.faces.ground_truth import NamedBox
-from labelwalk.faces.image import Image
+from labelwalk.faces.frames import Box, Frame, Image, Source
 from labelwalk.parameters import check_whole
 
 NAMES = ("Ada", "Ben", "Cleo", "Dora", "Emil", "Fay", "Gus", "Hana")
-LOOKS = (413, 220, 196, 348, 420, 65, 363, 405)  # of 500 people, those who are least alike
-WIDTH, HEIGHT = 320, 240
-BACKGROUND, TINT = 0.45, np.array([0.80, 0.90, 1.0])  # blue, green, red of a grey
-TURN = 60  # frames that somebody stays
-NOISE = 0.015  # of the way from black to white
+SEEDS = (413, 220, 196, 348, 420, 65, 363, 405)  # of 500 people, the least similar ones
+WIDTH_PIXELS, HEIGHT_PIXELS = 320, 240
+BACKGROUND_SHADE, TINT = 0.45, np.array([0.80, 0.90, 1.0])  # blue, green, red of a grey
+TURN_FRAMES = 60  # that a person stays
+NOISE_DEVIATION = 0.015  # black is 0 and white is 1
+
+
+class NamedBox(NamedTuple):
+    """A face and its name; None for a stranger."""
+
+    box: Box
+    name: str | None
 
 
 @dataclass(frozen=True)
 class Features:
-    """What a person looks like: shades from 0 to 1, lengths in parts of the face."""
+    """The look of a person: shades from 0 to 1, lengths relative to the face."""
 
     skin: float
     hair: float
@@ -40,8 +45,8 @@ class Features:
     beard: bool
 
 
-def features(person: int) -> Features:
-    """Return what the person of a number looks like, always the same."""
+def make_features(person: int) -> Features:
+    """Return the look of the person of a number."""
     random = np.random.default_rng(person)
     return Features(
         skin=random.uniform(0.55, 0.85),
@@ -58,15 +63,15 @@ def features(person: int) -> Features:
     )
 
 
-def scene(people: Sequence[int], width: int = WIDTH, height: int = HEIGHT) -> Image:
-    """Return a picture of these people, in rows.
+def scene(people: Sequence[int], width: int = WIDTH_PIXELS, height: int = HEIGHT_PIXELS) -> Image:
+    """Return an image of these people, in rows.
 
     Examples
     --------
     >>> scene(people=[1, 2, 3]).shape
     (240, 320, 3)
     """
-    shades = np.full((height, width), BACKGROUND)
+    shades = np.full((height, width), BACKGROUND_SHADE)
     if people:
         columns = ceil(sqrt(len(people) * width / height))
         rows = ceil(len(people) / columns)
@@ -75,20 +80,20 @@ def scene(people: Sequence[int], width: int = WIDTH, height: int = HEIGHT) -> Im
             row, column = divmod(i, columns)
             x = int((column + 0.5) * width / columns) - side // 2
             y = int((row + 0.5) * height / rows) - side // 2
-            _paint(shades, features(person), Box(x, y, side, side), 0.0)
-    return _developed(shades)
+            _paint(shades, make_features(person), Box(x, y, side, side), 0.0)
+    return _convert_to_image(shades)
 
 
 class DemoVideo(Source):
-    """People who come in turns, alone or two at a time, and move, talk and change the light.
+    """People who appear in turns, alone or in pairs, move and talk, in changing light.
 
     Parameters
     ----------
     people : int
-        How many, from 1 to 8; their names are those of `NAMES`.
+        From 1 to 8, called as in `NAMES`.
     n_frames : int
     seed : int
-        Of noise and ways; the people are the same.
+        Of the noise and the paths; the people stay the same.
 
     Examples
     --------
@@ -109,50 +114,50 @@ class DemoVideo(Source):
         self.people, self.n_frames, self.seed = people, n_frames, seed
 
     def __iter__(self) -> Iterator[Frame]:
-        """Give frame after frame."""
+        """Yield the frames."""
         assert self.n_frames is not None
         for number in range(1, self.n_frames + 1):
             yield Frame(number, (number - 1) / self.frames_per_second, self.image(number))
 
     def close(self) -> None:
-        """Do nothing: there is no camera."""
+        """Do nothing: no file is open."""
 
     def image(self, number: int) -> Image:
-        """Return the picture of a frame."""
-        shades = np.full((HEIGHT, WIDTH), BACKGROUND)
+        """Return the image of a frame."""
+        shades = np.full((HEIGHT_PIXELS, WIDTH_PIXELS), BACKGROUND_SHADE)
         for face in self.truth(number):
             assert face.name is not None
             person = NAMES.index(face.name)
             talking = sin(2 * pi * number / 11 + person)
-            _paint(shades, features(LOOKS[person]), face.box, talking)
+            _paint(shades, make_features(SEEDS[person]), face.box, talking)
         random = np.random.default_rng((self.seed, number))
         light = 1.0 + 0.15 * sin(2 * pi * number / 170)
-        return _developed(shades * light + random.normal(0.0, NOISE, shades.shape))
+        return _convert_to_image(shades * light + random.normal(0.0, NOISE_DEVIATION, shades.shape))
 
     def truth(self, number: int) -> tuple[NamedBox, ...]:
-        """Return who is there in a frame, and where."""
-        here = self._present((number - 1) // TURN)
-        places = (0.5,) if len(here) == 1 else (0.27, 0.73)
+        """Return the faces of a frame."""
+        people = self._list_present((number - 1) // TURN_FRAMES)
+        places = (0.5,) if len(people) == 1 else (0.27, 0.73)
         return tuple(
-            NamedBox(self._place(person, place, number), NAMES[person])
-            for person, place in zip(here, places, strict=True)
+            NamedBox(self._place_face(person, place, number), NAMES[person])
+            for person, place in zip(people, places, strict=True)
         )
 
-    def _present(self, turn: int) -> tuple[int, ...]:
+    def _list_present(self, turn: int) -> tuple[int, ...]:
         first = turn % self.people
         second = (first + 1 + turn // 3) % self.people
         return (first,) if turn % 3 != 2 or first == second else (first, second)
 
-    def _place(self, person: int, place: float, number: int) -> Box:
+    def _place_face(self, person: int, place: float, number: int) -> Box:
         at = number + 17 * person + 29 * self.seed
         side = int(105 + 10 * sin(2 * pi * at / 97))
-        x = place * WIDTH + 14 * sin(2 * pi * at / 71) - side / 2
-        y = 0.5 * HEIGHT + 12 * sin(2 * pi * at / 53) - side / 2
+        x = place * WIDTH_PIXELS + 14 * sin(2 * pi * at / 71) - side / 2
+        y = 0.5 * HEIGHT_PIXELS + 12 * sin(2 * pi * at / 53) - side / 2
         return Box(int(x), int(y), side, side)
 
 
 def _paint(shades: Floats, looks: Features, box: Box, talking: float) -> None:
-    """Paint a face over what is there: soft ellipses, one over the other."""
+    """Paint a face of soft ellipses, one over the other."""
     part = shades[box.y : box.y + box.height, box.x : box.x + box.width]
     y, x = np.mgrid[0 : box.height, 0 : box.width] / (box.width - 1.0)
 
@@ -178,5 +183,5 @@ def _paint(shades: Floats, looks: Features, box: Box, talking: float) -> None:
     ellipse((0.5, looks.mouth_height), (looks.mouth, 0.035 + 0.01 * talking), skin - 0.4, 0.5, 1.0)
 
 
-def _developed(shades: Floats) -> Image:
+def _convert_to_image(shades: Floats) -> Image:
     return (shades[:, :, None] * (255.0 * TINT)).clip(0, 255).round().astype(np.uint8)

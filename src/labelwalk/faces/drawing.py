@@ -1,47 +1,52 @@
-"""Boxes and names, drawn onto a frame."""
+"""Boxes and names drawn onto frames, in any script for which there is a font."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
+from PIL import Image as Pillow
+from PIL import ImageDraw, ImageFont
 
-from labelwalk.faces.boxes import Box
-from labelwalk.faces.image import Image, check_image
-from labelwalk.faces.lettering import lettered
-from labelwalk.faces.names import unknown
+from labelwalk.faces.frames import Box, Image, check_image
+from labelwalk.faces.people import format_unknown
 
-Colour = tuple[int, int, int]  # blue, green, red
+Colour = tuple[int, int, int]  # red, green, blue
 
 GREY: Colour = (128, 128, 128)
-# white letters are read on them
+# white letters are readable on these
 COLOURS: tuple[Colour, ...] = (
-    (178, 114, 0),
-    (0, 94, 213),
-    (115, 158, 0),
-    (141, 70, 160),
-    (0, 110, 150),
-    (140, 60, 60),
+    (0, 114, 178),
+    (213, 94, 0),
+    (0, 158, 115),
+    (160, 70, 141),
+    (150, 110, 0),
+    (60, 60, 140),
 )
-LETTERS, LINES = 20, 240  # letters are a 20th of the shorter side, lines a 240th
-SMALLEST = 11  # pixels that letters need
+LETTERS_PER_SIDE, LINES_PER_SIDE = 20, 240  # letters are a 20th of the shorter side high
+MIN_LETTER_PIXELS = 11
+MAX_CHARACTERS = 40
+MISSING_CHARACTER = "\U0010ffff"  # in no font: drawn as all missing characters are
+# Searched for where the system has its fonts. Pillow contains a Latin one.
+FONT_FILES = (
+    "DejaVuSans.ttf",
+    "NotoSans-Regular.ttf",
+    "NotoSansCJK-Regular.ttc",
+    "wqy-microhei.ttc",
+    "Arial Unicode.ttf",
+    "PingFang.ttc",
+    "arial.ttf",
+    "msyh.ttc",
+    "malgun.ttf",
+)
 
 
 class Caption(NamedTuple):
-    """What is to be said of a face.
-
-    Attributes
-    ----------
-    box : Box
-    name : str or None
-        None for a stranger.
-    confidence : float, optional
-        How sure that is.
-    stranger : int, optional
-        The number of a stranger.
-    """
+    """A box with a name; None for a stranger."""
 
     box: Box
     name: str | None
@@ -50,40 +55,51 @@ class Caption(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What is written: the name, or "unknown #3", and the confidence in percent."""
-        name = unknown(self.stranger) if self.name is None else self.name
+        """The name, or "unknown #3", and the confidence in percent."""
+        name = format_unknown(self.stranger) if self.name is None else self.name
         return name if self.confidence is None else f"{name} {self.confidence:.0%}"
 
 
-def drawn(image: Image, captions: Iterable[Caption]) -> Image:
-    """Return a copy of a picture with boxes and what is said of them.
+def draw_faces(image: Image, captions: Iterable[Caption]) -> Image:
+    """Return a copy of an image with boxes and captions.
 
     A name has the same colour in every frame; strangers are grey.
 
-    Parameters
-    ----------
-    image : array (height, width, 3) of uint8
-    captions : Captions
-
     Examples
     --------
-    >>> picture = np.zeros((120, 160, 3), dtype=np.uint8)
-    >>> said = drawn(picture, [Caption(Box(40, 40, 50, 50), "Zoë", 0.93)])
-    >>> picture.any(), said.any()
+    >>> image = np.zeros((120, 160, 3), dtype=np.uint8)
+    >>> captioned = draw_faces(image, [Caption(Box(40, 40, 50, 50), "Zoë", 0.93)])
+    >>> image.any(), captioned.any()
     (np.False_, np.True_)
     """
     check_image(image)
-    copy = image.copy()
-    shorter = min(image.shape[:2])
-    line, letters = max(1, round(shorter / LINES)), max(SMALLEST, round(shorter / LETTERS))
+    canvas = Pillow.fromarray(np.ascontiguousarray(image[:, :, ::-1]))
+    pen = ImageDraw.Draw(canvas)
+    shorter = min(canvas.size)
+    line = max(1, round(shorter / LINES_PER_SIDE))
+    letters = max(MIN_LETTER_PIXELS, round(shorter / LETTERS_PER_SIDE))
     for caption in captions:
-        colour = colour_of(caption.name)
-        _outline(copy, caption.box, line, colour)
-        _write(copy, caption.box, lettered(caption.text, letters), colour)
-    return copy
+        x, y, width, height = caption.box
+        colour = choose_colour(caption.name)
+        if caption.box.area:
+            corners = (x, y, x + width - 1, y + height - 1)
+            pen.rectangle(corners, outline=colour, width=line)
+        font, text = choose_font(caption.text, letters)
+        left, top, right, bottom = map(round, font.getbbox(text))
+        pad = max(2, max(1, bottom - top) // 4)
+        strip_width, strip_height = right - left + 2 * pad, bottom - top + 2 * pad
+        strip_x = max(0, min(x, canvas.width - strip_width))
+        strip_y = y - strip_height if y >= strip_height else max(0, y)  # inside if not above
+        corners = (strip_x, strip_y, strip_x + strip_width - 1, strip_y + strip_height - 1)
+        pen.rectangle(corners, fill=colour)
+        pen.text((strip_x + pad - left, strip_y + pad - top), text, fill="white", font=font)
+    return np.ascontiguousarray(np.asarray(canvas)[:, :, ::-1])
 
 
-def colour_of(name: str | None) -> Colour:
+drawn = draw_faces  # the documented name of version 0.7
+
+
+def choose_colour(name: str | None) -> Colour:
     """Return the colour of a name, which depends on nothing else."""
     if name is None:
         return GREY
@@ -91,30 +107,46 @@ def colour_of(name: str | None) -> Colour:
     return COLOURS[int.from_bytes(digest, "big") % len(COLOURS)]
 
 
-def _outline(image: Image, box: Box, line: int, colour: Colour) -> None:
-    x, y, right, bottom = box.x, box.y, box.x + box.width, box.y + box.height
-    for part in (
-        Box(x, y, box.width, line),
-        Box(x, bottom - line, box.width, line),
-        Box(x, y, line, box.height),
-        Box(right - line, y, line, box.height),
-    ):
-        _part(image, part)[:] = colour
+@lru_cache(maxsize=512)
+def choose_font(text: str, height: int) -> tuple[ImageFont.FreeTypeFont, str]:
+    """Return a font, and the text in characters of this font.
+
+    Characters that no font has lose their accents, or become their number in brackets: with a
+    question mark, different names would look the same.
+    """
+    text = "".join(char if char.isprintable() else " " for char in text).strip() or " "
+    text = text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 3] + "..."
+    fonts = [font for name in (*FONT_FILES, None) if (font := _load_font(name, height))]
+    for font in fonts:
+        if all(_has_glyph(font, char) for char in text):
+            return font, text
+    font = fonts[0]
+    return font, "".join(char if _has_glyph(font, char) else _spell(char) for char in text)
 
 
-def _write(image: Image, box: Box, ink: Image, colour: Colour) -> None:
-    """Write white on a strip above the box; inside, where there is no room above."""
-    pad = max(2, ink.shape[0] // 4)
-    width, height = ink.shape[1] + 2 * pad, ink.shape[0] + 2 * pad
-    left = max(0, min(box.x, image.shape[1] - width))
-    top = box.y - height if box.y >= height else max(0, box.y)
-    _part(image, Box(left, top, width, height))[:] = colour
-    under = _part(image, Box(left + pad, top + pad, ink.shape[1], ink.shape[0]))
-    share = ink[: under.shape[0], : under.shape[1], None] / 255.0
-    under[:] = (under * (1.0 - share) + 255.0 * share).round().astype(np.uint8)
+@lru_cache(maxsize=64)
+def _load_font(name: str | None, height: int) -> ImageFont.FreeTypeFont | None:
+    """Return a font of the system, or for None that of Pillow; None if there is no such font."""
+    try:
+        font = ImageFont.truetype(name, height) if name else ImageFont.load_default(height)
+    except OSError:
+        return None
+    return font if isinstance(font, ImageFont.FreeTypeFont) else None
 
 
-def _part(image: Image, box: Box) -> Image:
-    """Return what of the box lies in the picture, to be written to."""
-    top, left = max(0, box.y), max(0, box.x)
-    return image[top : max(top, box.y + box.height), left : max(left, box.x + box.width)]
+@lru_cache(maxsize=4096)
+def _has_glyph(font: ImageFont.FreeTypeFont, character: str) -> bool:
+    if character == " ":
+        return True
+    glyph, missing = font.getmask(character), font.getmask(MISSING_CHARACTER)
+    return glyph.size != missing.size or bytes(glyph) != bytes(missing)
+
+
+def _spell(character: str) -> str:
+    """Return a character without its accent, or its number.
+
+    >>> _spell("ë"), _spell("明")
+    ('e', '[660E]')
+    """
+    plain = unicodedata.normalize("NFKD", character)[0]
+    return plain if plain.isascii() and plain.isprintable() else f"[{ord(character):04X}]"

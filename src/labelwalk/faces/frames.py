@@ -1,29 +1,58 @@
-"""Frames, and what gives them one after another."""
+"""Images, boxes in images and frames of a stream: the data types that the other modules share."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple, Self, TypeAlias
 
-from labelwalk.faces.closing import Closing
-from labelwalk.faces.image import Image
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwalk.parameters import check_number
+
+Image: TypeAlias = NDArray[np.uint8]
+"""An array of height × width × 3: blue, green and red from 0 to 255."""
+
+MAX_PIXELS = 2**26  # 8192 × 8192: more than 8K, and 200 MB when decoded
+
+
+class SourceError(OSError):
+    """A source of frames cannot be used, or ended early."""
+
+
+class NoFrameError(OSError):
+    """The camera of the service has no current frame."""
+
+
+class Box(NamedTuple):
+    """A rectangle in pixels: its top left corner and its size."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+    @property
+    def area(self) -> int:
+        """Number of pixels; 0 if empty."""
+        return max(0, self.width) * max(0, self.height)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """One picture of a stream.
+    """One image of a stream.
 
     Attributes
     ----------
     number : int
-        Counts from 1. A live source counts those that nobody had time for, too.
+        Counts from 1. A live source also counts the frames that it skipped.
     seconds : float
-        Since the beginning of the video, or since a live source was opened.
+        Since the start of the video, or since a live source was opened.
     image : array (height, width, 3) of uint8
-        Blue, green, red.
     scale : float
-        1, or how much smaller this is than what came: boxes are in pixels of `image`.
+        Size of `image` relative to the original; boxes are in pixels of `image`.
     """
 
     number: int
@@ -32,19 +61,32 @@ class Frame:
     scale: float = 1.0
 
 
+class Closing(ABC):
+    """A context manager that closes itself."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release files and devices."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
 class Source(Closing):
-    """Frames in order, once; a context manager that lets go of file or camera in the end.
+    """A sequence of frames that can be iterated once; a context manager.
 
     Attributes
     ----------
     name : str
-        What it is called in messages.
+        For messages.
     n_frames : int or None
-        How many there are, where that is known; some kinds of video only estimate it.
+        Number of frames if known; some video formats only estimate it.
     frames_per_second : float or None
-        Where that is known.
     live : bool
-        Whether it goes on by itself, and frames that nobody waits for are lost.
+        Whether frames are lost while the consumer is busy.
     """
 
     name: str
@@ -54,10 +96,99 @@ class Source(Closing):
 
     @abstractmethod
     def __iter__(self) -> Iterator[Frame]:
-        """Give frame after frame.
+        """Yield the frames; raise `SourceError` after the last readable one."""
 
-        Raises
-        ------
-        SourceError
-            It is damaged or gone; all frames before that were given.
-        """
+
+def check_size(width: float, height: float, name: str) -> None:
+    """Raise `SourceError` if an image would have too many pixels, or none.
+
+    Examples
+    --------
+    >>> check_size(50_000, 50_000, "bomb.png")
+    Traceback (most recent call last):
+    labelwalk.faces.frames.SourceError: bomb.png has 50000 × 50000 pixels, more than the 67108864...
+    """
+    if not (width >= 1 and height >= 1):
+        raise SourceError(f"{name} declares images of {width:.0f} × {height:.0f} pixels.")
+    if width * height > MAX_PIXELS:
+        raise SourceError(
+            f"{name} has {width:.0f} × {height:.0f} pixels, more than the {MAX_PIXELS} that are "
+            "read. Make it smaller first."
+        )
+
+
+def check_image(image: object) -> None:
+    """Raise `ValueError` if an object is not an image."""
+    if not isinstance(image, np.ndarray):
+        problem = type(image).__name__
+    elif image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or 0 in image.shape:
+        problem = f"{image.dtype} of the shape {image.shape}"
+    else:
+        return
+    raise ValueError(
+        f"image is {problem}, not an array of height × width × 3 in uint8. "
+        "Give the image of a frame, or a part of it."
+    )
+
+
+def compute_overlap(a: Box, b: Box) -> float:
+    """Return the intersection of two boxes over their union.
+
+    Examples
+    --------
+    >>> compute_overlap(Box(0, 0, 10, 10), Box(5, 0, 10, 10))
+    0.3333333333333333
+    """
+    width = min(a.x + a.width, b.x + b.width) - max(a.x, b.x)
+    height = min(a.y + a.height, b.y + b.height) - max(a.y, b.y)
+    if width <= 0 or height <= 0:
+        return 0.0
+    common = width * height
+    return common / (a.area + b.area - common)
+
+
+def scale_box(box: Box, factor: float) -> Box:
+    """Return a box in an image that is larger or smaller by a factor.
+
+    Examples
+    --------
+    >>> scale_box(Box(10, 20, 30, 40), 0.5)
+    Box(x=5, y=10, width=15, height=20)
+    """
+    return Box(*(round(value * factor) for value in box))
+
+
+def crop_box(image: Image, box: Box, margin: float = 0.0) -> Image:
+    """Return the part of an image in a box, with a margin on each side.
+
+    Parameters
+    ----------
+    image : array (height, width, 3) of uint8
+    box : Box
+        Not larger than the image, and partly inside.
+    margin : float
+        As a share of the box. Outside of the image, pixels of its edge are repeated.
+
+    Examples
+    --------
+    >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+    >>> crop_box(image, Box(0, 0, 2, 2), margin=0.5)[:, :, 0]
+    array([[ 0,  0,  3,  6],
+           [ 0,  0,  3,  6],
+           [12, 12, 15, 18],
+           [24, 24, 27, 30]], dtype=uint8)
+    """
+    check_image(image)
+    check_number("margin", margin, 0.0, 2.0, "0.5")
+    height, width = image.shape[:2]
+    is_inside = compute_overlap(box, Box(0, 0, width, height)) > 0.0
+    if box.width > width or box.height > height or not is_inside:
+        raise ValueError(
+            f"box={tuple(box)} does not lie in an image of {width} × {height} pixels. "
+            "Give x, y, width and height in pixels of this image."
+        )
+    margin_x, margin_y = round(margin * box.width), round(margin * box.height)
+    columns = np.arange(box.x - margin_x, box.x + box.width + margin_x).clip(0, width - 1)
+    rows = np.arange(box.y - margin_y, box.y + box.height + margin_y).clip(0, height - 1)
+    crop: Image = image[rows[:, None], columns]
+    return crop

@@ -1,126 +1,194 @@
-"""Everybody a recogniser has met, kept in a folder; and nobody who is to be forgotten."""
+"""The people of a folder: a recognizer whose learner is durable, and that forgets on demand."""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from labelwalk.arrays import Bools, Floats, Label
-from labelwalk.faces.absent import NobodyError
-from labelwalk.faces.crops import Crops
-from labelwalk.faces.kept_mind import KeptMind
-from labelwalk.faces.onlooker import VIEWS
-from labelwalk.faces.pictures import encoded
-from labelwalk.faces.pixels import Pixels
-from labelwalk.faces.profiles import profile_of
-from labelwalk.faces.recognizer import FaceRecognizer
-from labelwalk.faces.representations import Representation, name_of
-from labelwalk.faces.strangers import Stranger
+from labelwalk.arrays import Bools, Floats, Ints, Label
+from labelwalk.faces.crops import CropStore
+from labelwalk.faces.people import Stranger, UnknownPersonError
+from labelwalk.faces.pictures import encode_jpeg
+from labelwalk.faces.pipeline import MAX_TAUGHT_VIEWS
+from labelwalk.faces.recognizer import FaceRecognizer, Recognition
+from labelwalk.faces.representations import (
+    Pixels,
+    Representation,
+    find_representation,
+    name_of,
+    profile_of,
+)
 from labelwalk.learner import OnlineLearner
-from labelwalk.service.commands import Rows
-from labelwalk.service.encryption import Cipher
+from labelwalk.service.commands import (
+    Adjust,
+    Command,
+    Observe,
+    Retract,
+    Rows,
+    Teach,
+    TeachLater,
+)
 from labelwalk.service.erasure import ErasureResult
 from labelwalk.service.learner_store import LearnerStore
-from labelwalk.service.managed_learner import ManagedLearner
+from labelwalk.service.managed_learner import CommandResult, ManagedLearner
 from labelwalk.service.worker import NoLearnerError
 
-NAME = "faces"  # of the learner
-REPRESENTATION = "representation"  # noted with it
-CROPS = "crops"  # a folder
+T = TypeVar("T")
+LEARNER_NAME = "faces"
+REPRESENTATION = "representation"  # key of the note with its name
+CROP_FOLDER = "crops"
+OPTIONS = {"pixels 96": "pixels", "pixels 32": "pixels-32", "dlib 128": "dlib"}
 
 
-class Gallery:
-    """The people of a folder, and the strangers.
+class DurableLearner:
+    """A learner of a `LearnerStore`: a change is on disk before the method returns."""
+
+    def __init__(self, store: LearnerStore, number: int) -> None:
+        self._store, self._number = store, number
+
+    @property
+    def learner(self) -> OnlineLearner:
+        """The learner; read it only."""
+        return self._store.get(self._number).learner
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """Notes stored with the learner."""
+        return self._store.get(self._number).notes
+
+    def teach(self, vectors: Floats, names: Sequence[str]) -> None:
+        """Learn labelled vectors."""
+        self._submit(Teach(vectors, tuple(names)))
+
+    def observe(self, vectors: Floats) -> Recognition:
+        """Learn vectors without labels, and answer them by what is known after all of them."""
+        first = self._submit(Observe(vectors)).first
+        verdicts = self.ask(lambda learner: learner.predict(vectors))
+        return Recognition(verdicts, np.arange(first, first + len(vectors)))
+
+    def teach_later(self, example: int, name: str) -> None:
+        """Label an earlier vector."""
+        self._submit(TeachLater(example, name))
+
+    def retract(self, example: int) -> None:
+        """Remove the label of an example."""
+        self._submit(Retract(example))
+
+    def adjust(self, sink: float) -> None:
+        """Change the sink."""
+        self._submit(Adjust({"sink": sink}))
+
+    def note(self, notes: Mapping[str, Any]) -> None:
+        """Store JSON values with the learner."""
+        self._store.update_notes(self._number, dict(notes)).result()
+
+    def ask(self, question: Callable[[OnlineLearner], T]) -> T:
+        """Call a function with the learner, in the thread that changes it."""
+        answer: T = self._store.query(
+            self._number, lambda managed: question(managed.learner), at_once=True
+        ).result()
+        return answer
+
+    def to_ids(self, examples: Ints) -> Ints:
+        """Return the permanent ids of the learner's examples."""
+        return self._store.get(self._number).to_public_ids(examples)
+
+    def _submit(self, command: Command) -> CommandResult:
+        result: CommandResult = self._store.submit(self._number, command).result()
+        return result
+
+
+class PeopleStore:
+    """People and strangers of a folder.
 
     Parameters
     ----------
     store : LearnerStore
-        Of the folder. The learner is called "faces", and made where it is not there.
+        Of the folder. The learner "faces" is created if there is none.
     representation : Representation
-    crops : Crops, optional
-        Where pictures go; into memory alone where none is given.
+    crops : CropStore, optional
+        For pictures; without it, they are in memory only.
 
     Raises
     ------
     ValueError
-        The folder's vectors are of another representation.
+        The vectors of the folder are of another representation.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = LearnerStore(folder)
-    ...     gallery = Gallery(store, Pixels(32))
+    ...     people = PeopleStore(store, Pixels(32))
     ...     face = np.arange(1024, dtype=np.uint8).reshape(32, 32, 1).repeat(3, axis=2)
-    ...     gallery.recognizer.teach([Pixels(32)(face)], ["Ada"])
-    ...     print(gallery.recognizer.people, gallery.forget("Ada").examples)
-    ...     print(gallery.recognizer.people)
+    ...     people.recognizer.teach([Pixels(32)(face)], ["Ada"])
+    ...     print(people.recognizer.people, people.forget("Ada").examples)
+    ...     print(people.recognizer.people)
     ...     store.close()
     ('Ada',) 1
     ()
     """
 
     def __init__(
-        self, store: LearnerStore, representation: Representation, *, crops: Crops | None = None
+        self, store: LearnerStore, representation: Representation, *, crops: CropStore | None = None
     ) -> None:
-        self.representation, self.crops = representation, crops or Crops()
-        self._store, self.n_sweeps = store, 0
-        self._begin()
-        store.when_lessened = self._sweep
-        self._sweep()
+        self.representation, self.crops = representation, crops or CropStore()
+        self._store, self.n_purges = store, 0
+        self._open()
+        store.when_lessened = self._purge
+        self._purge()
 
     @property
-    def pupil(self) -> ManagedLearner:
-        """The learner, to glance at."""
+    def managed(self) -> ManagedLearner:
+        """The learner and its history; read them only."""
         return self._store.get(self._number)
 
     @property
-    def is_gone(self) -> bool:
-        """Whether the learner was struck out, and everybody with it."""
+    def is_deleted(self) -> bool:
+        """Whether the learner was deleted through the service."""
         try:
             self._store.get(self._number)
         except NoLearnerError:
             return True
         return False
 
-    def begin_anew(self) -> None:
-        """Know nobody, after the learner was struck out; or those of one that took its place.
+    def reopen(self) -> None:
+        """Create the learner again after it was deleted, or use one that replaced it.
 
         Raises
         ------
         ValueError
-            One took its place that was made for other vectors.
+            The replacement was made for other vectors.
         CleanupError
-            Pictures of before are left. Others of the same numbers would be taken for them.
+            Pictures are left, which would show examples of the same ids.
         """
-        self.crops.sweep([], 0)
-        self._begin()
+        self.crops.purge([], 0)
+        self._open()
 
-    def correct(self, examples: Sequence[int], name: str) -> None:
-        """Take back whatever else some examples were called."""
-        taught = {example for example, label in self._taught().items() if label != name}
+    def remove_other_labels(self, examples: Sequence[int], name: str) -> None:
+        """Remove all labels of examples except a name."""
+        labels = self._list_labels()
         for example in examples:
-            if example in taught:
-                with suppress(ValueError):  # it has merged with others of its name
+            if labels.get(example, name) != name:
+                with suppress(ValueError):  # it has merged with others of its label
                     self.recognizer.retract(example)
 
     def undo(self, examples: Sequence[int]) -> int:
-        """Take back the names of examples, and return how many had one.
+        """Remove the names of examples, and return how many had one.
 
         Raises
         ------
         ValueError
             None had one.
         """
-        taught = self._taught()
-        named = [example for example in dict.fromkeys(examples) if example in taught]
+        labels = self._list_labels()
+        named = [example for example in dict.fromkeys(examples) if example in labels]
         if not named:
             raise ValueError(f"examples={list(examples)[:10]}: none of them has a name any more.")
         for example in named:
@@ -128,15 +196,15 @@ class Gallery:
         return len(named)
 
     def name_stranger(self, number: int, name: str) -> list[int]:
-        """Say who a stranger is: the views that stand for most others are taught, and returned.
+        """Label the views of a stranger that stand for most others, and return their ids.
 
         Raises
         ------
-        NobodyError
+        UnknownPersonError
         ValueError
-            No view of them is remembered any more.
+            No view is remembered any more.
         """
-        views = self._stranger(number).views[:VIEWS]
+        views = self._find_stranger(number).views[:MAX_TAUGHT_VIEWS]
         if not views:
             raise ValueError(
                 f"no view of unknown #{number} is remembered any more. Let them be seen again."
@@ -146,190 +214,166 @@ class Gallery:
         return list(views)
 
     def forget(self, name: str) -> ErasureResult:
-        """Make somebody as if they had never been: all views that are taken for them, and pictures.
+        """Erase a person with all views recognized as that person, and pictures.
 
         Raises
         ------
-        NobodyError
+        UnknownPersonError
         """
-        names = {str(label): label for label in self.pupil.learner.classes}
-        wanted = name if name in names else normalize("NFC", name)
-        if wanted not in names:
-            raise NobodyError(f"there is nobody called {name!r}. Look at the list of people.")
-        label = names[wanted]
-
-        def is_theirs(managed: ManagedLearner, rows: Rows) -> Bools:
-            return np.array([said == label for said in managed.learner.predict(rows).label])
-
-        return self._erased(label=label, belongs=is_theirs)
+        labels = {str(label): label for label in self.managed.learner.classes}
+        label = labels.get(name, labels.get(normalize("NFC", name)))
+        if label is None:
+            raise UnknownPersonError(
+                f"there is no person called {name!r}. Look at the list of people."
+            )
+        return self._erase(lambda answer, row: answer == label, label=label)
 
     def forget_stranger(self, number: int) -> ErasureResult:
-        """Make a stranger as if they had never been.
+        """Erase a stranger.
 
         Raises
         ------
-        NobodyError
+        UnknownPersonError
         """
-        self._stranger(number)
-
-        def is_theirs(managed: ManagedLearner, rows: Rows) -> Bools:
-            said = managed.learner.predict(rows).label
-            return np.array(
-                [
-                    name is None and self.recognizer.stranger(row) == number
-                    for name, row in zip(said, np.asarray(rows, np.float64), strict=True)
-                ]
-            )
-
-        return self._erased(belongs=is_theirs)
+        self._find_stranger(number)
+        find = self.recognizer.stranger
+        return self._erase(lambda answer, row: answer is None and find(row) == number)
 
     def forget_strangers(self) -> ErasureResult:
-        """Make all who have no name as if they had never been, those without a number too."""
-
-        def is_nobody(managed: ManagedLearner, rows: Rows) -> Bools:
-            return np.array([said is None for said in managed.learner.predict(rows).label])
-
-        return self._erased(belongs=is_nobody)
+        """Erase all views without a name, including those without a number."""
+        return self._erase(lambda answer, row: answer is None)
 
     def picture(self, example: int) -> bytes:
-        """Return a picture of an example as a JPEG; one drawn from its vector where none is held.
+        """Return a picture of an example as a JPEG, made from its vector if none is stored.
 
         Raises
         ------
-        NobodyError
+        UnknownPersonError
             There is none.
         """
-        found = None if example in self.pupil.erased else self.crops.of(example)
-        if found is None and isinstance(self.representation, Pixels):
-            mean = self._mind.ask(lambda learner: self._mean_around(learner, example))
-            found = None if mean is None else encoded(self.representation.picture(mean))
-        if found is None:
-            raise NobodyError(f"there is no picture of example {example}.")
-        return found
-
-    def _mean_around(self, learner: OnlineLearner, example: int) -> Floats | None:
-        """Return the mean of the vertex whose newest example this is."""
-        places = np.flatnonzero(self._mind.numbered(learner.newest) == example)
-        return learner.vertices.means[places[0]] if len(places) else None
-
-    def _stranger(self, number: int) -> Stranger:
-        strangers = self.recognizer.strangers()
-        for one in strangers:
-            if one.number == number:
-                return one
-        others = ", ".join(f"#{one.number}" for one in strangers) or "nobody"
-        raise NobodyError(f"there is no unknown #{number}, or no longer. Unknown are: {others}.")
+        picture = None if example in self.managed.erased else self.crops.get(example)
+        if picture is None and isinstance(self.representation, Pixels):
+            mean = self._handle.ask(lambda learner: self._find_mean(learner, example))
+            picture = None if mean is None else encode_jpeg(self.representation.picture(mean))
+        if picture is None:
+            raise UnknownPersonError(f"there is no picture of example {example}.")
+        return picture
 
     def check_remembered(self, example: int) -> None:
-        """See that an example can be named.
-
-        Raises
-        ------
-        ValueError
-        """
-        if example not in self._mind.ask(lambda learner: self._numbers(learner.remembered.id)):
+        """Raise `ValueError` if an example cannot be labelled any more."""
+        ids = self._handle.ask(lambda learner: self._list_ids(learner.remembered.id))
+        if example not in ids:
             raise ValueError(
                 f"example={example} is not remembered any more. Name a face that was seen lately."
             )
 
-    def _taught(self) -> dict[int, Label]:
-        """Return the names of examples that are remembered, or were named lately."""
+    def _find_mean(self, learner: OnlineLearner, example: int) -> Floats | None:
+        """Return the mean of the vertex whose newest example this is."""
+        matches = np.flatnonzero(self._handle.to_ids(learner.newest) == example)
+        return learner.vertices.means[matches[0]] if len(matches) else None
 
-        def found(learner: OnlineLearner) -> dict[int, Label]:
-            last, kept = list(self.pupil.past.taught), learner.remembered
-            lately = zip(self._numbers([one.id for one in last]), last, strict=True)
-            labels = zip(self._numbers(kept.id), kept.label.tolist(), strict=True)
-            return {n: one.label for n, one in lately} | {n: label for n, label in labels if label}
-
-        return self._mind.ask(found)
-
-    def _numbers(self, ids: ArrayLike) -> list[int]:
-        found: list[int] = self._mind.numbered(np.asarray(ids, dtype=np.int64)).tolist()
-        return found
-
-    def _begin(self) -> None:
-        """Find the learner, or make it."""
-        profile = profile_of(self.representation)
-        try:
-            number = self._store.find_id(NAME)
-        except NoLearnerError:
-            notes = {REPRESENTATION: name_of(self.representation)}
-            number = self._store.create(NAME, profile.learner(), notes).result()
-        if REPRESENTATION not in self._store.get(number).notes:
-            self._take_over(number)
-        _check_same(self._store.get(number), self.representation)
-        self._number, self._mind = number, KeptMind(self._store, number)
-        self.recognizer = FaceRecognizer(profile, mind=self._mind)
-
-    def _erased(self, **unwanted: Any) -> ErasureResult:
-        gone: ErasureResult = self._store.erase(self._number, **unwanted).result()
-        self.recognizer.strangers()  # so that it knows none who is gone
-        return gone
-
-    def _take_over(self, number: int) -> None:
-        """Use a learner that was brought here from elsewhere, if it was made for such vectors."""
-        made_for = profile_of(self.representation).learner().settings.describe()["similarity"]
-        learner = self._store.get(number).learner
-        if learner.settings.describe()["similarity"] != made_for:
-            raise ValueError(
-                f"the learner {NAME!r} of this folder was not made for such faces. Delete it, or "
-                "choose another folder."
-            )
-        self._store.update_notes(number, {REPRESENTATION: name_of(self.representation)}).result()
-
-    def _sweep(self) -> None:
-        """Destroy the pictures of what is gone; of all, where the learner is."""
-        self.n_sweeps += 1
-        try:
-            erased, n = self.pupil.erased, self.pupil.next_example_id
-        except NoLearnerError:
-            erased, n = [], 0
-        self.crops.sweep(erased, n)
-
-
-def crops_in(folder: str, cipher: Cipher, *, are_kept: bool) -> Crops:
-    """Return the crops of a folder of learners, to which more are added or not."""
-    return Crops(os.path.join(folder, CROPS), cipher, are_kept=are_kept)
-
-
-def representation_in(store: LearnerStore) -> str | None:
-    """Return the name of the representation that the faces of a folder have; None without any."""
-    try:
-        return str(store.get(store.find_id(NAME)).notes[REPRESENTATION])
-    except (NoLearnerError, KeyError):
-        return None
-
-
-def called(name: str) -> Representation:
-    """Return the representation of a name: pixels, pixels-32 or "pixels 32", or dlib.
-
-    Raises
-    ------
-    ValueError
-
-    Examples
-    --------
-    >>> called("pixels").name
-    'pixels 96'
-    """
-    if pixels := re.fullmatch(r"pixels(?:[ -](\d{1,3}))?", name):
-        return Pixels(int(pixels[1] or 96))
-    if name in ("dlib", "dlib 128"):
-        from labelwalk.faces.dlib_vectors import DlibVectors  # its models take seconds to load
-
-        return DlibVectors()
-    raise ValueError(f"{name!r} is no representation of faces. Choose pixels, pixels-32 or dlib.")
-
-
-def _check_same(managed: ManagedLearner, representation: Representation) -> None:
-    there, wanted = str(managed.notes[REPRESENTATION]), name_of(representation)
-    if there != wanted:
-        raise ValueError(
-            f"the faces of this folder are kept as {there}, which cannot be compared with "
-            f"{wanted}. Choose {_option(there)}, or another folder."
+    def _find_stranger(self, number: int) -> Stranger:
+        strangers = self.recognizer.strangers()
+        for stranger in strangers:
+            if stranger.number == number:
+                return stranger
+        others = ", ".join(f"#{stranger.number}" for stranger in strangers) or "nobody"
+        raise UnknownPersonError(
+            f"there is no unknown #{number}, or no longer. Unknown are: {others}."
         )
 
+    def _list_labels(self) -> dict[int, Label]:
+        """Return the labels of examples that are remembered, or were labelled recently."""
 
-def _option(name: str) -> str:
-    """Return how a representation is asked for."""
-    return {"pixels 96": "pixels", "pixels 32": "pixels-32", "dlib 128": "dlib"}.get(name, name)
+        def list_labels(learner: OnlineLearner) -> dict[int, Label]:
+            taught, remembered = list(self.managed.past.taught), learner.remembered
+            recent_ids = self._list_ids([entry.id for entry in taught])
+            labels = dict(zip(recent_ids, (entry.label for entry in taught), strict=True))
+            ids = self._list_ids(remembered.id)
+            pairs = zip(ids, remembered.label.tolist(), strict=True)
+            return labels | {example: label for example, label in pairs if label}
+
+        return self._handle.ask(list_labels)
+
+    def _list_ids(self, examples: ArrayLike) -> list[int]:
+        ids: list[int] = self._handle.to_ids(np.asarray(examples, dtype=np.int64)).tolist()
+        return ids
+
+    def _open(self) -> None:
+        """Find the learner, or create it."""
+        profile, name = profile_of(self.representation), name_of(self.representation)
+        try:
+            number = self._store.find_id(LEARNER_NAME)
+        except NoLearnerError:
+            notes = {REPRESENTATION: name}
+            number = self._store.create(LEARNER_NAME, profile.learner(), notes).result()
+        managed = self._store.get(number)
+        if REPRESENTATION not in managed.notes:  # imported from elsewhere
+            similarity = managed.learner.settings.describe()["similarity"]
+            if similarity != profile.learner().settings.describe()["similarity"]:
+                raise ValueError(
+                    f"the learner {LEARNER_NAME!r} of this folder was not made for such faces. "
+                    "Delete it, or choose another folder."
+                )
+            self._store.update_notes(number, {REPRESENTATION: name}).result()
+        stored = str(self._store.get(number).notes[REPRESENTATION])
+        if stored != name:
+            raise ValueError(
+                f"the faces of this folder are kept as {stored}, which cannot be compared with "
+                f"{name}. Choose {OPTIONS.get(stored, stored)}, or another folder."
+            )
+        self._number, self._handle = number, DurableLearner(self._store, number)
+        self.recognizer = FaceRecognizer(profile, handle=self._handle)
+
+    def _erase(
+        self, is_theirs: Callable[[Label | None, Floats], bool], label: Label | None = None
+    ) -> ErasureResult:
+        """Erase a label and the examples that a function selects by answer and vector."""
+
+        def select(managed: ManagedLearner, rows: Rows) -> Bools:
+            answers = managed.learner.predict(rows).label
+            vectors = np.asarray(rows, np.float64)
+            return np.array([is_theirs(*pair) for pair in zip(answers, vectors, strict=True)])
+
+        result: ErasureResult = self._store.erase(
+            self._number, label=label, belongs=select
+        ).result()
+        self.recognizer.strangers()  # so that it no longer knows who was erased
+        return result
+
+    def _purge(self) -> None:
+        """Delete the pictures of erased examples; all pictures, if the learner was deleted."""
+        self.n_purges += 1
+        try:
+            erased, n = self.managed.erased, self.managed.next_example_id
+        except NoLearnerError:
+            erased, n = [], 0
+        self.crops.purge(erased, n)
+
+
+def open_people(
+    folder: str, store: LearnerStore, kind: str | None, *, keep_crops: bool = False
+) -> PeopleStore:
+    """Return the people of a folder.
+
+    Parameters
+    ----------
+    folder : str
+    store : LearnerStore
+        Of that folder.
+    kind : str or None
+        The representation; None for that of the folder, else pixels.
+    keep_crops : bool
+        Whether to write pictures to disk.
+    """
+    representation = find_representation(kind or read_representation(store) or "pixels")
+    crops = CropStore(os.path.join(folder, CROP_FOLDER), store.cipher, are_kept=keep_crops)
+    return PeopleStore(store, representation, crops=crops)
+
+
+def read_representation(store: LearnerStore) -> str | None:
+    """Return the name of the representation of a folder; None if it has no faces."""
+    try:
+        return str(store.get(store.find_id(LEARNER_NAME)).notes[REPRESENTATION])
+    except (NoLearnerError, KeyError):
+        return None

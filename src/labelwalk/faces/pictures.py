@@ -1,4 +1,4 @@
-"""Pictures out of files and bytes, no larger than they should be."""
+"""Picture files and their bytes: decode, encode, resize, and read all of a folder in order."""
 
 from __future__ import annotations
 
@@ -9,55 +9,50 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import cv2
 import numpy as np
 from PIL import Image as Pillow
 from PIL import ImageOps, UnidentifiedImageError
 
-from labelwalk.faces.frames import Frame, Source
-from labelwalk.faces.image import MOST_PIXELS, Image, SourceError, check_size
-from labelwalk.faces.shrinking import fitted
+from labelwalk.faces.frames import MAX_PIXELS, Frame, Image, Source, SourceError, check_size
 
 SUFFIXES = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
-FORMATS = ("BMP", "JPEG", "PNG", "TIFF", "WEBP")
-SENT = ("JPEG", "PNG", "WEBP")  # kinds that come over a network: the best tested decoders alone
-A_SECOND = 25.0  # pictures of a folder: they do not say
+FILE_FORMATS = ("BMP", "JPEG", "PNG", "TIFF", "WEBP")
+NETWORK_FORMATS = ("JPEG", "PNG", "WEBP")  # the best tested decoders
+FOLDER_FRAMES_PER_S = 25.0  # of a folder of pictures, which does not say
+MAX_SIDE_PIXELS = 1920
 
 
 class PictureFolder(Source):
     """All pictures of a folder in the order of their names, 2.png before 10.png.
 
-    Parameters
-    ----------
-    folder : str or path
-        Subfolders and names that begin with a dot are left out.
-
     Raises
     ------
     SourceError
-        It has no pictures.
+        The folder has no pictures.
     """
 
-    frames_per_second = A_SECOND
+    frames_per_second = FOLDER_FRAMES_PER_S
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.name, self._paths = str(folder), pictures_in(folder)
+        self.name, self._paths = str(folder), list_pictures(folder)
         self.n_frames = len(self._paths)
 
     def __iter__(self) -> Iterator[Frame]:
-        """Give picture after picture, 25 a second."""
+        """Yield picture after picture, 25 a second."""
         for number, path in enumerate(self._paths, start=1):
             try:
-                picture = read(path)
+                picture = read_picture(path)
             except SourceError as error:
                 raise SourceError(f"{error} It comes after frame {number - 1}.") from error
-            yield replace(picture, number=number, seconds=(number - 1) / A_SECOND)
+            yield replace(picture, number=number, seconds=(number - 1) / FOLDER_FRAMES_PER_S)
 
     def close(self) -> None:
         """Do nothing: no file is open between two pictures."""
 
 
-def pictures_in(folder: str | os.PathLike[str]) -> list[Path]:
-    """Return the pictures of a folder in the order of their names.
+def list_pictures(folder: str | os.PathLike[str]) -> list[Path]:
+    """Return the pictures of a folder, without subfolders and hidden files.
 
     Raises
     ------
@@ -65,66 +60,71 @@ def pictures_in(folder: str | os.PathLike[str]) -> list[Path]:
         There are none.
     """
     try:
-        found = [path for path in Path(folder).iterdir() if not path.name.startswith(".")]
+        paths = [path for path in Path(folder).iterdir() if not path.name.startswith(".")]
     except OSError as error:
         raise SourceError(f"{folder} cannot be read ({error.strerror}).") from error
-    pictures = [path for path in found if is_picture(path) and path.is_file()]
+    pictures = [path for path in paths if is_picture(path) and path.is_file()]
     if not pictures:
         raise SourceError(f"{folder} has no pictures ({', '.join(SUFFIXES)}).")
-    return sorted(pictures, key=lambda path: natural(path.name))
+    return sorted(pictures, key=lambda path: make_sort_key(path.name))
 
 
 def is_picture(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file is named as a picture."""
+    """Return whether the suffix of a file is one of a picture."""
     return Path(path).suffix.lower() in SUFFIXES
 
 
-def read(path: str | os.PathLike[str]) -> Frame:
+def make_sort_key(name: str) -> tuple[list[tuple[bool, int, str]], str]:
+    """Return a sort key in which numbers compare as numbers.
+
+    Examples
+    --------
+    >>> sorted(["10.png", "9.png", "a.png"], key=make_sort_key)
+    ['9.png', '10.png', 'a.png']
+    """
+    parts = re.findall(r"[0-9]+|[^0-9]+", name)
+    return [
+        (False, int(part), "") if part[0] in "0123456789" else (True, 0, part) for part in parts
+    ], name
+
+
+def read_picture(path: str | os.PathLike[str]) -> Frame:
     """Return the picture in a file.
 
     Raises
     ------
     SourceError
-        It is no picture, damaged, or too large.
+        The file is not a picture, damaged, or too large.
     """
-    image, scale = _read(Path(path), str(path), FORMATS)
-    return Frame(1, 0.0, image, scale)
+    return Frame(1, 0.0, *_decode(Path(path), str(path), FILE_FORMATS))
 
 
-def decoded(data: bytes, name: str = "the picture") -> Frame:
-    """Return the picture that the bytes of a file hold.
+def decode_picture(data: bytes, name: str = "the picture") -> Frame:
+    """Return the picture in the bytes of a JPEG, PNG or WebP file, made smaller if very large.
 
-    Its size is read before room is made for it, and it is shrunk where it is very large.
-
-    Parameters
-    ----------
-    data : bytes
-        A JPEG, PNG or WebP.
-    name : str
-        What it is called in messages.
+    The size is checked before memory is allocated.
 
     Raises
     ------
     SourceError
-        It is no picture, damaged, or too large.
+        The bytes are not a picture, damaged, or too large.
 
     Examples
     --------
     >>> file = io.BytesIO()
     >>> Pillow.new("RGB", (4, 2), "red").save(file, "PNG")
-    >>> decoded(file.getvalue()).image[0, 0]
+    >>> decode_picture(file.getvalue()).image[0, 0]
     array([  0,   0, 255], dtype=uint8)
     """
-    image, scale = _read(io.BytesIO(data), name, SENT)
-    return Frame(1, 0.0, image, scale)
+    return Frame(1, 0.0, *_decode(io.BytesIO(data), name, NETWORK_FORMATS))
 
 
-def encoded(image: Image, quality: int = 85) -> bytes:
-    """Return a picture as the bytes of a JPEG.
+def encode_jpeg(image: Image, quality: int = 85) -> bytes:
+    """Return an image as the bytes of a JPEG file.
 
     Examples
     --------
-    >>> decoded(encoded(np.full((8, 8, 3), 100, dtype=np.uint8))).image[0, 0]
+    >>> decode_picture(encode_jpeg(np.full((8, 8, 3), 100, dtype=np.uint8))).image[0, 0]
     array([100, 100, 100], dtype=uint8)
     """
     file = io.BytesIO()
@@ -132,45 +132,68 @@ def encoded(image: Image, quality: int = 85) -> bytes:
     return file.getvalue()
 
 
-def natural(name: str) -> tuple[list[tuple[bool, int, str]], str]:
-    """Return what to sort a name by, so that numbers in it count as numbers.
+encoded = encode_jpeg  # the documented name of version 0.7
+
+
+def shrink_to_limit(image: Image) -> tuple[Image, float]:
+    """Shrink an image whose longer side exceeds 1920 pixels; return it and its scale.
 
     Examples
     --------
-    >>> sorted(["10.png", "9.png", "a.png"], key=natural)
-    ['9.png', '10.png', 'a.png']
+    >>> small, scale = shrink_to_limit(np.zeros((4320, 7680, 3), dtype=np.uint8))
+    >>> small.shape, scale
+    ((1080, 1920, 3), 0.25)
     """
-    parts = re.findall(r"[0-9]+|[^0-9]+", name)
-    digits = [part[0] in "0123456789" for part in parts]
-    keys = [
-        (not is_digits, int(part) if is_digits else 0, "" if is_digits else part)
-        for part, is_digits in zip(parts, digits, strict=True)
-    ]
-    return keys, name
+    scale = MAX_SIDE_PIXELS / max(image.shape[:2])
+    return (image, 1.0) if scale >= 1.0 else (_resize(image, scale), scale)
 
 
-def _read(file: Path | io.BytesIO, name: str, formats: tuple[str, ...]) -> tuple[Image, float]:
+def pad_to_size(image: Image, width: int, height: int) -> Image:
+    """Return an image of exactly this size: enlarged as far as it fits, with black borders.
+
+    Examples
+    --------
+    >>> pad_to_size(np.full((4, 2, 3), 9, dtype=np.uint8), width=4, height=4)[:, :, 0]
+    array([[0, 9, 9, 0],
+           [0, 9, 9, 0],
+           [0, 9, 9, 0],
+           [0, 9, 9, 0]], dtype=uint8)
+    """
+    if image.shape[:2] == (height, width):
+        return image
+    resized = _resize(image, min(width / image.shape[1], height / image.shape[0]))
+    canvas = np.zeros((height, width, 3), dtype=np.uint8)
+    top, left = (height - resized.shape[0]) // 2, (width - resized.shape[1]) // 2
+    canvas[top : top + resized.shape[0], left : left + resized.shape[1]] = resized
+    return canvas
+
+
+def _resize(image: Image, scale: float) -> Image:
+    height, width = (max(1, round(side * scale)) for side in image.shape[:2])
+    interpolation = cv2.INTER_AREA if scale < 1.0 else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(image, (width, height), interpolation=interpolation), np.uint8)
+
+
+def _decode(file: Path | io.BytesIO, name: str, formats: tuple[str, ...]) -> tuple[Image, float]:
     try:
         with Pillow.open(file, formats=formats) as picture:
             check_size(*picture.size, name)
-            return fitted(_pixels(picture))
+            return shrink_to_limit(_convert_to_bgr(picture))
     except SourceError:
         raise
     except (Pillow.DecompressionBombError, Pillow.DecompressionBombWarning) as error:
         raise SourceError(
-            f"{name} has more than the {MOST_PIXELS} pixels that are read. Make it smaller first."
+            f"{name} has more than the {MAX_PIXELS} pixels that are read. Make it smaller first."
         ) from error
     except UnidentifiedImageError as error:
         raise SourceError(f"{name} is not a picture ({', '.join(formats)}).") from error
-    except OSError as error:
-        if error.strerror is not None:  # of the file, not of what is in it
+    except Exception as error:  # a decoder may raise anything for a damaged file
+        if isinstance(error, OSError) and error.strerror is not None:  # about the file itself
             raise SourceError(f"{name} cannot be read ({error.strerror}).") from error
         raise SourceError(f"{name} is not a picture that can be read ({error}).") from error
-    except Exception as error:  # whatever damage makes a decoder raise
-        raise SourceError(f"{name} is not a picture that can be read ({error}).") from error
 
 
-def _pixels(picture: Pillow.Image) -> Image:
+def _convert_to_bgr(picture: Pillow.Image) -> Image:
     upright = ImageOps.exif_transpose(picture)
     if upright.mode.startswith("I"):  # 16 bits of grey, of which the upper 8 are kept
         upright = Pillow.fromarray((np.asarray(upright).clip(0, 65535) >> 8).astype(np.uint8))

@@ -1,75 +1,151 @@
-"""A face recogniser: four labelled faces of each person, and a stream to adapt to."""
+"""Face recognition: from four labelled vectors of each person, adapting to the stream."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Literal
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from labelwalk.arrays import Floats
-from labelwalk.faces.cliff import Survey, near_side, surveyed
-from labelwalk.faces.known import Person, known
-from labelwalk.faces.minds import AtHand, Mind, Seen
-from labelwalk.faces.profiles import Profile
-from labelwalk.faces.strangers import (
+from labelwalk.arrays import Floats, Ints
+from labelwalk.faces.people import (
     Group,
-    Numbers,
+    Person,
     Stranger,
-    Unnamed,
-    stranger_of,
-    unnamed,
+    StrangerNumbers,
+    find_strangers,
+    list_people,
 )
+from labelwalk.faces.profiles import Profile
+from labelwalk.faces.sink_selection import SinkSweep, choose_sink, sweep_sinks
 from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.rows import as_rows
 from labelwalk.verdicts import Verdicts
 
-AUTOMATIC, STRANGERS = "automatic", "strangers"  # what is noted with the learner
-FIRST = 64  # vectors before it looks over its vertices, and the fewest in between
-SHARE = 8  # and an eighth of all that came so far
+T = TypeVar("T")
+AUTOMATIC, STRANGERS = "automatic", "strangers"  # keys of the notes stored with the learner
+MIN_SINK_INTERVAL = 64  # examples before the sink is chosen, and between two choices
+MIN_STRANGER_INTERVAL, MAX_STRANGER_INTERVAL = 8, 64  # examples between two searches
+GROWTH_DIVISOR = 8  # both intervals grow to an eighth of all examples
 
 
 class CliffWarning(UserWarning):
-    """The sink is so low that strangers would be given names."""
+    """The sink is so low that strangers would get names."""
+
+
+class Recognition(NamedTuple):
+    """The answer for some vectors.
+
+    Attributes
+    ----------
+    verdicts : Verdicts
+        The label is a name, or None for a stranger.
+    ids : array of integers
+        Ids by which each vector can be labelled later.
+    """
+
+    verdicts: Verdicts
+    ids: Ints
+
+
+class LearnerHandle(Protocol):
+    """A learner that changes through these methods alone; ids of examples stay the same."""
+
+    @property
+    def learner(self) -> OnlineLearner:
+        """The learner, to read its classes, settings and counts."""
+
+    @property
+    def notes(self) -> Mapping[str, Any]:
+        """Notes stored with the learner."""
+
+    def teach(self, vectors: Floats, names: Sequence[str]) -> None:
+        """Learn labelled vectors."""
+
+    def observe(self, vectors: Floats) -> Recognition:
+        """Learn vectors without labels, and answer them."""
+
+    def teach_later(self, example: int, name: str) -> None:
+        """Label an earlier vector."""
+
+    def retract(self, example: int) -> None:
+        """Remove the label of an example."""
+
+    def adjust(self, sink: float) -> None:
+        """Change the sink."""
+
+    def note(self, notes: Mapping[str, Any]) -> None:
+        """Store JSON values with the learner."""
+
+    def ask(self, question: Callable[[OnlineLearner], T]) -> T:
+        """Call a function with the learner while nothing changes it."""
+
+    def to_ids(self, examples: Ints) -> Ints:
+        """Return the permanent ids of the learner's examples."""
+
+
+class LocalLearner:
+    """A learner in this process."""
+
+    def __init__(self, learner: OnlineLearner) -> None:
+        self.learner = learner
+        self.notes: dict[str, Any] = {}
+        self.teach, self.teach_later = learner.teach, learner.teach_later
+        self.retract, self.note = learner.retract, self.notes.update
+
+    def observe(self, vectors: Floats) -> Recognition:
+        """Learn vectors without labels, and answer them."""
+        return Recognition(*self.learner.observe(vectors, ids=True))
+
+    def adjust(self, sink: float) -> None:
+        """Change the sink."""
+        self.learner.adjust(sink=sink)
+
+    def ask(self, question: Callable[[OnlineLearner], T]) -> T:
+        """Call a function with the learner."""
+        return question(self.learner)
+
+    def to_ids(self, examples: Ints) -> Ints:
+        """Return the same: ids of a local learner are permanent."""
+        return examples
 
 
 class FaceRecognizer:
-    """Names vectors of faces, and adapts to them; strangers stay unnamed.
+    """Names vectors of faces and learns from them; strangers get no name.
 
-    A face is named where a walk over the graph of all faces so far ends at that name more often
-    than not. How readily a walk gives up, the sink, decides between missing people and naming
-    strangers; it is chosen from what the vertices show (`labelwalk.faces.cliff`), when 64 vectors
-    have come and whenever an eighth more has, at least 64, so that it does not matter how they were
-    chunked.
+    A face gets a name if more than half of the random walks over the graph of all faces end at that
+    name. The sink, the chance that a walk stops at a vertex, decides between missed people and
+    named strangers. It is chosen from the vertices (`labelwalk.faces.sink_selection`) after 64
+    vectors and whenever an eighth more has arrived, at least 64, regardless of how they are split
+    into calls.
 
     Parameters
     ----------
     profile : Profile
         How vectors are compared: `PIXELS`, `VECTORS`, or one for vectors of your own.
     n_centroids : int
-        The most vertices that are kept.
+        Maximum number of vertices.
     sink : "auto" or float
-        A number stays as it is.
-    mind : Mind, optional
-        One that was made for this profile and may know people already, with a sink of its own; a
-        new one that is at hand where none is given.
+        A number stays fixed.
+    handle : LearnerHandle, optional
+        A learner made for this profile, which may know people already. The default is a new one.
 
     Examples
     --------
     >>> from labelwalk.faces.profiles import VECTORS
     >>> rng = np.random.default_rng(0)
-    >>> def pictures(n, who):
-    ...     return np.eye(128)[who] + 0.02 * rng.normal(size=(n, 128))
+    >>> def pictures(n, person):
+    ...     return np.eye(128)[person] + 0.02 * rng.normal(size=(n, 128))
     >>> recognizer = FaceRecognizer(VECTORS)
-    >>> recognizer.teach(pictures(4, who=0), ["ada"] * 4)
-    >>> recognizer.observe(pictures(2, who=0)).verdicts.label.tolist()
+    >>> recognizer.teach(pictures(4, person=0), ["ada"] * 4)
+    >>> recognizer.observe(pictures(2, person=0)).verdicts.label.tolist()
     ['ada', 'ada']
-    >>> recognizer.observe(pictures(20, who=1)).verdicts.label.tolist()[-1] is None
+    >>> recognizer.observe(pictures(20, person=1)).verdicts.label.tolist()[-1] is None
     True
-    >>> [(one.number, one.examples) for one in recognizer.strangers()]
+    >>> [(stranger.number, stranger.examples) for stranger in recognizer.strangers()]
     [(1, 16)]
     """
 
@@ -79,35 +155,36 @@ class FaceRecognizer:
         *,
         n_centroids: int = 500,
         sink: Literal["auto"] | float = "auto",
-        mind: Mind | None = None,
+        handle: LearnerHandle | None = None,
     ) -> None:
         self.profile = profile
-        self.mind: Mind = AtHand(profile.learner(n_centroids)) if mind is None else mind
-        self._numbers = Numbers(self.mind.notes.get(STRANGERS))
+        self.handle: LearnerHandle = handle or LocalLearner(profile.learner(n_centroids))
+        self._numbers = StrangerNumbers(self.handle.notes.get(STRANGERS))
         self._groups: dict[int, Group] = {}
-        if mind is None and sink != "auto":
-            self._keep_at(sink)
+        self._n_numbered = 0
+        if handle is None and sink != "auto":
+            self._fix_sink(sink)
 
     @property
     def learner(self) -> OnlineLearner:
-        """The learner, to glance at; it is changed through the recogniser alone."""
-        return self.mind.learner
+        """The learner; read it only."""
+        return self.handle.learner
 
     @property
     def automatic(self) -> bool:
-        """Whether it finds its sink by itself."""
-        return bool(self.mind.notes.get(AUTOMATIC, True))
+        """Whether the sink is chosen automatically."""
+        return bool(self.handle.notes.get(AUTOMATIC, True))
 
     @property
     def people(self) -> tuple[str, ...]:
-        """All names, in the order in which they came."""
+        """All names, in the order in which they were first taught."""
         return tuple(str(name) for name in self.learner.classes)
 
     @property
     def sink(self) -> float:
-        """What it is now. Set it to a number to keep it there, or to "auto".
+        """The sink. Set it to a number to fix it, or to "auto".
 
-        A number on the far side of the cliff gives a `CliffWarning`.
+        A number below the cliff gives a `CliffWarning`.
         """
         return self.learner.settings.sink
 
@@ -117,124 +194,145 @@ class FaceRecognizer:
             warnings.warn(warning, CliffWarning, stacklevel=2)
 
     def set_sink(self, value: Literal["auto"] | float) -> str | None:
-        """Set the sink, and return a warning, if there is one, in place of giving it."""
+        """Set the sink, and return the text of a warning, if there is one."""
         if value == "auto":
-            self.mind.note({AUTOMATIC: True})
-            self.mind.adjust(self.profile.sink)
-            self._find_its_side()
+            self.handle.note({AUTOMATIC: True})
+            self.handle.adjust(self.profile.sink)
+            self._choose_sink()
             return None
-        self._keep_at(value)
-        found = self.survey()
-        if found is None or found.cliff is None or value > found.cliff:
+        self._fix_sink(value)
+        sweep = self.survey()
+        if sweep is None or sweep.cliff is None or value > sweep.cliff:
             return None
         return (
-            f"sink={value:g} is at the cliff or beyond: from {found.cliff:.2g} on down, "
-            f"strangers would be given names. {found.chosen:.2g} is on the near side."
+            f"sink={value:g} is at the cliff or below: from {sweep.cliff:.2g} on down, "
+            f"strangers would get names. Choose {sweep.chosen:.2g} or more."
         )
 
     def teach(self, vectors: ArrayLike, names: Iterable[str]) -> None:
-        """Learn who is who."""
-        self.mind.teach(as_rows(vectors, self.learner.n_features)[0], list(names))
+        """Learn labelled vectors."""
+        self.handle.teach(as_rows(vectors, self.learner.n_features)[0], list(names))
 
-    def observe(self, vectors: ArrayLike) -> Seen:
-        """Learn from vectors in order, and say who each is as of its own step."""
+    def observe(self, vectors: ArrayLike) -> Recognition:
+        """Learn vectors in order, and answer each as of its own step."""
         rows, _ = as_rows(vectors, self.learner.n_features)
-        found: list[Seen] = []
+        parts: list[Recognition] = []
         while len(rows):
-            due = due_after(self.learner.n_seen)
-            n = due - self.learner.n_seen
-            found.append(self.mind.observe(rows[:n]))
+            next_choice = compute_next_choice(self.learner.n_seen)
+            n = next_choice - self.learner.n_seen
+            parts.append(self.handle.observe(rows[:n]))
             rows = rows[n:]
-            if self.learner.n_seen == due and self.automatic:
-                self._find_its_side()
-        return _joined(found)
+            if self.learner.n_seen == next_choice and self.automatic:
+                self._choose_sink()
+        return _concatenate(parts)
 
     def name(self, example: int, name: str) -> None:
-        """Say who was seen, by the id that `observe` gave."""
-        self.mind.teach_later(example, name)
+        """Label a vector by the id that `observe` returned."""
+        self.handle.teach_later(example, name)
 
     def retract(self, example: int) -> None:
-        """Take a name back."""
-        self.mind.retract(example)
+        """Remove the label of an example."""
+        self.handle.retract(example)
 
     def known(self) -> list[Person]:
-        """Return who has a name, how often each was seen, and in which views."""
-        return self.mind.ask(lambda learner: [self._called(one) for one in known(learner)])
+        """Return everybody with a name."""
+        return self.handle.ask(
+            lambda learner: [self._replace_ids(person) for person in list_people(learner)]
+        )
 
     def strangers(self) -> list[Stranger]:
-        """Return who has no name yet, those seen most often first."""
-        groups, alive = self.mind.ask(self._unnamed)
+        """Return everybody without a name, those seen most often first."""
+        groups, alive = self.handle.ask(self._find_strangers)
         founders = [group.founders.tolist() for group in groups]
-        numbers = self._numbers.of(founders, alive.tolist())
-        if not self._numbers.are_described(self.mind.notes.get(STRANGERS)):
-            self.mind.note({STRANGERS: self._numbers.described()})
+        numbers = self._numbers.assign(founders, alive.tolist())
+        if not self._numbers.are_stored_in(self.handle.notes.get(STRANGERS)):
+            self.handle.note({STRANGERS: self._numbers.to_json()})
         self._groups = dict(zip(numbers, groups, strict=True))
-        found = [stranger_of(*one) for one in self._groups.items()]
-        return sorted(found, key=lambda one: (-one.examples, one.number))
+        strangers = [group.describe(number) for number, group in self._groups.items()]
+        return sorted(strangers, key=lambda stranger: (-stranger.examples, stranger.number))
+
+    def number_strangers(self) -> None:
+        """Call `strangers` if enough vectors have arrived since the last time, or some were erased.
+
+        Examples
+        --------
+        >>> from labelwalk.faces.profiles import PIXELS
+        >>> recognizer = FaceRecognizer(PIXELS)
+        >>> for _ in range(8):
+        ...     _ = recognizer.observe([[0.0, 0.1]])
+        ...     recognizer.number_strangers()
+        >>> recognizer.stranger([0.0, 0.1])
+        1
+        """
+        n, last = self.learner.n_seen, self._n_numbered
+        interval = min(MAX_STRANGER_INTERVAL, max(MIN_STRANGER_INTERVAL, last // GROWTH_DIVISOR))
+        if n < last or n >= last + interval:
+            self._n_numbered = n
+            self.strangers()
 
     def stranger(self, vector: Floats) -> int | None:
-        """Return the number of a stranger, among those that `strangers` returned last."""
-        near = {
+        """Return the number of a stranger among those that `strangers` last returned."""
+        similarity = {
             number: self.profile.similarity(group.means, vector).max()
             for number, group in self._groups.items()
         }
-        number = max(near, key=lambda one: near[one], default=None)
-        return number if number is not None and near[number] >= self.profile.kin else None
+        number = max(similarity, key=lambda number: similarity[number], default=None)
+        return number if number is not None and similarity[number] >= self.profile.kin else None
 
-    def survey(self) -> Survey | None:
+    def survey(self) -> SinkSweep | None:
         """Return what names would claim under other sinks, and where the cliff is."""
-        return self.mind.ask(lambda learner: surveyed(learner, self.profile))
+        return self.handle.ask(lambda learner: sweep_sinks(learner, self.profile))
 
     def copied(self) -> FaceRecognizer:
-        """Return another that knows the same people, at hand; its strangers are numbered anew."""
-        mind = AtHand(from_bytes(self.mind.ask(lambda learner: learner.to_bytes())))
-        mind.note({AUTOMATIC: self.automatic})
-        return FaceRecognizer(self.profile, mind=mind)
+        """Return a local copy; it numbers strangers again from 1."""
+        data = self.handle.ask(lambda learner: learner.to_bytes())
+        handle = LocalLearner(from_bytes(data))
+        handle.notes[AUTOMATIC] = self.automatic
+        return FaceRecognizer(self.profile, handle=handle)
 
-    def _called(self, person: Person) -> Person:
-        views = self.mind.numbered(np.array(person.views, dtype=np.int64))
+    def _replace_ids(self, person: Person) -> Person:
+        views = self.handle.to_ids(np.array(person.views, dtype=np.int64))
         return replace(person, views=tuple(views.tolist()))
 
-    def _unnamed(self, learner: OnlineLearner) -> Unnamed:
-        """Return who has no name, called by numbers that stay."""
-        groups, alive = unnamed(learner, self.profile)
-        numbered = self.mind.numbered
+    def _find_strangers(self, learner: OnlineLearner) -> tuple[list[Group], Ints]:
+        """Return the groups of strangers and the founders of all vertices, with permanent ids."""
+        to_ids = self.handle.to_ids
         groups = [
             group._replace(
-                founders=numbered(group.founders),
-                newest=np.where(group.newest < 0, -1, numbered(group.newest)),
+                founders=to_ids(group.founders),
+                newest=np.where(group.newest < 0, -1, to_ids(group.newest)),
             )
-            for group in groups
+            for group in find_strangers(learner, self.profile)
         ]
-        return Unnamed(groups, numbered(alive))
+        return groups, to_ids(learner.vertices.founder)
 
-    def _keep_at(self, sink: float) -> None:
-        self.mind.adjust(sink)
-        self.mind.note({AUTOMATIC: False})
+    def _fix_sink(self, sink: float) -> None:
+        self.handle.adjust(sink)
+        self.handle.note({AUTOMATIC: False})
 
-    def _find_its_side(self) -> None:
-        chosen = self.mind.ask(lambda learner: near_side(learner, self.profile))
-        if chosen is not None and chosen != self.sink:
-            self.mind.adjust(chosen)
+    def _choose_sink(self) -> None:
+        sink = self.handle.ask(lambda learner: choose_sink(learner, self.profile))
+        if sink is not None and sink != self.sink:
+            self.handle.adjust(sink)
 
 
-def due_after(n: int) -> int:
-    """Return after how many vectors the vertices are looked over next, when n have come.
+def compute_next_choice(n: int) -> int:
+    """Return after how many vectors the sink is chosen next, when n have arrived.
 
     Examples
     --------
-    >>> due_after(0), due_after(64), due_after(1000)
+    >>> compute_next_choice(0), compute_next_choice(64), compute_next_choice(1000)
     (64, 128, 1037)
     """
-    due = FIRST
+    due = MIN_SINK_INTERVAL
     while due <= n:
-        due += max(FIRST, due // SHARE)
+        due += max(MIN_SINK_INTERVAL, due // GROWTH_DIVISOR)
     return due
 
 
-def _joined(parts: list[Seen]) -> Seen:
+def _concatenate(parts: list[Recognition]) -> Recognition:
     if len(parts) == 1:
         return parts[0]
     names = [field.name for field in fields(Verdicts)]
-    said = (np.concatenate([getattr(one.verdicts, name) for one in parts]) for name in names)
-    return Seen(Verdicts(*said), np.concatenate([one.ids for one in parts]))
+    columns = (np.concatenate([getattr(part.verdicts, name) for part in parts]) for name in names)
+    return Recognition(Verdicts(*columns), np.concatenate([part.ids for part in parts]))

@@ -1,66 +1,229 @@
-"""What makes a vector of a face: any function of a picture, with a margin if it wants one."""
+"""Vectors of faces: any function from the image of a face, and one that compares pixels."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import cv2
 import numpy as np
+from scipy.fft import dctn, idctn
 
 from labelwalk.arrays import Floats
-from labelwalk.faces.boxes import Box, crop
-from labelwalk.faces.image import Image
+from labelwalk.faces.frames import Box, Image, check_image, crop_box
+from labelwalk.faces.profiles import PIXELS, Profile
+from labelwalk.parameters import check_whole
 
 Representation: TypeAlias = Callable[[Image], Any]
-"""A function from the picture of a face to its vector.
+"""A function from the image of a face to its vector.
 
-It may have an attribute `margin`, how much it wants to see around the box of the face on each
-side, as a share of it (0 where there is none); `name`, which differs where vectors cannot be
-compared; and `profile`, how they are (`labelwalk.faces.profiles.Profile`).
+Optional attributes: `margin`, how much of the surroundings it needs on each side as a share of the
+box (default 0); `name`, which differs for vectors that cannot be compared; and `profile`, how they
+are compared (`labelwalk.faces.profiles.Profile`).
 """
+
+MIN_SMOOTHED_PIXELS = 64  # a side: faces are smoothed at least this large, then averaged
+SMOOTHING = 1 / 32  # standard deviation of the blur, as a share of the side
+CENTRE_WIDTH = 0.5  # standard deviation of the weights, as a share of half a side
+MIN_RELATIVE_ROOT = 0.3  # of the largest weight root; smaller ones are shown darker
+SHADE_RANGE = 4.0  # standard deviations that the picture of a standardized face spans
+N_WAVES = 24  # in each direction; smoothing has removed the finer ones
+
+
+class Pixels:
+    """Greys of a face, equalized, smoothed and weighted.
+
+    The Euclidean distance of two vectors is the root of the weighted mean squared difference of
+    their pixels, for greys from 0 to 1. Two faces are at most 1 apart, for any side.
+
+    The vector holds the 24 × 24 lowest frequencies of a discrete cosine transform, which preserves
+    distances; after smoothing, the other frequencies are almost 0. Distances become slightly
+    smaller, never larger.
+
+    Equalized, a grey is the share of pixels that are no brighter. Changes of the light that keep
+    the order of the greys have no effect; light from one side does.
+
+    Parameters
+    ----------
+    side : int
+        Pixels a side.
+    invariant : bool
+        Whether to standardize each face (mean 0, deviation 1) instead of equalizing it. Faces are
+        then up to 2 apart, noise in an almost even face is amplified, and a face of one grey
+        becomes the zero vector.
+    weighted : bool
+        Whether pixels near the centre weigh more: the corners of a box show the background.
+
+    Examples
+    --------
+    >>> face = np.zeros((64, 64, 3), dtype=np.uint8)
+    >>> face[:, 32:] = 200
+    >>> bright = face + np.uint8(55)
+    >>> as_vector = Pixels()
+    >>> as_vector(face).shape
+    (576,)
+    >>> float(np.linalg.norm(as_vector(face) - as_vector(bright)))
+    0.0
+    """
+
+    margin = 0.0
+
+    def __init__(self, side: int = 96, *, invariant: bool = False, weighted: bool = True) -> None:
+        check_whole("side", side, "96 or 32", least=4, most=256)
+        self.side, self.invariant, self.weighted = side, invariant, weighted
+        self._weights = _make_weights(side) if weighted else np.full((side, side), 1.0 / side**2)
+        self._roots = np.sqrt(self._weights)
+
+    @property
+    def profile(self) -> Profile | None:
+        """How these vectors are compared; None for variants that were not tuned."""
+        return PIXELS if self.weighted and not self.invariant else None
+
+    @property
+    def name(self) -> str:
+        """Vectors of the same name can be compared."""
+        kind = "invariant pixels" if self.invariant else "pixels"
+        return f"{kind} {self.side}" + ("" if self.weighted else ", unweighted")
+
+    def __call__(self, image: Image) -> Floats:
+        """Return the vector of an image that shows a face and nothing else."""
+        check_image(image)
+        grey = np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), np.uint8)
+        block = -(-MIN_SMOOTHED_PIXELS // self.side)
+        side = self.side * block
+        if grey.shape != (side, side):
+            interpolation = cv2.INTER_AREA if min(grey.shape) > side else cv2.INTER_LINEAR
+            resized = cv2.resize(grey, (side, side), interpolation=interpolation)
+            grey = np.asarray(resized, np.uint8)
+        shades = grey / 255.0 if self.invariant else _equalize(grey)
+        smooth = cv2.GaussianBlur(
+            shades, (0, 0), SMOOTHING * len(shades), borderType=cv2.BORDER_REFLECT
+        )
+        small = np.asarray(smooth, np.float64)
+        if block > 1:
+            small = small.reshape(self.side, block, self.side, block).mean(axis=(1, 3))
+        if self.invariant:
+            small = _standardize(small, self._weights)
+        waves = dctn(small * self._roots, norm="ortho")
+        return np.asarray(waves[:N_WAVES, :N_WAVES], np.float64).ravel()
+
+    def picture(self, vector: Floats) -> Image:
+        """Return an image of a vector, or of a mean of vectors: the blurred face in greys."""
+        waves = np.zeros((self.side, self.side))
+        n = min(N_WAVES, self.side)
+        waves[:n, :n] = vector.reshape(n, n)
+        roots = np.maximum(self._roots, MIN_RELATIVE_ROOT * self._roots.max())
+        shades = idctn(waves, norm="ortho") / roots
+        if self.invariant:
+            shades = 0.5 + shades / SHADE_RANGE
+        grey = (255.0 * shades).round().clip(0.0, 255.0).astype(np.uint8)
+        return np.repeat(grey[:, :, None], 3, axis=2)
 
 
 def vector_of(image: Image, box: Box, representation: Representation) -> Floats:
-    """Return the vector of the face in a box of a picture.
+    """Return the vector of the face in a box of an image.
 
     Raises
     ------
     ValueError
-        The function gave no vector, or one with values that are not finite.
+        The function returned something else than a vector of finite numbers.
 
     Examples
     --------
-    >>> picture = np.full((9, 9, 3), 100, dtype=np.uint8)
-    >>> vector_of(picture, Box(2, 2, 5, 5), lambda face: face.mean(axis=(0, 1)))
+    >>> image = np.full((9, 9, 3), 100, dtype=np.uint8)
+    >>> vector_of(image, Box(2, 2, 5, 5), lambda face: face.mean(axis=(0, 1)))
     array([100., 100., 100.])
     """
     margin = float(getattr(representation, "margin", 0.0))
-    found = representation(crop(image, box, margin))
+    result = representation(crop_box(image, box, margin))
     try:
-        vector = np.array(found, dtype=np.float64)
+        vector = np.array(result, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise _no_vector(representation, f"a {type(found).__name__}") from error
+        raise _make_error(representation, f"a {type(result).__name__}") from error
     if vector.ndim != 1 or vector.size == 0:
-        raise _no_vector(representation, f"an array of the shape {vector.shape}")
+        raise _make_error(representation, f"an array of the shape {vector.shape}")
     if not np.isfinite(vector).all():
-        raise _no_vector(representation, "values that are not finite")
+        raise _make_error(representation, "values that are not finite")
     return vector
 
 
 def name_of(representation: Representation) -> str:
-    """Return what the vectors are called.
+    """Return the name of the vectors.
 
     Examples
     --------
     >>> name_of(abs)
     'abs'
     """
-    named = getattr(representation, "name", None) or getattr(representation, "__name__", None)
-    return str(named or type(representation).__name__)
+    name = getattr(representation, "name", None) or getattr(representation, "__name__", None)
+    return str(name or type(representation).__name__)
 
 
-def _no_vector(representation: Representation, found: str) -> ValueError:
+def profile_of(representation: Representation) -> Profile:
+    """Return how the vectors of a representation are compared.
+
+    Raises
+    ------
+    ValueError
+        It has no attribute `profile`.
+
+    Examples
+    --------
+    >>> profile_of(Pixels(32)).bandwidth
+    0.025
+    """
+    profile = getattr(representation, "profile", None)
+    if not isinstance(profile, Profile):
+        raise ValueError(
+            f"representation={name_of(representation)} has no profile: it is not known which "
+            "distances of its vectors are small. Make a recognizer with one: "
+            "FaceRecognizer(Profile(bandwidth=..., ...))."
+        )
+    return profile
+
+
+def find_representation(name: str) -> Representation:
+    """Return the representation of a name: pixels, pixels-32 or "pixels 32", or dlib.
+
+    Examples
+    --------
+    >>> find_representation("pixels").name
+    'pixels 96'
+    """
+    if pixels := re.fullmatch(r"pixels(?:[ -](\d{1,3}))?", name):
+        return Pixels(int(pixels[1] or 96))
+    if name in ("dlib", "dlib 128"):
+        from labelwalk.faces.dlib_vectors import DlibVectors  # its models take seconds to load
+
+        return DlibVectors()
+    raise ValueError(f"{name!r} is not a representation. Choose pixels, pixels-32 or dlib.")
+
+
+def _make_error(representation: Representation, result: str) -> ValueError:
     return ValueError(
-        f"representation={name_of(representation)} gave {found} for a face, not a vector of "
+        f"representation={name_of(representation)} gave {result} for a face, not a vector of "
         "numbers. Let it return a one-dimensional array."
     )
+
+
+def _make_weights(side: int) -> Floats:
+    """Return weights that fall from the centre and sum to 1."""
+    from_centre = (2.0 * np.arange(side) + 1.0) / side - 1.0
+    falling = np.exp(-(from_centre**2) / (2.0 * CENTRE_WIDTH**2))
+    weights: Floats = np.outer(falling, falling)
+    weights /= weights.sum()
+    return weights
+
+
+def _equalize(grey: Image) -> Floats:
+    """Replace each grey by the share of pixels that are no brighter."""
+    shares: Floats = np.cumsum(np.bincount(grey.ravel(), minlength=256)) / grey.size
+    return shares[grey]
+
+
+def _standardize(shades: Floats, weights: Floats) -> Floats:
+    """Subtract the mean and divide by the deviation; return zeros if that is rounding alone."""
+    centred = shades - (weights * shades).sum()
+    deviation = float(np.sqrt((weights * centred**2).sum()))
+    return centred / deviation if deviation > 1e-9 else np.zeros_like(centred)

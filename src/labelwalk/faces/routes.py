@@ -1,4 +1,4 @@
-"""Faces over HTTP: frames in, names out, and everybody who was met."""
+"""Faces over HTTP: frames in, names out, and everybody who was seen."""
 
 from __future__ import annotations
 
@@ -8,100 +8,117 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import FastAPI, Path, Query, Request, Response
 
-from labelwalk.faces.absent import FacesOffError, NobodyError, NoFrameError, NoSourceError
-from labelwalk.faces.image import SourceError
-from labelwalk.faces.names import plain
+from labelwalk.faces.frames import NoFrameError, SourceError
+from labelwalk.faces.people import UnknownPersonError, clean_name
 from labelwalk.faces.schemas import ForgottenPerson, NamedFace, Sink, Undone
 from labelwalk.service.worker import to_asyncio_future
 
-if TYPE_CHECKING:  # OpenCV is there where faces are
-    from labelwalk.faces.camera_worker import Cameras, Faces, Watching
-    from labelwalk.faces.people_store import Gallery
+if TYPE_CHECKING:  # these need OpenCV, which a service without faces may lack
+    from labelwalk.faces.camera_worker import CameraWorker, FaceService, OwnCamera
+    from labelwalk.faces.people_store import PeopleStore
     from labelwalk.service.erasure import ErasureResult
 
-JPEG, WHO = "image/jpeg", "x-labelwalk-faces"
-FARTHEST = 2**53  # numbers that JavaScript holds exactly
-SHOWN = 12  # views of a person
+JPEG, FACES_HEADER = "image/jpeg", "x-labelwalk-faces"
+MAX_EXAMPLE = 2**53  # JavaScript represents integers up to here exactly
+MAX_LISTED_VIEWS = 12  # of a person
+
+
+class FacesDisabledError(LookupError):
+    """The service was started without faces."""
+
+    def __init__(self) -> None:
+        super().__init__("faces are off. Start the service with --faces pixels or --faces dlib.")
+
+
+class NoCameraError(LookupError):
+    """The service was started without a camera of its own."""
+
+    def __init__(self) -> None:
+        super().__init__("the service has no camera of its own. Start it with --watch SOURCE.")
+
+
 STATUSES: dict[type[Exception], int] = {
-    NobodyError: 404,
-    FacesOffError: 404,
-    NoSourceError: 404,
+    UnknownPersonError: 404,
+    FacesDisabledError: 404,
+    NoCameraError: 404,
     SourceError: 422,
     NoFrameError: 503,
 }
 
 
-def add_routes(app: FastAPI, faces: Faces | None, meaning: Callable[[ErasureResult], Any]) -> None:
+def add_routes(
+    app: FastAPI, service: FaceService | None, describe: Callable[[ErasureResult], Any]
+) -> None:
     """Add the routes.
 
     Parameters
     ----------
     app : FastAPI
-    faces : Faces or None
-        None where faces are off.
-    meaning : function
-        What is answered where something was erased.
+    service : FaceService or None
+        None if faces are disabled.
+    describe : function
+        Makes the answer of an erasure.
     """
 
-    def cameras() -> Cameras:
-        if faces is None:
-            raise FacesOffError
-        return faces.cameras
+    def get_worker() -> CameraWorker:
+        if service is None:
+            raise FacesDisabledError
+        return service.worker
+
+    async def run(request: Callable[[PeopleStore], Any]) -> Any:
+        return await to_asyncio_future(get_worker().submit(request))
 
     @app.get("/api/faces")
     async def everybody() -> Any:
-        if faces is None:
-            return NOTHING
-        return await to_asyncio_future(faces.cameras.ask(_overview)) | {
-            "source": _source(faces.watching)
-        }
+        if service is None:
+            return DISABLED
+        return await run(_describe_people) | {"source": _describe_camera(service.own_camera)}
 
     @app.post("/api/faces/frames")
     async def frame(request: Request, camera: Annotated[str, Query(max_length=1000)]) -> Any:
-        return await to_asyncio_future(cameras().look(camera, await request.body()))
+        worker = get_worker()
+        return await to_asyncio_future(worker.process_sent(camera, await request.body()))
 
     @app.get("/api/faces/view", response_class=Response)
     async def view() -> Response:
-        cameras()
-        if faces is None or faces.watching is None:
-            raise NoSourceError
-        newest = faces.watching.view()
-        return Response(newest.picture, 200, {WHO: json.dumps(newest.told)}, JPEG)
+        get_worker()
+        if service is None or service.own_camera is None:
+            raise NoCameraError
+        newest = service.own_camera.get_view()
+        return Response(newest.picture, 200, {FACES_HEADER: json.dumps(newest.faces)}, JPEG)
 
     @app.get("/api/faces/pictures/{example}", response_class=Response)
-    async def picture(example: Annotated[int, Path(ge=0, le=FARTHEST)]) -> Response:
-        found = await to_asyncio_future(cameras().ask(lambda gallery: gallery.picture(example)))
-        return Response(found, media_type=JPEG)
+    async def picture(example: Annotated[int, Path(ge=0, le=MAX_EXAMPLE)]) -> Response:
+        return Response(await run(lambda people: people.picture(example)), media_type=JPEG)
 
     @app.post("/api/faces/name")
     async def name(face: NamedFace) -> Any:
-        name = plain(face.name)
-        return {
-            "name": name,
-            "examples": await to_asyncio_future(cameras().name(face.example, name)),
-        }
+        name = clean_name(face.name)
+        examples = await to_asyncio_future(get_worker().name(face.example, name))
+        return {"name": name, "examples": examples}
 
     @app.post("/api/faces/undo")
     async def undo(wrong: Undone) -> Any:
-        done = await to_asyncio_future(cameras().ask(lambda gallery: gallery.undo(wrong.examples)))
-        return {"undone": done}
+        return {"undone": await run(lambda people: people.undo(wrong.examples))}
 
     @app.post("/api/faces/forget")
     async def forget(who: ForgottenPerson) -> Any:
-        return meaning(
-            await to_asyncio_future(cameras().ask(lambda gallery: _forgotten(gallery, who)))
-        )
+        return describe(await run(lambda people: _forget(people, who)))
 
     @app.get("/api/faces/sink")
     async def see_sink() -> Any:
-        return await to_asyncio_future(cameras().ask(_survey))
+        return await run(_describe_sink)
 
     @app.post("/api/faces/sink")
     async def set_sink(wanted: Sink) -> Any:
-        return await to_asyncio_future(cameras().ask(lambda gallery: _set_sink(gallery, wanted)))
+        def change(people: PeopleStore) -> dict[str, Any]:
+            warning = people.recognizer.set_sink(wanted.sink)
+            return _describe_sink(people) | {"warning": warning}
+
+        return await run(change)
 
 
-NOTHING: dict[str, Any] = {
+DISABLED: dict[str, Any] = {
     "on": False,
     "representation": None,
     "keeps_crops": False,
@@ -113,62 +130,56 @@ NOTHING: dict[str, Any] = {
 }
 
 
-def _overview(gallery: Gallery) -> dict[str, Any]:
-    recognizer = gallery.recognizer
-    people, strangers = recognizer.known(), recognizer.strangers()
+def _describe_people(people: PeopleStore) -> dict[str, Any]:
+    recognizer = people.recognizer
+    persons, strangers = recognizer.known(), recognizer.strangers()
     return {
         "on": True,
-        "representation": gallery.pupil.notes["representation"],
-        "keeps_crops": gallery.crops.are_kept,
+        "representation": people.managed.notes["representation"],
+        "keeps_crops": people.crops.are_kept,
         "people": [
             {
-                "name": one.name,
-                "taught": one.taught,
-                "examples": one.examples,
-                "views": one.views[:SHOWN],
+                "name": person.name,
+                "taught": person.taught,
+                "examples": person.examples,
+                "views": person.views[:MAX_LISTED_VIEWS],
             }
-            for one in people
+            for person in persons
         ],
         "strangers": [
             {
-                "number": one.number,
-                "examples": one.examples,
-                "newest": None if one.newest < 0 else one.newest,
-                "views": one.views[:SHOWN],
+                "number": stranger.number,
+                "examples": stranger.examples,
+                "newest": None if stranger.newest < 0 else stranger.newest,
+                "views": stranger.views[:MAX_LISTED_VIEWS],
             }
-            for one in strangers
+            for stranger in strangers
         ],
-        "examples": gallery.pupil.next_example_id,
+        "examples": people.managed.next_example_id,
         "vertices": recognizer.learner.n_vertices,
     }
 
 
-def _source(watching: Watching | None) -> dict[str, Any] | None:
-    return None if watching is None else {"name": watching.name, "error": watching.error}
+def _describe_camera(camera: OwnCamera | None) -> dict[str, Any] | None:
+    return None if camera is None else {"name": camera.name, "error": camera.error}
 
 
-def _forgotten(gallery: Gallery, who: ForgottenPerson) -> ErasureResult:
-    if (who.name is None) == (who.stranger is None):
-        raise ValueError("give a name or the number of a stranger, one of the two.")
-    if who.name is not None:
-        return gallery.forget(who.name)
-    assert who.stranger is not None
-    return gallery.forget_stranger(who.stranger)
+def _forget(people: PeopleStore, who: ForgottenPerson) -> ErasureResult:
+    if who.name is not None and who.stranger is None:
+        return people.forget(who.name)
+    if who.stranger is not None and who.name is None:
+        return people.forget_stranger(who.stranger)
+    raise ValueError("give a name or the number of a stranger, one of the two.")
 
 
-def _survey(gallery: Gallery) -> dict[str, Any]:
-    recognizer = gallery.recognizer
-    found = recognizer.survey()
+def _describe_sink(people: PeopleStore) -> dict[str, Any]:
+    recognizer = people.recognizer
+    sweep = recognizer.survey()
     return {
         "sink": recognizer.sink,
         "automatic": recognizer.automatic,
-        "cliff": None if found is None else found.cliff,
-        "chosen": None if found is None else found.chosen,
-        "sinks": [] if found is None else found.sinks.tolist(),
-        "claimed": [] if found is None else found.claimed.tolist(),
+        "cliff": None if sweep is None else sweep.cliff,
+        "chosen": None if sweep is None else sweep.chosen,
+        "sinks": [] if sweep is None else sweep.sinks.tolist(),
+        "claimed": [] if sweep is None else sweep.claimed.tolist(),
     }
-
-
-def _set_sink(gallery: Gallery, wanted: Sink) -> dict[str, Any]:
-    warning = gallery.recognizer.set_sink(wanted.sink)
-    return _survey(gallery) | {"warning": warning}

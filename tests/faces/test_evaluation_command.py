@@ -1,29 +1,62 @@
-"""`labelwalk faces evaluate`: names compared with the truth."""
+"""`python -m paper.face_evaluation`: names compared with the truth."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import threading
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from labelwalk.faces.demo import DemoVideo
-from labelwalk.faces.pictures import encoded
+from labelwalk.faces.pictures import encode_jpeg
+from paper.face_evaluation import main
 from tests.faces import generated
-from tests.faces.commands import everybody, faces, ok, pictures, refused
+from tests.faces.commands import everybody, ok, pictures
 from tests.faces.network_camera import CameraOnTheNet, served
 from tests.faces.real_videos import real
 
 pytestmark = [pytest.mark.shell, pytest.mark.slow]
 
 
+class Result(NamedTuple):
+    """What a command printed, and its exit code."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+def run_evaluation(*arguments: str | Path) -> Result:
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with redirect_stdout(stdout), redirect_stderr(stderr):
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as error:
+            code = int(str(error.code))
+    return Result(code, stdout.getvalue(), stderr.getvalue())
+
+
+def ok_evaluation(*arguments: str | Path) -> Result:
+    result = run_evaluation(*arguments)
+    assert result.exit_code == 0, result
+    return result
+
+
+def refused_evaluation(code: int, *arguments: str | Path) -> str:
+    result = run_evaluation(*arguments)
+    assert result.exit_code == code, result
+    return result.stderr
+
+
 def evaluated(*arguments: str | Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(ok("evaluate", *arguments, "--json", "--quiet").stdout)
+    found: dict[str, Any] = json.loads(ok_evaluation(*arguments, "--json", "--quiet").stdout)
     return found
 
 
@@ -38,7 +71,7 @@ def table(path: Path, n_frames: int, rename: dict[str | None, str] | None = None
 
 
 def test_the_demo_brings_its_truth() -> None:
-    said = ok("evaluate", "demo", "--frames=70", "--faces=pixels-32").stdout.splitlines()
+    said = ok_evaluation("demo", "--frames=70", "--faces=pixels-32").stdout.splitlines()
     assert said[0] == "70 frames, 70 of them judged. Faces taught: Ada 4, Ben 4."
     assert said[1] == "precision      1.0000   62 of 62 names are right"
     assert said[2] == "recall         1.0000   62 of 62 faces of known people were named"
@@ -88,7 +121,7 @@ def test_people_of_a_folder_are_copied(tmp_path: Path) -> None:
 
 
 def warned(*arguments: str | Path) -> list[str]:
-    said = ok("evaluate", *arguments, "--json", "--quiet", "--faces=pixels-32").stderr
+    said = ok_evaluation(*arguments, "--json", "--quiet", "--faces=pixels-32").stderr
     return said.splitlines()
 
 
@@ -106,9 +139,9 @@ def test_a_truth_of_more_frames_than_there_are(
 def test_lines_that_end_before_the_frames_do(people: Callable[[str], Path], tmp_path: Path) -> None:
     lines = tmp_path / "ada.txt"
     lines.write_text("10,10,50,50\n" * 5)
-    said = ok("evaluate", people(".avi"), lines).stderr
+    said = ok_evaluation(people(".avi"), lines).stderr
     assert "it ends at frame 5, and" in said
-    assert "--first says so" in said
+    assert "say so with --first" in said
 
 
 def test_a_truth_of_other_pixels(people: Callable[[str], Path], tmp_path: Path) -> None:
@@ -135,7 +168,7 @@ def test_a_real_person() -> None:
 def test_a_damaged_video(people: Callable[[str], Path], tmp_path: Path) -> None:
     content = people(".webm").read_bytes()
     cut = generated.damaged(tmp_path / "cut.webm", content[: len(content) // 2])
-    said = refused(1, "evaluate", cut, table(tmp_path / "truth.csv", 50))
+    said = refused_evaluation(1, cut, table(tmp_path / "truth.csv", 50))
     assert "is damaged or cut short" in said
 
 
@@ -149,16 +182,16 @@ def test_a_damaged_video(people: Callable[[str], Path], tmp_path: Path) -> None:
         (1, ["demo", "folder"], "TRUTH: folder cannot be read (Is a directory). Give the path of"),
         (3, ["demo", "film.csv"], "film.csv is not text in UTF-8 (invalid start byte). Save it as"),
         (3, ["demo", "bad.csv"], "bad.csv, line 2: 'x' is not the number of a frame"),
-        (3, ["demo", "bad.csv", "--name=Ada"], "has names and frames of its own"),
+        (3, ["demo", "bad.csv", "--name=Ada"], "has a column for names and for frames"),
         (
             3,
             ["demo", "late.csv", "--frames=2"],
-            "says nothing of the frames 1 to 2 of 4 made-up people: it is of the frames 9,000 to",
+            "has none of the frames 1 to 2 of 4 made-up people, but frames 9,000 to",
         ),
         (
             3,
             ["demo", "aside.txt", "--frames=3"],
-            "aside.txt: none of its boxes, 2 for the frames that were seen, lies in the 320 × 240",
+            "aside.txt: none of its 2 boxes for these frames lies in the 320 × 240",
         ),
         (1, ["nowhere.avi", "late.csv"], "there is no such file or folder"),
     ],
@@ -172,11 +205,11 @@ def test_what_cannot_be(
     (tmp_path / "folder").mkdir()
     (tmp_path / "aside.txt").write_text("400,10,50,50\n10,300,50,50\n")
     (tmp_path / "late.csv").write_text("frame,x,y,w,h,name\n9000,0,0,1,1,Ada\n")
-    assert why in refused(code, "evaluate", *arguments)
+    assert why in refused_evaluation(code, *arguments)
 
 
 def test_ctrl_c_tells_what_was_measured(tmp_path: Path) -> None:
-    camera = CameraOnTheNet(lambda number: encoded(DemoVideo(people=2).image(number)))
+    camera = CameraOnTheNet(lambda number: encode_jpeg(DemoVideo(people=2).image(number)))
 
     def send() -> None:
         camera.tell(40)  # somebody listens, and so signals are heard
@@ -186,9 +219,9 @@ def test_ctrl_c_tells_what_was_measured(tmp_path: Path) -> None:
     sender = threading.Thread(target=send)
     with served(camera) as address:
         sender.start()
-        result = faces("evaluate", address, table(tmp_path / "truth.csv", 40))
+        result = run_evaluation(address, table(tmp_path / "truth.csv", 40))
         sender.join()
-    assert result.exit_code in (130, 1), result.output  # 1: it saw the end of the camera first
+    assert result.exit_code in (130, 1), result  # 1: it saw the end of the camera first
     if result.exit_code == 130:
         assert "Ended by SIGINT; the figures are those of the frames until then." in result.stderr
     assert "precision" in result.stdout

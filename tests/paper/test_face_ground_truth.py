@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.faces.boxes import Box
-from labelwalk.faces.ground_truth import NamedBox, Tally, read_boxes, read_table, read_truth
+from labelwalk.faces.demo import NamedBox
+from labelwalk.faces.frames import Box
+from paper.face_ground_truth import Tally, read_boxes, read_table, read_truth
 from tests.faces.real_videos import real
 
 pytestmark = pytest.mark.shell
@@ -125,15 +126,15 @@ def test_either_kind_is_known_by_its_first_line(tmp_path: Path) -> None:
     assert read_truth(boxes) == {1: (NamedBox(Box(1, 2, 3, 4), "david"),)}
     assert read_truth(boxes, "David", 300) == {300: (NamedBox(Box(1, 2, 3, 4), "David"),)}
     assert read_truth(table) == {7: (NamedBox(A, "Ada"),)}
-    with pytest.raises(ValueError, match=r"truth.csv has names and frames of its own"):
+    with pytest.raises(ValueError, match=r"truth.csv has a column for names and for frames"):
         read_truth(table, "Ada")
 
 
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"", "says nothing of any frame"),
-        (b"frame,x,y,w,h,name\n", "says nothing of any frame"),
+        (b"", "has no frames"),
+        (b"frame,x,y,w,h,name\n", "has no frames"),
         (b"\xff\xfe\x00", "is not text in UTF-8"),
         (b"x,y,w,h,name\n1,2,3,4,Ada\n", "line 1: 'x,y,w,h,name' is not a box"),
     ],

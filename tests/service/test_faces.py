@@ -17,19 +17,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelwalk.faces.boxes import Box
-from labelwalk.faces.camera_worker import WAITING, Cameras, faces_in
-from labelwalk.faces.crops import Crops
+from labelwalk.faces.camera_worker import MAX_QUEUED_FRAMES, CameraWorker, start_face_service
+from labelwalk.faces.crops import CropStore
 from labelwalk.faces.demo import DemoVideo, scene
-from labelwalk.faces.haar import HaarDetector
-from labelwalk.faces.image import Image
-from labelwalk.faces.kept_mind import KeptMind
-from labelwalk.faces.minds import AtHand
-from labelwalk.faces.people_store import Gallery
-from labelwalk.faces.pictures import decoded, encoded
-from labelwalk.faces.pixels import Pixels
+from labelwalk.faces.detection import HaarDetector
+from labelwalk.faces.frames import Box, Image
+from labelwalk.faces.people_store import DurableLearner, PeopleStore
+from labelwalk.faces.pictures import decode_picture, encode_jpeg
 from labelwalk.faces.profiles import PIXELS, VECTORS
-from labelwalk.faces.recognizer import FaceRecognizer
+from labelwalk.faces.recognizer import FaceRecognizer, LocalLearner
+from labelwalk.faces.representations import Pixels
 from labelwalk.service.erasure import CleanupError
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.worker import BusyError
@@ -49,18 +46,18 @@ class Looking:
 
     def __init__(self, folder: Path, store: LearnerStore, **options: Any) -> None:
         self.folder = folder
-        self.faces = faces_in(str(folder), store, "pixels", **options)
+        self.faces = start_face_service(str(folder), store, "pixels", **options)
         self.ask = Asking(store, self.faces)
         self._frames = iter(DemoVideo(people=2, n_frames=400))
 
     @property
-    def gallery(self) -> Gallery:
-        return self.faces.cameras.gallery
+    def gallery(self) -> PeopleStore:
+        return self.faces.worker.people
 
     def __call__(self, n: int) -> list[dict[str, Any]]:
         """Send n more frames, and return the faces of the last."""
         for _ in range(n):
-            told = self.send(encoded(next(self._frames).image))
+            told = self.send(encode_jpeg(next(self._frames).image))
         found: list[dict[str, Any]] = told["faces"]
         return found
 
@@ -94,7 +91,7 @@ def files_with(folder: Path, needle: bytes) -> list[str]:
 
 def a_vector(looking: Looking, example: int) -> bytes:
     """Return a piece of the vector of an example, as it is written."""
-    kept = looking.gallery.pupil.learner.remembered
+    kept = looking.gallery.managed.learner.remembered
     vector = bytes(kept.row[np.flatnonzero(kept.id == example)[0]].astype("<f8").tobytes())
     pieces = [vector[i : i + PIECE] for i in range(0, len(vector), PIECE)]
     return next(piece for piece in pieces if files_with(looking.folder, piece))
@@ -120,7 +117,7 @@ def test_a_name_follows_a_face_and_a_stranger_gets_a_number(looking: Looking) ->
     for example in (*ada["views"], *stranger["views"]):
         answer = looking.ask("GET", f"/api/faces/pictures/{example}")
         assert answer.headers["content-type"] == "image/jpeg"
-        assert min(decoded(answer.content).image.shape[:2]) > 30
+        assert min(decode_picture(answer.content).image.shape[:2]) > 30
 
 
 def test_a_name_is_corrected_and_taken_back(looking: Looking) -> None:
@@ -186,7 +183,7 @@ def test_who_is_forgotten_is_gone_from_every_file(
     assert looking.ask("POST", "/api/faces/forget", json={"name": "Adalbert"}).status_code == 404
     looking.done("forget", stranger=before[0]["number"])
     assert looking.asked()["strangers"] == []
-    assert looking.gallery.pupil.learner.n_vertices == 0
+    assert looking.gallery.managed.learner.n_vertices == 0
     if keep_crops:
         assert list((looking.folder / "crops").iterdir()) == []
     looking.faces.close()
@@ -196,7 +193,7 @@ def test_a_name_drawn_from_vectors_alone_has_a_picture(looking: Looking) -> None
     """Crops in memory are gone after a restart: what is kept is what can be drawn."""
     (face,) = looking(20)
     seen = looking.ask("GET", f"/api/faces/pictures/{face['example']}").content
-    looking.gallery.crops.sweep([], 10**9)
+    looking.gallery.crops.purge([], 10**9)
     drawn = looking.ask("GET", f"/api/faces/pictures/{face['example']}").content
     assert drawn != seen
     alike = np.corrcoef(_small(seen, margin=0.25), _small(drawn, margin=0.0))[0, 1]
@@ -205,7 +202,7 @@ def test_a_name_drawn_from_vectors_alone_has_a_picture(looking: Looking) -> None
 
 
 def _small(picture: bytes, margin: float) -> Any:
-    image = decoded(picture).image
+    image = decode_picture(picture).image
     edge = round(margin / (1 + 2 * margin) * len(image))
     middle = image[edge : len(image) - edge, edge : len(image) - edge]
     vector: Any = Pixels(32)(np.ascontiguousarray(middle))
@@ -214,7 +211,7 @@ def _small(picture: bytes, margin: float) -> Any:
 
 def test_the_sink_goes_over_the_cliff_with_a_warning(store: LearnerStore) -> None:
     number = store.create("faces", VECTORS.learner()).result()
-    recognizer = FaceRecognizer(VECTORS, mind=KeptMind(store, number))
+    recognizer = FaceRecognizer(VECTORS, handle=DurableLearner(store, number))
     recognizer.teach(views(4, 1), ["ada"] * 4)
     for who in (1, 2, 3):
         recognizer.observe(views(60, who))
@@ -243,8 +240,8 @@ def test_the_sink_is_set_and_found(looking: Looking) -> None:
 
 def test_kept_and_at_hand_are_the_same(store: LearnerStore) -> None:
     number = store.create("faces", VECTORS.learner()).result()
-    kept = FaceRecognizer(VECTORS, mind=KeptMind(store, number))
-    at_hand = FaceRecognizer(VECTORS, mind=AtHand(VECTORS.learner()))
+    kept = FaceRecognizer(VECTORS, handle=DurableLearner(store, number))
+    at_hand = FaceRecognizer(VECTORS, handle=LocalLearner(VECTORS.learner()))
     said = []
     for one in (kept, at_hand):
         one.teach(views(4, 1), ["ada"] * 4)
@@ -257,7 +254,7 @@ def test_kept_and_at_hand_are_the_same(store: LearnerStore) -> None:
 
 def test_numbers_and_names_outlive_kill(tmp_path: Path) -> None:
     folder, options = tmp_path / "kept", ["--faces=pixels"]
-    frames = [encoded(frame.image) for frame in DemoVideo(people=2, n_frames=100)]
+    frames = [encode_jpeg(frame.image) for frame in DemoVideo(people=2, n_frames=100)]
     with served(folder, options=options) as one:
         for i, frame in enumerate(frames):
             told = one.http.post("/api/faces/frames?camera=a", content=frame).json()
@@ -292,7 +289,7 @@ def test_without_faces(store: LearnerStore) -> None:
 
 def test_pictures_that_are_none_and_too_large_ones(looking: Looking) -> None:
     (face,) = looking(3)
-    good = encoded(next(iter(DemoVideo(people=1, n_frames=1))).image)
+    good = encode_jpeg(next(iter(DemoVideo(people=1, n_frames=1))).image)
     for picture, words in (
         (b"", "is not a picture"),
         (b"GIF89a" + bytes(100), "is not a picture"),
@@ -302,24 +299,24 @@ def test_pictures_that_are_none_and_too_large_ones(looking: Looking) -> None:
         answer = looking.ask("POST", "/api/faces/frames?camera=door", content=picture)
         assert answer.status_code == 422
         assert re.search(words, answer.json()["error"])
-    assert looking.send(encoded(scene([1], 7680, 4320)))["width"] == 7680
+    assert looking.send(encode_jpeg(scene([1], 7680, 4320)))["width"] == 7680
     assert looking(1)[0]["track"] == face["track"]
 
 
 def test_a_box_is_in_pixels_of_what_was_sent(looking: Looking) -> None:
-    small = looking.send(encoded(scene([1], 1600, 1200)))["faces"][0]["box"]
-    large = looking.send(encoded(scene([1], 6400, 4800)))["faces"][0]["box"]
+    small = looking.send(encode_jpeg(scene([1], 1600, 1200)))["faces"][0]["box"]
+    large = looking.send(encode_jpeg(scene([1], 6400, 4800)))["faces"][0]["box"]
     assert np.allclose(np.array(large) / 4.0, small, atol=40)
 
 
 def test_fifty_faces_and_none(store: LearnerStore) -> None:
-    cameras = Cameras(Gallery(store, Pixels(32)), detector=HaarDetector(smallest=40))
-    crowd = encoded(scene(list(range(50)), 1920, 1080))
+    cameras = CameraWorker(PeopleStore(store, Pixels(32)), detector=HaarDetector(smallest=40))
+    crowd = encode_jpeg(scene(list(range(50)), 1920, 1080))
     for _ in range(3):
-        faces = cameras.look("a", crowd).result()["faces"]
+        faces = cameras.process_sent("a", crowd).result()["faces"]
         assert len(faces) >= 45
         assert {face["track"] for face in faces} == set(range(1, len(faces) + 1))
-    assert cameras.look("a", encoded(scene([]))).result()["faces"] == []
+    assert cameras.process_sent("a", encode_jpeg(scene([]))).result()["faces"] == []
     cameras.close()
 
 
@@ -347,14 +344,14 @@ def test_too_many_frames_are_turned_away(store: LearnerStore) -> None:
         go_on.wait()
         return []
 
-    cameras = Cameras(Gallery(store, Pixels(32)), detector=slow)
-    frame = encoded(scene([]))
-    waiting = [cameras.look("a", frame) for _ in range(WAITING)]
+    cameras = CameraWorker(PeopleStore(store, Pixels(32)), detector=slow)
+    frame = encode_jpeg(scene([]))
+    waiting = [cameras.process_sent("a", frame) for _ in range(MAX_QUEUED_FRAMES)]
     with pytest.raises(BusyError, match="Leave this one out"):
-        cameras.look("a", frame)
+        cameras.process_sent("a", frame)
     go_on.set()
     assert all(one.result()["faces"] == [] for one in waiting)
-    assert cameras.look("a", frame).result()["faces"] == []
+    assert cameras.process_sent("a", frame).result()["faces"] == []
     cameras.close()
 
 
@@ -366,7 +363,7 @@ def test_a_camera_of_its_own(store: LearnerStore, tmp_path: Path) -> None:
     answer = looking.ask("GET", "/api/faces/view")
     assert answer.status_code == 503
     assert "people.mp4: it has ended." in answer.json()["error"]
-    assert looking.gallery.pupil.next_example_id >= 10
+    assert looking.gallery.managed.next_example_id >= 10
     looking.faces.close()
 
 
@@ -376,7 +373,7 @@ def test_the_view_of_its_own_camera(store: LearnerStore, tmp_path: Path) -> None
     wait_until(lambda: looking.asked()["source"]["error"] is None)
     answer = looking.ask("GET", "/api/faces/view")
     assert answer.status_code == 200
-    assert decoded(answer.content).image.shape == (240, 320, 3)
+    assert decode_picture(answer.content).image.shape == (240, 320, 3)
     assert '"faces"' in answer.headers["x-labelwalk-faces"]
     looking.faces.close()
 
@@ -425,17 +422,17 @@ def test_pictures_that_were_left_behind_are_swept_away(store: LearnerStore, tmp_
 def test_a_learner_for_other_vectors_is_not_taken_over(store: LearnerStore) -> None:
     store.create("faces", VECTORS.learner()).result()
     with pytest.raises(ValueError, match="was not made for such faces"):
-        Gallery(store, Pixels(32))
+        PeopleStore(store, Pixels(32))
 
 
 def test_a_learner_that_was_brought_here_is_taken_over(store: LearnerStore) -> None:
     store.create("faces", PIXELS.learner()).result()
-    assert Gallery(store, Pixels(32)).pupil.notes["representation"] == "pixels 32"
+    assert PeopleStore(store, Pixels(32)).managed.notes["representation"] == "pixels 32"
 
 
-def a_gallery(store: LearnerStore) -> Gallery:
+def a_gallery(store: LearnerStore) -> PeopleStore:
     """Return one whose vectors are made up: those of people who are far from each other."""
-    return Gallery(store, MadeUp())
+    return PeopleStore(store, MadeUp())
 
 
 class MadeUp:
@@ -522,21 +519,21 @@ def test_a_frame_under_way_is_looked_at_anew_when_all_are_struck_out(store: Lear
             store.delete(store.find_id("faces")).result()
         return [Box(100, 60, 80, 80)]
 
-    cameras = Cameras(Gallery(store, Pixels(32)), detector=detector)
-    frame = encoded(scene([1]))
+    cameras = CameraWorker(PeopleStore(store, Pixels(32)), detector=detector)
+    frame = encode_jpeg(scene([1]))
     for _ in range(2):
-        (face,) = cameras.look("a", frame).result()["faces"]
+        (face,) = cameras.process_sent("a", frame).result()["faces"]
         assert (face["example"], face["track"]) == (0, 1)
     cameras.close()
 
 
 def test_pictures_are_swept_away_by_several_at_a_time(tmp_path: Path) -> None:
-    crops = [Crops(str(tmp_path)) for _ in range(4)]
+    crops = [CropStore(str(tmp_path)) for _ in range(4)]
     for _ in range(5):
         for example in range(200):
             (tmp_path / f"{example}.jpg").write_bytes(b"left")
         with ThreadPoolExecutor(4) as sweepers:
-            for swept in [sweepers.submit(one.sweep, [], 0) for one in crops]:
+            for swept in [sweepers.submit(one.purge, [], 0) for one in crops]:
                 swept.result()
         assert list(tmp_path.iterdir()) == []
 
@@ -559,7 +556,7 @@ def test_who_takes_the_place_of_the_struck_out_is_looked_at(looking: Looking) ->
 
 def test_a_service_goes_on_when_its_faces_were_struck_out(tmp_path: Path) -> None:
     folder, options = tmp_path / "kept", ["--faces=pixels"]
-    frames = [encoded(frame.image) for frame in DemoVideo(people=1, n_frames=20)]
+    frames = [encode_jpeg(frame.image) for frame in DemoVideo(people=1, n_frames=20)]
     with served(folder, options=options) as one:
         for _ in range(2):
             for frame in frames:

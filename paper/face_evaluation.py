@@ -1,0 +1,319 @@
+"""Face recognition compared with ground truth: `python -m paper.face_evaluation SOURCE [TRUTH]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from labelwalk.cli.failures import told
+from labelwalk.cli.files import counted
+from labelwalk.cli.progress import showing
+from labelwalk.faces.commands import open_folder
+from labelwalk.faces.demo import DemoVideo, NamedBox
+from labelwalk.faces.detection import HaarDetector
+from labelwalk.faces.frames import Box, Frame, Source, compute_overlap, scale_box
+from labelwalk.faces.pipeline import FacePipeline
+from labelwalk.faces.recognizer import FaceRecognizer
+from labelwalk.faces.representations import find_representation
+from labelwalk.faces.watch_command import DEMO, FrameRun, open_named_source
+from labelwalk.io import InputError
+from labelwalk.io.stop_signals import StopSignals
+from labelwalk.parameters import check_whole
+from paper.face_ground_truth import Tally, Truth, match_boxes, read_truth
+
+DEFAULT_LABELS = 4
+
+
+class RecognitionEvaluation:
+    """Labels the first faces of each person in a stream, and judges all others.
+
+    Parameters
+    ----------
+    pipeline : FacePipeline
+    labels : int
+        Number of faces of each person that are labelled: the first detections on a true box with a
+        name. They are not judged.
+
+    Attributes
+    ----------
+    tally : Tally
+        People who are not known yet count as strangers.
+    taught : Counter
+        Number of labelled faces of each person.
+    n_judged : int
+        Frames with ground truth.
+    n_matched : int
+        True boxes with a detection, under any name.
+
+    Examples
+    --------
+    >>> from labelwalk.faces.representations import Pixels
+    >>> video = DemoVideo(people=1, n_frames=30)
+    >>> evaluation = RecognitionEvaluation(FacePipeline(Pixels(32)))
+    >>> for frame in video:
+    ...     evaluation.process(frame, video.truth(frame.number))
+    >>> evaluation.taught["Ada"], evaluation.tally.precision
+    (4, 1.0)
+    """
+
+    def __init__(self, pipeline: FacePipeline, labels: int = DEFAULT_LABELS) -> None:
+        check_whole("labels", labels, "4", least=0)
+        self.tally, self.taught = Tally(), Counter[str]()
+        self.n_judged = self.n_matched = 0
+        self._pipeline, self._labels = pipeline, labels
+
+    @property
+    def recognizer(self) -> FaceRecognizer:
+        """The recognizer that is evaluated."""
+        return self._pipeline.recognizer
+
+    def process(self, frame: Frame, truth: Iterable[NamedBox] | None) -> None:
+        """Process the next frame.
+
+        Parameters
+        ----------
+        frame : Frame
+        truth : NamedBoxes or None
+            In pixels of the source; None if it is not known.
+        """
+        faces = self._pipeline.process(frame.image)
+        if truth is None:
+            return
+        self.n_judged += 1
+        true = list(truth)
+        detections = [NamedBox(scale_box(face.box, 1.0 / frame.scale), face.name) for face in faces]
+        pairs = match_boxes(detections, true)
+        self.n_matched += len(pairs)
+        labelled: dict[int, int] = {}
+        for i, j in pairs.items():
+            name = true[j].name
+            if name is not None and self.taught[name] < self._labels:
+                self.recognizer.name(faces[i].example, name)
+                self.taught[name] += 1
+                labelled[i] = j
+        known = self.recognizer.people
+        self.tally.add(
+            [face for i, face in enumerate(detections) if i not in labelled],
+            [
+                _hide_unknown(face, known)
+                for j, face in enumerate(true)
+                if j not in labelled.values()
+            ],
+        )
+
+    def to_json(self, n_frames: int) -> dict[str, Any]:
+        """Return all figures as a JSON object."""
+        tally = self.tally
+        return {
+            "frames": n_frames,
+            "judged": self.n_judged,
+            "taught": dict(self.taught),
+            "precision": tally.precision,
+            "recall": tally.recall,
+            "false_accepts": tally.false_accepts,
+            "named": tally.named,
+            "right": tally.right,
+            "true": tally.true,
+            "strangers": tally.strangers,
+            "accepted": tally.accepted,
+        }
+
+
+class TruthCheck:
+    """Checks, while frames pass, that a ground truth belongs to them.
+
+    Parameters
+    ----------
+    path : str
+        Of the file with the truth.
+    truth : Truth
+    source : str
+        Name of the source of frames.
+    """
+
+    def __init__(self, path: str, truth: Truth, source: str) -> None:
+        self._path, self._truth, self._source = path, truth, source
+        self._last, self._n_boxes, self._n_outside, self._size = 0, 0, 0, ""
+
+    def get_faces(self, frame: Frame) -> tuple[NamedBox, ...] | None:
+        """Return the true faces of a frame; None if they are not known."""
+        self._last = frame.number
+        faces = self._truth.get(frame.number)
+        if faces:
+            width, height = (round(side / frame.scale) for side in frame.image.shape[1::-1])
+            self._size = f"{width} × {height} pixels"
+            whole = Box(0, 0, width, height)
+            self._n_boxes += len(faces)
+            self._n_outside += sum(compute_overlap(face.box, whole) == 0.0 for face in faces)
+        return faces
+
+    def check(self, evaluation: RecognitionEvaluation) -> None:
+        """Raise `InputError` if nothing could be compared."""
+        if self._last and not evaluation.n_judged:
+            raise InputError(
+                f"{self._path} has none of the frames 1 to {self._last:,} of {self._source}, "
+                f"but frames {min(self._truth):,} to {max(self._truth):,}. "
+                "The first frame is 1; --first says at which frame lines of boxes begin."
+            )
+        if self._n_boxes and self._n_outside == self._n_boxes:
+            raise InputError(
+                f"{self._path}: none of its {self._n_boxes:,} boxes for these frames "
+                f"lies in the {self._size} of {self._source}. Give boxes in pixels of that size."
+            )
+
+    def list_warnings(
+        self, evaluation: RecognitionEvaluation, *, is_complete: bool
+    ) -> Iterator[str]:
+        """Yield in words what does not match.
+
+        Parameters
+        ----------
+        evaluation : RecognitionEvaluation
+        is_complete : bool
+            Whether all frames of the source were processed.
+        """
+        beyond = sum(number > self._last for number in self._truth)
+        if is_complete and beyond:
+            yield (
+                f"{self._path}: {beyond:,} of its {counted(len(self._truth), 'frame')} come after "
+                f"frame {self._last:,}, the last of {self._source}. It may be of another video, "
+                "or count frames differently."
+            )
+        if is_complete and min(self._truth) == 1 and max(self._truth) < self._last:
+            yield (
+                f"{self._path}: it ends at frame {max(self._truth):,}, and {self._source} at "
+                f"{self._last:,}. If its lines begin at a later frame, say so with --first."
+            )
+        if self._n_outside:
+            yield (
+                f"{self._path}: {self._n_outside:,} of {self._n_boxes:,} true boxes do not lie in "
+                f"the {self._size} of {self._source}. They may be of a video of another size."
+            )
+        if self._n_boxes and not evaluation.n_matched:
+            yield (
+                f"{self._path}: on none of its {self._n_boxes:,} true boxes was a face found. "
+                "Frames may be counted differently, boxes be of another size, or faces too small "
+                "(--smallest)."
+            )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    parser = _make_parser()
+    options = parser.parse_args(arguments)
+    if options.truth is None and options.source != DEMO:
+        parser.error("TRUTH is missing. Say where faces really are.")
+    try:
+        _evaluate(options)
+    except typer.Exit as error:
+        return error.exit_code
+    return 0
+
+
+def _evaluate(options: argparse.Namespace) -> None:
+    with told():
+        console = Console(stderr=True, highlight=False, quiet=options.quiet)
+        with StopSignals() as stop, open_named_source(options.source) as source:
+            check = None
+            if options.truth is not None:
+                check = TruthCheck(options.truth, _read_truth(options), source.name)
+            get_faces = _get_own_truth(source) if check is None else check.get_faces
+            pipeline = _make_pipeline(options)
+            n_labels = options.labels
+            if n_labels is None:
+                n_labels = DEFAULT_LABELS if options.people is None else 0
+            if not n_labels and not pipeline.recognizer.people:
+                raise ValueError("nobody is known. Give --labels, or --people with some in it.")
+            evaluation = RecognitionEvaluation(pipeline, n_labels)
+            run = FrameRun(source, stop, options.frames)
+            with showing(console) as show:
+                for frame in run:
+                    evaluation.process(frame, get_faces(frame))
+                    show(run.describe(""))
+        if check is not None:
+            check.check(evaluation)
+            for warning in check.list_warnings(evaluation, is_complete=run.is_complete):
+                print(f"Warning: {warning}", file=sys.stderr)
+        figures = evaluation.to_json(run.n_frames)
+        if options.json:
+            print(json.dumps(figures, indent=2, ensure_ascii=False))
+        else:
+            _print_figures(figures)
+        run.exit_if_ended(console, "the figures are those of the frames until then")
+
+
+def _make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m paper.face_evaluation", description=__doc__)
+    add = parser.add_argument
+    add("source", help="a video, a folder of pictures, a camera, an address, or demo")
+    add(
+        "truth",
+        nargs="?",
+        help="a CSV with frame, x, y, w, h and name, or lines of x, y, width and height, one for "
+        "each frame, of one person; the demo has its own",
+    )
+    add("--name", help="of the person whose boxes the lines are [the name of the file]")
+    add("--first", type=int, help="frame of the first line [1]")
+    add("--labels", type=int, help="faces of each person that are labelled [4, or 0 with --people]")
+    add("--people", help="folder with people who are known; it does not change")
+    add("--faces", choices=("pixels", "pixels-32", "dlib"), help="how faces are compared")
+    add("--frames", type=int, help="stop after this number of frames")
+    add("--smallest", type=int, help="size in pixels of the smallest faces that are found")
+    add("--json", action="store_true", help="print one JSON object")
+    add("--passphrase-file", help="file with the passphrase of the folder")
+    add("--quiet", "-q", action="store_true", help="no progress")
+    return parser
+
+
+def _read_truth(options: argparse.Namespace) -> Truth:
+    try:
+        return read_truth(options.truth, options.name, options.first)
+    except OSError as error:
+        reason = error.strerror or error
+        raise OSError(
+            f"TRUTH: {options.truth} cannot be read ({reason}). Give the path of a CSV with frame, "
+            "x, y, w, h and name, or of lines of x, y, width and height."
+        ) from error
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def _get_own_truth(source: Source) -> Callable[[Frame], Iterable[NamedBox]]:
+    assert isinstance(source, DemoVideo)
+    return lambda frame: source.truth(frame.number)
+
+
+def _make_pipeline(options: argparse.Namespace) -> FacePipeline:
+    """Return a pipeline with a copy of the people of a folder, or without people."""
+    detector = HaarDetector(smallest=options.smallest)
+    if options.people is None:
+        return FacePipeline(find_representation(options.faces or "pixels"), detector=detector)
+    with open_folder(options.people, options.faces, options.passphrase_file) as store:
+        copy = store.recognizer.copied()
+        return FacePipeline(store.representation, recognizer=copy, detector=detector)
+
+
+def _print_figures(figures: dict[str, Any]) -> None:
+    taught = ", ".join(f"{name} {n}" for name, n in figures["taught"].items()) or "nobody"
+    for line in (
+        "{frames:,} frames, {judged:,} of them judged. Faces taught: " + taught + ".",
+        "precision      {precision:.4f}   {right:,} of {named:,} names are right",
+        "recall         {recall:.4f}   {right:,} of {true:,} faces of known people were named",
+        "false accepts  {false_accepts:.4f}   {accepted:,} of {strangers:,} others got a name",
+    ):
+        print(line.format(**figures))
+
+
+def _hide_unknown(face: NamedBox, known: Container[str | None]) -> NamedBox:
+    return face if face.name in known else face._replace(name=None)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,373 @@
+"""Commands `labelwalk faces ...` for the people of a folder: enroll, name, list and forget them."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from labelwalk.cli import reading as read
+from labelwalk.cli.failures import EXIT_CODES, FAILED, NOT_UNDERSTOOD, fail, told
+from labelwalk.cli.files import counted, say
+from labelwalk.cli.passphrase import PassphraseFile, passphrase_from
+
+if TYPE_CHECKING:
+    from labelwalk.arrays import Floats
+    from labelwalk.faces.people_store import PeopleStore
+    from labelwalk.faces.representations import Representation
+    from labelwalk.service.erasure import ErasureResult
+
+app = typer.Typer(name="faces", no_args_is_help=True)
+Kind = Literal["pixels", "pixels-32", "dlib"]
+Folder = Annotated[str, typer.Argument(help="The folder with people.")]
+Faces = Annotated[
+    Kind | None,
+    typer.Option(
+        "--faces",
+        help="How faces are compared: by their pixels, or by the vectors of dlib's network.",
+        show_default="as the folder has them, else pixels",
+    ),
+]
+Smallest = Annotated[
+    int | None,
+    typer.Option(
+        "--smallest",
+        min=20,
+        max=10_000,
+        help="Size in pixels of the smallest faces that are found; smaller takes longer.",
+        show_default="a sixth of the shorter side",
+    ),
+]
+
+
+@app.callback(epilog=EXIT_CODES)
+def faces() -> None:
+    """Recognize faces in videos and cameras, from a few labelled ones; strangers stay unknown.
+
+    Use it on people who have agreed, and not for access control: see docs/guide/faces.md.
+
+    \b
+    Examples:
+      labelwalk faces watch demo --people people --output seen.mp4
+      labelwalk faces name people '#1' Ada
+      labelwalk faces enroll people Ben ben-1.jpg ben-2.jpg
+      labelwalk faces watch 0 --people people
+    """  # noqa: D301
+
+
+@app.command(epilog=EXIT_CODES)
+def enroll(
+    folder: Annotated[str, typer.Argument(help="The folder with people; created if missing.")],
+    name: Annotated[str, typer.Argument(help="Name of the person.")],
+    pictures: Annotated[
+        list[str],
+        typer.Argument(
+            help="Pictures, folders of them, videos, or the number of a camera: the largest face "
+            "in each."
+        ),
+    ],
+    faces: Faces = None,
+    smallest: Smallest = None,
+    skip: Annotated[
+        bool,
+        typer.Option(
+            "--skip", help="Skip files without a clear face; by default, they stop the command."
+        ),
+    ] = False,
+    passphrase_file: PassphraseFile = None,
+    quiet: read.Quiet = False,
+) -> None:
+    """Teach a person from pictures in which theirs is the largest face.
+
+    Up to 24 frames of a video or camera are searched; those without a clear face are skipped.
+
+    \b
+    Examples:
+      labelwalk faces enroll people Ada ada-1.jpg ada-2.jpg ada-3.jpg ada-4.jpg
+      labelwalk faces enroll people Ben pictures-of-ben --skip
+    """  # noqa: D301
+    with told(), ExitStack() as stack:
+        from labelwalk.faces.people import clean_name
+        from labelwalk.faces.pictures import list_pictures
+        from labelwalk.faces.representations import find_representation
+
+        console, name = Console(stderr=True, highlight=False, quiet=quiet), clean_name(name)
+        paths: list[str] = []
+        for path in pictures:
+            paths += map(str, list_pictures(path)) if os.path.isdir(path) else [path]
+        paths = list(dict.fromkeys(paths))
+        store = None
+        if has_learners(folder):
+            store = stack.enter_context(open_folder(folder, faces, passphrase_file, create=True))
+        representation = store.representation if store else find_representation(faces or "pixels")
+        views = _read_views(paths, representation, smallest)
+        n_skipped = len(paths) - len(views)
+        if not views:
+            fail("Nothing is taught.", NOT_UNDERSTOOD)
+        if n_skipped and not skip:
+            files = counted(n_skipped, "file")
+            fail(f"Nothing is taught. Leave out {files}, or give --skip.", NOT_UNDERSTOOD)
+        if store is None:  # the folder is created when there is something to store
+            store = stack.enter_context(open_folder(folder, faces, passphrase_file, create=True))
+        recognizer = store.recognizer
+        vectors = [vector for file_views in views.values() for vector in file_views]
+        answers = recognizer.handle.ask(lambda learner: learner.predict(vectors).label.tolist())
+        confused = Counter(answer for answer in answers if answer not in (None, name))
+        for other, n in confused.items():
+            say(console, f"{counted(n, 'view')} of these would have been taken for {other}.")
+        recognizer.teach(vectors, [name] * len(vectors))
+        n_names = counted(len(recognizer.people), "name")
+        n_views, n_files = counted(len(vectors), "view"), counted(len(views), "file")
+        say(console, f"{name}: {n_views} taught, out of {n_files}.")
+        say(console, f"People: {folder}, which knows {n_names}.")
+
+
+def _read_views(
+    paths: list[str], representation: Representation, smallest: int | None
+) -> dict[str, list[Floats]]:
+    """Return the vectors of each file with a clear face, and print why the others have none."""
+    from labelwalk.faces.detection import HaarDetector, NoPortraitError, read_portraits
+    from labelwalk.faces.frames import SourceError
+
+    views, detector = {}, HaarDetector(smallest=smallest)
+    for path in paths:
+        try:
+            views[path] = read_portraits(path, representation, detector)
+        except NoPortraitError as error:
+            typer.echo(f"{path}: {error}", err=True)
+        except SourceError as error:
+            typer.echo(str(error), err=True)
+    return views
+
+
+@app.command(epilog=EXIT_CODES)
+def name(
+    folder: Folder,
+    stranger: Annotated[str, typer.Argument(help="'#3', or 'unknown #3', as `watch` prints it.")],
+    name: Annotated[str, typer.Argument(help="Name of the person.")],
+    passphrase_file: PassphraseFile = None,
+    quiet: read.Quiet = False,
+) -> None:
+    """Give a stranger a name: a few views are taught, and the others follow.
+
+    If the name exists, both are one person from then on, and the command says so.
+
+    \b
+    Examples:
+      labelwalk faces name people '#3' Ada
+      labelwalk faces name people 'unknown #3' Ada
+    """  # noqa: D301
+    with told():
+        from labelwalk.faces.people import clean_name, parse_unknown
+
+        name = clean_name(name)
+        number = parse_unknown(f"#{stranger.removeprefix('#')}")
+        number = parse_unknown(stranger) if number is None else number
+        if number is None:
+            raise ValueError(f"{stranger!r} is not a stranger. Give a number, as in '#3'.")
+        with open_folder(folder, None, passphrase_file) as store:
+            people = store.recognizer.known()
+            n_before = sum(person.taught for person in people if person.name == name)
+            examples = store.name_stranger(number, name)
+        console = Console(stderr=True, highlight=False, quiet=quiet)
+        n_views = counted(len(examples), "view")
+        say(console, f"unknown #{number} is {name}: {n_views} taught.")
+        if n_before:
+            before, wrong = counted(n_before, "view"), json.dumps({"examples": examples})
+            say(console, f"{name} was known already, by {before}, and now has {n_views} more.")
+            say(
+                console,
+                "Not the same person? A service with faces takes it back: "
+                f"POST /api/faces/undo {wrong}",
+            )
+        say(console, f"People: {folder}")
+
+
+@app.command(epilog=EXIT_CODES)
+def people(
+    folder: Folder,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    passphrase_file: PassphraseFile = None,
+) -> None:
+    """List the people of a folder: number of taught views, and how often each was seen.
+
+    \b
+    Examples:
+      labelwalk faces people people
+      labelwalk faces people people --json
+    """  # noqa: D301
+    with told():
+        from labelwalk.faces.people import format_unknown
+        from labelwalk.faces.representations import name_of
+
+        with open_folder(folder, None, passphrase_file) as store:
+            recognizer = store.recognizer
+            persons, strangers = recognizer.known(), recognizer.strangers()
+            representation = name_of(store.representation)
+            n_seen, sink = recognizer.learner.n_seen, recognizer.sink
+        if as_json:
+            listing = {
+                "representation": representation,
+                "people": [
+                    {"name": person.name, "taught": person.taught, "examples": person.examples}
+                    for person in persons
+                ],
+                "strangers": [
+                    {"number": stranger.number, "examples": stranger.examples}
+                    for stranger in strangers
+                ],
+                "examples": n_seen,
+                "sink": sink,
+            }
+            typer.echo(json.dumps(listing, indent=2, ensure_ascii=False))
+            return
+        rows = [(person.name, f"{person.taught:,}", person.examples) for person in persons]
+        rows += [(format_unknown(item.number), "-", item.examples) for item in strangers]
+        print_table(
+            Console(highlight=False),
+            ("who", "taught", "seen"),
+            [(title, taught, f"{n:,}") for title, taught, n in rows],
+        )
+
+
+@app.command(epilog=EXIT_CODES)
+def forget(
+    folder: Folder,
+    who: Annotated[
+        str | None, typer.Argument(help="A name; or '#3', a stranger.", metavar="NAME")
+    ] = None,
+    strangers: Annotated[
+        bool,
+        typer.Option("--strangers", help="Everybody without a name, with or without a number."),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    passphrase_file: PassphraseFile = None,
+    quiet: read.Quiet = False,
+) -> None:
+    """Erase a person for good: labels, recognized views, pictures, and all of these in backups.
+
+    \b
+    Examples:
+      labelwalk faces forget people Ada
+      labelwalk faces forget people '#3' --yes
+      labelwalk faces forget people --strangers
+    """  # noqa: D301
+    if (who is None) != strangers:
+        raise typer.BadParameter("give a NAME, or '#3' in quotes, or --strangers: one of them.")
+    with told():
+        with open_folder(folder, None, passphrase_file) as store:
+            title, erase = _select_erasure(store, who)
+            if not yes and not typer.confirm(f"{title}. Erase all of it?", err=True):
+                fail("Nothing is erased.", FAILED)
+            result = erase()
+        console = Console(stderr=True, highlight=False, quiet=quiet)
+        say(console, f"Erased: {counted(result.examples, 'view')}. {result.meaning}")
+
+
+def _select_erasure(store: PeopleStore, who: str | None) -> tuple[str, Callable[[], ErasureResult]]:
+    """Return what is to be erased in words, and the function that does it."""
+    from labelwalk.faces.people import format_unknown, parse_unknown
+
+    if who is None:
+        return "All views that have no name", store.forget_strangers
+    recognizer = store.recognizer
+    for person in recognizer.known():
+        if person.name == who:
+            n_taught, n_seen = counted(person.taught, "view"), counted(person.examples, "time")
+            return f"{who}: {n_taught} taught, seen about {n_seen}", partial(store.forget, who)
+    number, strangers = parse_unknown(who), recognizer.strangers()
+    for stranger in strangers:
+        if stranger.number == number:
+            title = f"{format_unknown(number)}: seen about {counted(stranger.examples, 'time')}"
+            return title, partial(store.forget_stranger, stranger.number)
+    people = ", ".join(recognizer.people) or "nobody"
+    others = ", ".join(f"#{stranger.number}" for stranger in strangers) or "nobody"
+    raise ValueError(
+        f"there is nobody called {who!r}. Known by name: {people}. Unknown are: {others}."
+    )
+
+
+def print_table(
+    console: Console, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]
+) -> None:
+    """Print names on the left, and numbers."""
+    table = Table(box=box.SIMPLE)
+    table.add_column(columns[0], overflow="fold")
+    for column in columns[1:]:
+        table.add_column(column, justify="right")
+    for title, *cells in rows:
+        table.add_row(escape(title), *cells)
+    console.print(table)
+
+
+def has_learners(folder: str) -> bool:
+    """Return whether a folder has learners, of faces or others."""
+    from labelwalk.service.journal import FILE
+
+    return os.path.exists(os.path.join(folder, FILE))
+
+
+@contextmanager
+def open_folder(
+    folder: str,
+    kind: Kind | None,
+    passphrase_file: str | None,
+    *,
+    create: bool = False,
+    keep_crops: bool = False,
+) -> Iterator[PeopleStore]:
+    """Open the people of a folder, which only one process can.
+
+    Parameters
+    ----------
+    folder : str
+    kind : Kind or None
+        How faces are compared; None for the kind of the folder, else pixels.
+    passphrase_file : str or None
+        Of an encrypted folder; an environment variable may also have its passphrase.
+    create : bool
+        Whether to create what is missing.
+    keep_crops : bool
+        Whether to write pictures of faces to disk.
+    """
+    from labelwalk.faces.people import UnknownPersonError
+    from labelwalk.faces.people_store import open_people, read_representation
+    from labelwalk.faces.representations import find_representation
+    from labelwalk.service.database import DamagedError, DiskError, FolderInUseError
+    from labelwalk.service.encryption import PassphraseError
+    from labelwalk.service.learner_store import LearnerStore
+
+    problem = f"{folder}: no people are kept there. `labelwalk faces enroll` makes such a folder."
+    if not has_learners(folder):
+        if not create:
+            raise ValueError(problem)
+        if os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
+            raise ValueError(
+                f"{folder} is not a folder of people. Choose a new one, or an empty one."
+            )
+        find_representation(kind or "pixels")  # raises before the folder is created
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # warnings of learners contain labels
+        try:
+            store = LearnerStore(folder, passphrase=passphrase_from(passphrase_file))
+            try:
+                if not create and read_representation(store) is None:
+                    raise ValueError(problem)
+                yield open_people(folder, store, kind, keep_crops=keep_crops)
+            finally:
+                store.close()
+        except (DamagedError, DiskError, FolderInUseError, PassphraseError) as error:
+            raise OSError(str(error)) from error
+        except UnknownPersonError as error:
+            raise ValueError(str(error)) from error

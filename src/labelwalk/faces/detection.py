@@ -1,0 +1,193 @@
+"""Face detection: all faces of an image, and the one that a portrait is meant to show."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeAlias
+
+import cv2
+import numpy as np
+from cv2.data import haarcascades
+
+from labelwalk.arrays import Floats
+from labelwalk.faces.capture import open_source
+from labelwalk.faces.frames import Box, Image, Source, check_image, scale_box
+from labelwalk.faces.pictures import is_picture, read_picture
+from labelwalk.faces.representations import Representation, vector_of
+from labelwalk.parameters import check_number, check_whole
+
+Detector: TypeAlias = Callable[[Image], Sequence[Box]]
+"""A function from an image to the boxes of its faces."""
+
+FACE_CASCADE, EYE_CASCADE = "haarcascade_frontalface_default.xml", "haarcascade_eye.xml"
+MIN_SHARE = 6  # by default, faces of at least a sixth of the shorter side are found
+MIN_FACE_PIXELS = 20  # a side; the cascade was trained with 24
+SEARCH_SIDE_PIXELS = 480  # larger images are shrunk: else a search is slower than a camera
+EYE_SHARE = 0.6  # upper part of a face that is searched for eyes
+PORTRAIT_RATIO = 2.0  # a portrait has no other face of more than half the area
+PORTRAIT_FRAMES = 24  # frames of a video that are searched, evenly spaced
+FRAME_STEP = 12  # between two of them if the length is unknown
+
+
+class NoPortraitError(ValueError):
+    """An image shows no face, or none that is clearly the largest."""
+
+
+class HaarDetector:
+    """Find faces that look at the camera with OpenCV's cascades of Haar features.
+
+    Equal images give equal boxes, for any number of threads of OpenCV.
+
+    Parameters
+    ----------
+    smallest : int, optional
+        Size in pixels of the smallest faces that are found. The default is a sixth of the shorter
+        side of the image, as of people at a desk; half of it also finds those across the room, and
+        takes nearly twice the time. Larger images are shrunk to 480 pixels a side for the search,
+        in which a face needs 20.
+    step : float
+        Ratio of two sizes that are tried. 1.2 is twice as fast, and finds fewer faces.
+    neighbours : int
+        Number of overlapping hits that make a face; fewer find more faces, and more false ones.
+    eyes : bool
+        Whether to drop faces without a visible eye: most false ones, and faces in profile, blurred
+        or with closed eyes.
+    most : int
+        Maximum number of faces, the largest first.
+
+    Examples
+    --------
+    >>> from labelwalk.faces.demo import scene
+    >>> len(HaarDetector()(scene(people=[3, 7])))
+    2
+    """
+
+    def __init__(
+        self,
+        *,
+        smallest: int | None = None,
+        step: float = 1.1,
+        neighbours: int = 5,
+        eyes: bool = False,
+        most: int = 50,
+    ) -> None:
+        if smallest is not None:
+            check_whole("smallest", smallest, "40", least=MIN_FACE_PIXELS, most=10_000)
+        check_number("step", step, 1.01, 2.0, "1.1")
+        check_whole("neighbours", neighbours, "5", least=1, most=100)
+        check_whole("most", most, "50", least=1, most=1000)
+        self.smallest, self.step, self.neighbours = smallest, step, neighbours
+        self.eyes, self.most = eyes, most
+        self._face_cascade = _load_cascade(FACE_CASCADE)
+        self._eye_cascade = _load_cascade(EYE_CASCADE) if eyes else None
+        self._lock = Lock()  # a cascade holds the image that it searches
+
+    def __call__(self, image: Image) -> list[Box]:
+        """Return the boxes of the faces, the largest first."""
+        check_image(image)
+        shorter = min(image.shape[:2])
+        scale = min(1.0, SEARCH_SIDE_PIXELS / shorter)
+        grey = cv2.cvtColor(image, cv2.COLOR_BGR2GRAY)
+        if scale < 1.0:
+            grey = cv2.resize(grey, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+        smallest = self.smallest or max(MIN_FACE_PIXELS, shorter // MIN_SHARE)
+        side = max(MIN_FACE_PIXELS, round(smallest * scale))
+        with self._lock:
+            rectangles = self._face_cascade.detectMultiScale(
+                grey, self.step, self.neighbours, minSize=(side, side)
+            )
+            boxes = [Box(*map(int, rectangle)) for rectangle in rectangles]
+            if self._eye_cascade is not None:
+                boxes = [box for box in boxes if _has_eye(self._eye_cascade, grey, box)]
+        boxes.sort(key=lambda box: (-box.area, box.y, box.x))
+        return [scale_box(box, 1.0 / scale) for box in boxes[: self.most]]
+
+
+def find_portrait(image: Image, detector: Detector) -> Box:
+    """Return the largest face of an image, if it is clearly the largest.
+
+    Raises
+    ------
+    NoPortraitError
+
+    Examples
+    --------
+    >>> from labelwalk.faces.demo import scene
+    >>> find_portrait(scene(people=[3, 7]), HaarDetector())
+    Traceback (most recent call last):
+    labelwalk.faces.detection.NoPortraitError: 2 faces of about the same size are found. ...
+    """
+    boxes = detector(image)
+    if not boxes:
+        raise NoPortraitError(
+            "no face is found. Give a picture in which it is large, and looks at the camera."
+        )
+    largest = max(boxes, key=lambda box: box.area)
+    n = sum(PORTRAIT_RATIO * box.area > largest.area for box in boxes)
+    if n > 1:
+        raise NoPortraitError(
+            f"{n} faces of about the same size are found. Cut out the one that is meant."
+        )
+    return largest
+
+
+def read_portraits(
+    where: str | os.PathLike[str], representation: Representation, detector: Detector
+) -> list[Floats]:
+    """Return the vectors of the face that a picture or a video is meant to show.
+
+    Parameters
+    ----------
+    where : str or path
+        A picture, or what `open_source` takes. Up to 24 frames are searched, and those without a
+        clear face are skipped.
+    representation, detector : functions
+
+    Raises
+    ------
+    NoPortraitError
+        There is no face, or none that is clearly the largest.
+    SourceError
+        The file cannot be read.
+    """
+    if is_picture(where):
+        image = read_picture(where).image
+        return [vector_of(image, find_portrait(image, detector), representation)]
+    with open_source(where) as source:
+        return _read_video(source, representation, detector)
+
+
+def _read_video(source: Source, representation: Representation, detector: Detector) -> list[Floats]:
+    step = FRAME_STEP if source.n_frames is None else max(1, source.n_frames // PORTRAIT_FRAMES)
+    vectors: list[Floats] = []
+    n_searched, next_number = 0, 1
+    for frame in source:
+        if frame.number < next_number:
+            continue
+        n_searched, next_number = n_searched + 1, frame.number + step
+        try:
+            box = find_portrait(frame.image, detector)
+            vectors.append(vector_of(frame.image, box, representation))
+        except NoPortraitError as error:
+            reason = error
+        if n_searched == PORTRAIT_FRAMES:
+            break
+    if not vectors:
+        raise NoPortraitError(f"in none of {n_searched} frames. The last time: {reason}")
+    return vectors
+
+
+def _load_cascade(file: str) -> cv2.CascadeClassifier:
+    path = Path(haarcascades) / file
+    cascade = cv2.CascadeClassifier(str(path))
+    if cascade.empty():
+        raise ValueError(f"{path} is missing or damaged: pip install 'labelwalk[faces]' again.")
+    return cascade
+
+
+def _has_eye(cascade: cv2.CascadeClassifier, grey: np.ndarray[Any, Any], box: Box) -> bool:
+    upper = grey[box.y : box.y + round(EYE_SHARE * box.height), box.x : box.x + box.width]
+    return len(cascade.detectMultiScale(upper)) > 0

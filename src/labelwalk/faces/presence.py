@@ -1,0 +1,180 @@
+"""Presence: events when somebody appears, gets a name or leaves, and how often each was there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from labelwalk.faces.frames import Box, Frame, scale_box
+from labelwalk.faces.pipeline import Face
+
+Who = str | int | None
+"""A name, the number of a stranger, or None if neither is known."""
+
+
+class Event(NamedTuple):
+    """A change of a track.
+
+    Attributes
+    ----------
+    kind : str
+        "appears": a new track. "named": its person is known, or another than before. "unnamed": a
+        name was removed. "leaves": the track ended.
+    frame, seconds : int, float
+        Time of the event; for "leaves", of the last view.
+    track : int
+    box : Box
+        In pixels of the source.
+    name : str or None
+    stranger : int or None
+    confidence : float
+        Of the name, or of the likeliest one.
+    since, faces : int or None
+        For "leaves": the first frame, and the number of views.
+    """
+
+    kind: Literal["appears", "named", "unnamed", "leaves"]
+    frame: int
+    seconds: float
+    track: int
+    box: Box
+    name: str | None
+    stranger: int | None
+    confidence: float
+    since: int | None = None
+    faces: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as a JSON object."""
+        event = {
+            "event": self.kind,
+            "frame": self.frame,
+            "seconds": round(self.seconds, 3),
+            "track": self.track,
+            "box": list(self.box),
+            "name": self.name,
+            "stranger": self.stranger,
+            "confidence": round(self.confidence, 4),
+        }
+        return event if self.since is None else event | {"since": self.since, "faces": self.faces}
+
+
+class Presence(NamedTuple):
+    """How often somebody was there: number of views, and of tracks."""
+
+    who: Who
+    faces: int
+    visits: int
+
+
+@dataclass
+class _Visit:
+    """A track that has not ended."""
+
+    since: int
+    last: Event
+    person: Who = None
+    counts: Counter[Who] = field(default_factory=Counter)
+    n_unclear: int = 0  # views since the last one with a name or number
+
+    def add(self, person: Who) -> None:
+        """Count a view; unclear views before that of a stranger count for the stranger."""
+        if person is None:
+            self.n_unclear += 1
+            return
+        self.counts[person if isinstance(person, int) else None] += self.n_unclear
+        self.counts[person] += 1
+        self.n_unclear = 0
+
+    def count_views(self) -> Counter[Who]:
+        """Return the number of views of each person."""
+        rest = self.person if isinstance(self.person, int) else None
+        return +(self.counts + Counter({rest: self.n_unclear}))
+
+
+class PresenceTracker:
+    """Turns faces into events, and counts who was there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tracker, image = PresenceTracker(), np.zeros((9, 9, 3), dtype=np.uint8)
+    >>> ada = Face(Box(0, 0, 5, 5), track=1, name=None, stranger=None, confidence=0.4, example=0)
+    >>> for number, name in enumerate([None, "Ada", "Ada"], start=1):
+    ...     frame = Frame(number, number / 25.0, image)
+    ...     events = tracker.update(frame, [ada._replace(name=name)], alive=[1])
+    ...     print([event.kind for event in events])
+    ['appears']
+    ['named']
+    []
+    >>> [(event.kind, event.name, event.frame, event.faces) for event in tracker.end()]
+    [('leaves', 'Ada', 3, 3)]
+    >>> tracker.presences()
+    [Presence(who='Ada', faces=2, visits=1), Presence(who=None, faces=1, visits=1)]
+    """
+
+    def __init__(self) -> None:
+        self._visits: dict[int, _Visit] = {}
+        self._n_faces: Counter[Who] = Counter()
+        self._n_visits: Counter[Who] = Counter()
+
+    def update(self, frame: Frame, faces: Iterable[Face], alive: Collection[int]) -> list[Event]:
+        """Return the events of a frame.
+
+        Parameters
+        ----------
+        frame : Frame
+        faces : Faces
+            Of this frame.
+        alive : collection of int
+            The tracks that may continue; the others have ended.
+        """
+        left = [self._leave(track) for track in list(self._visits) if track not in alive]
+        return left + [event for face in faces for event in self._update_face(frame, face)]
+
+    def end(self) -> list[Event]:
+        """End all tracks, and return these events."""
+        return [self._leave(track) for track in list(self._visits)]
+
+    def presences(self) -> list[Presence]:
+        """Return who was there and has left, those with the most views first."""
+        presences = [Presence(who, n, self._n_visits[who]) for who, n in self._n_faces.items()]
+        return sorted(presences, key=lambda item: (-item.faces, item.who is None, str(item.who)))
+
+    def _update_face(self, frame: Frame, face: Face) -> list[Event]:
+        person: Who = face.stranger if face.name is None else face.name
+        event = Event(
+            "appears",
+            frame.number,
+            frame.seconds,
+            face.track,
+            scale_box(face.box, 1.0 / frame.scale),
+            face.name,
+            face.stranger,
+            face.confidence,
+        )
+        if face.track not in self._visits:
+            visit = self._visits[face.track] = _Visit(frame.number, event, person)
+            visit.add(person)
+            return [event]
+        visit = self._visits[face.track]
+        visit.last, before = event, visit.person
+        visit.add(person)
+        if person == before or (person is None and not isinstance(before, str)):
+            return []
+        visit.person = person
+        return [event._replace(kind="unnamed" if person is None else "named")]
+
+    def _leave(self, track: int) -> Event:
+        visit = self._visits.pop(track)
+        counts = visit.count_views()
+        self._n_faces.update(counts)
+        self._n_visits.update(counts.keys())
+        name, stranger = (
+            (visit.person, None) if isinstance(visit.person, str) else (None, visit.person)
+        )
+        return visit.last._replace(
+            kind="leaves", name=name, stranger=stranger, since=visit.since, faces=counts.total()
+        )
