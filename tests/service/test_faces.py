@@ -219,7 +219,7 @@ def test_the_sink_goes_over_the_cliff_with_a_warning(store: LearnerStore) -> Non
     found = recognizer.survey()
     assert found is not None
     assert found.cliff is not None
-    assert "is on the near side" in str(recognizer.set_sink(found.cliff / 2))
+    assert "strangers would get names" in str(recognizer.set_sink(found.cliff / 2))
     assert recognizer.automatic is False
     assert recognizer.set_sink("auto") is None
     assert recognizer.automatic is True
@@ -347,7 +347,7 @@ def test_too_many_frames_are_turned_away(store: LearnerStore) -> None:
     cameras = CameraWorker(PeopleStore(store, Pixels(32)), detector=slow)
     frame = encode_jpeg(scene([]))
     waiting = [cameras.process_sent("a", frame) for _ in range(MAX_QUEUED_FRAMES)]
-    with pytest.raises(BusyError, match="Leave this one out"):
+    with pytest.raises(BusyError, match="Skip this one"):
         cameras.process_sent("a", frame)
     go_on.set()
     assert all(one.result()["faces"] == [] for one in waiting)
@@ -579,7 +579,7 @@ def test_what_is_not_ours_among_pictures_stays(store: LearnerStore, tmp_path: Pa
     (crops / "7.jpg").mkdir(parents=True)
     (crops / "notes.txt").write_text("mine")
     (crops / "8.jpg").write_bytes(b"left")
-    with pytest.raises(CleanupError, match=r"7\.jpg cannot be destroyed"):
+    with pytest.raises(CleanupError, match=r"7\.jpg cannot be deleted"):
         Looking(tmp_path / "kept", store, keep_crops=True)
     assert not (crops / "8.jpg").exists()
     assert (crops / "notes.txt").exists()
