@@ -29,15 +29,9 @@ from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.demo import warm_up
 from labelwalk.faces.profiles import MAJORITY, PIXELS, VECTORS, Profile
 from labelwalk.faces.recognizer import FaceRecognizer
-<<<<<<< HEAD
-from labelwalk.faces.tracks import Tracker
-from labelwalk.faces.votes import Votes
-from paper.datasets import PLACES, interleave_people, mix_with_strangers
-=======
 from labelwalk.faces.representations import Pixels
 from labelwalk.faces.tracking import Tracker, Votes
-from paper.datasets.faces import PLACES, among_strangers, taking_turns
->>>>>>> 26349a0 (faces: Merge 35 modules of recognition into 23, name them in standard terms, move scoring to paper)
+from paper.datasets import PLACES, interleave_people, mix_with_strangers
 
 LABELS, HELD, PEOPLE = 4, 500, 5
 STRANGER = -1
