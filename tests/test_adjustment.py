@@ -58,7 +58,7 @@ def solved(learner: OnlineLearner, sink: float) -> Floats:
     """Solve the learner's graph with another sink, from the paper's matrices."""
     now = learner._engine.now
     n, system = now.n, now.system
-    unit = 1.0 if learner.settings.label_weight is None else float(now.here.mu)
+    unit = 1.0 if learner.settings.label_weight is None else float(now.counters.mean_weight)
     codes = now.vertices.label[:n]
     labelled = np.flatnonzero(codes >= 0).tolist()
     flows = system.w[:n, :n] * system.v[:n]

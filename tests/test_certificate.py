@@ -70,7 +70,7 @@ def answer_of(learner: OnlineLearner, probabilities: Floats) -> Label | None:
 
 
 def current_vertex(learner: OnlineLearner) -> int:
-    return int(learner._engine.now.here.vertex)
+    return int(learner._engine.now.counters.vertex)
 
 
 def worst(a: Floats, b: Floats) -> float:
@@ -246,7 +246,7 @@ def assert_graph_follows(learner: OnlineLearner, case: Case) -> None:
     is_labelled = np.array([name is not None for name in table.label], dtype=np.bool_)
     mean, v = 1.0, table.count.astype(np.float64)
     if case.label_weight is not None:
-        mean = float(learner._engine.now.here.mu)
+        mean = float(learner._engine.now.counters.mean_weight)
         v[is_labelled] = case.label_weight * mean
     assert graph.v.tolist() == v.tolist() == table.weight.tolist()
     assert graph.g.tolist() == [case.sink * mean] * len(table)

@@ -43,7 +43,7 @@ def test_it_is_its_twin(seed: int, k: int | None, sink: float) -> None:
     learner, twin = OnlineLearner(k, sink=sink, tolerance=0.0), ReferenceProfile(k, sink)
     rng = np.random.default_rng(seed)
     for x, c in zip(rows, cloud, strict=True):
-        twin.mu = float(learner._engine.now.here.mu)
+        twin.mu = float(learner._engine.now.counters.mean_weight)
         if rng.random() < 0.15:
             learner.teach(x, int(c))
             twin.teach(x, int(c))
@@ -79,7 +79,7 @@ def exact_extension(learner: OnlineLearner, x: Floats) -> Floats:
     """Solve the learner's stored graph densely and extend it to x from its table alone."""
     now, table, rules = learner._engine.now, learner.vertices, learner._engine.rules
     n = now.n
-    w, v, sink = now.system.w[:n, :n], table.weight, rules.sink * float(now.here.mu)
+    w, v, sink = now.system.w[:n, :n], table.weight, rules.sink * float(now.counters.mean_weight)
     codes = [-1 if name is None else learner.classes.index(name) for name in table.label]
     labelled = [i for i in range(n) if codes[i] >= 0]
     reached = reaches_a_label(w, labelled)
@@ -90,8 +90,8 @@ def exact_extension(learner: OnlineLearner, x: Floats) -> Floats:
     F[inside] = quantized_row_form(w[np.ix_(inside, inside)], v[inside], at, targets, sink)
     apart = np.sqrt(((table.means - x) ** 2).cumsum(axis=1)[:, -1])
     near = np.sort(apart[apart > 0])[:7]
-    local, typical = near[-1] if len(near) else 0.0, float(now.here.typical)
-    own = float(now.here.width) * local * (typical / local) ** float(now.here.evenness)
+    local, typical = near[-1] if len(near) else 0.0, float(now.counters.typical)
+    own = float(now.counters.width) * local * (typical / local) ** float(now.counters.evenness)
     alike = np.exp(-(apart**2) / (2 * own * table.bandwidth))
     flows = np.where(alike >= 1e-4, alike, 0.0) * v
     extension: Floats = flows @ F / (flows.sum() + sink)
@@ -105,7 +105,7 @@ def test_the_stored_graph_is_that_of_its_representatives(seed: int, k: int | Non
         learner.observe(rows[start : start + 7])
         now = learner._engine.now
         n, system, vertices = now.n, now.system, now.vertices
-        apart, s = vertices.apart[:n, :n], vertices.bandwidth[:n]
+        apart, s = vertices.mean_distances[:n, :n], vertices.bandwidth[:n]
         with np.errstate(divide="ignore", invalid="ignore"):
             alike = np.exp(-(apart**2) / (2 * np.outer(s, s)))
         expected = np.where((alike >= 1e-4) | (apart == 0), alike, 0.0)
@@ -175,7 +175,7 @@ def test_the_prior_is_brought_to_bear_on_the_solution(
     learner.observe(rows[1:40])
     learner.teach(rows[40 : 40 + n], ["b"] * n)
     now, size = learner._engine.now, learner.n_vertices
-    due = now.here.n_seen >= now.here.balance_at_seen
+    due = now.counters.n_seen >= now.counters.balance_at_seen
     codes, bias = now.vertices.label[:size], now.system.bias[1:].tolist()
     labelled = np.flatnonzero(codes >= 0)
     w, v, g = now.system.w[:size, :size], now.system.v[:size], now.system.g[:size]

@@ -10,27 +10,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk import OnlineLearner
-from labelwalk.arrays import Floats, Record
+from labelwalk.arrays import Floats
 from labelwalk.engine import state
-from labelwalk.kernels.drift import ALARM, BLOCK, Watch, begin_anew, end_block, watch_row
+from labelwalk.kernels.drift import ALARM, BLOCK, DriftWindow, begin_anew, end_block, watch_row
+from labelwalk.kernels.progress import Counters, CountersArray
 from tests.reference.drift import ReferenceWatch
 
 
 class Watcher(NamedTuple):
     """The detector alone, without a learner around it."""
 
-    watch: Watch
-    progress: Record
+    watch: DriftWindow
+    progress: CountersArray
 
     @property
-    def here(self) -> Record:
-        return self.progress[0]
+    def counters(self) -> Counters:
+        counters: Counters = self.progress[0]
+        return counters
 
     def take(self, rows: Floats) -> None:
         for x in rows:
-            self.here.n_seen += 1
+            self.counters.n_seen += 1
             watch_row(self.watch, self.progress[0], x)
-            if self.here.n_seen % BLOCK == 0:
+            if self.counters.n_seen % BLOCK == 0:
                 end_block(self.watch, self.progress)
 
     def alarms(self, rows: Floats) -> list[int]:
@@ -38,8 +40,8 @@ class Watcher(NamedTuple):
         found: list[int] = []
         for start in range(0, len(rows), BLOCK):
             self.take(rows[start : start + BLOCK])
-            if self.here.alarm_at and self.here.alarm_at not in found:
-                found.append(int(self.here.alarm_at))
+            if self.counters.alarm_at and self.counters.alarm_at not in found:
+                found.append(int(self.counters.alarm_at))
         return found
 
 
@@ -80,15 +82,15 @@ def test_it_is_its_twin(blocks: list[tuple[int, Floats]]) -> None:
         for row in rows:
             watch_row(ours.watch, ours.progress[0], row)
             twin.add(tuple(row.tolist()))
-        ours.here.n_seen += n
+        ours.counters.n_seen += n
         end_block(ours.watch, ours.progress)
         twin.end()
-        if ours.here.alarm_at == ours.here.n_seen:
+        if ours.counters.alarm_at == ours.counters.n_seen:
             alarms.append(number)
-        assert ours.here.suspicion == pytest.approx(twin.suspicion, rel=1e-6, abs=1e-6)
-        assert ours.here.alarm == pytest.approx(twin.alarm, rel=1e-6, abs=1e-6)
-        assert ours.here.usual == pytest.approx(twin.usual, rel=1e-6)
-        assert ours.here.unsteady == pytest.approx(twin.variance, rel=1e-6)
+        assert ours.counters.suspicion == pytest.approx(twin.suspicion, rel=1e-6, abs=1e-6)
+        assert ours.counters.alarm == pytest.approx(twin.alarm, rel=1e-6, abs=1e-6)
+        assert ours.counters.usual == pytest.approx(twin.usual, rel=1e-6)
+        assert ours.counters.unsteady == pytest.approx(twin.variance, rel=1e-6)
         if twin.blocks > 0:
             assert ours.watch.level.ravel() == pytest.approx(twin.level, abs=1e-6)
             assert ours.watch.noise.ravel() == pytest.approx(twin.noise, abs=1e-6)
@@ -169,27 +171,27 @@ def test_after_an_alarm_the_new_stream_is_the_usual_one() -> None:
     watch = watcher(2)
     alarms = watch.alarms(rows)
     assert len(alarms) == 1
-    assert watch.here.alarm == 0.0
-    assert watch.here.suspicion <= ALARM
+    assert watch.counters.alarm == 0.0
+    assert watch.counters.suspicion <= ALARM
 
 
 def test_beginning_anew_forgets_all_but_when_the_last_alarm_was() -> None:
     watch = watcher(2)
     watch.take(clusters(3, 12 * BLOCK, 2))
-    watch.here.alarm = 9.0
+    watch.counters.alarm = 9.0
     begin_anew(watch.watch, watch.progress)
     for name, array in watch.watch._asdict().items():
         assert name == "marks" or not array.any()
-    assert (watch.here.blocks, watch.here.watched, watch.here.alarm) == (0, 0, 0.0)
+    assert (watch.counters.blocks, watch.counters.watched, watch.counters.alarm) == (0, 0, 0.0)
 
 
 def test_a_label_is_not_watched_and_an_outlier_is() -> None:
     learner = OnlineLearner(20)
     learner.teach(clusters(0, 30, 2), ["a"] * 30)
-    assert learner._engine.now.here.watched == 0
+    assert learner._engine.now.counters.watched == 0
     learner.observe(clusters(1, 110, 2))
     assert learner.observe([1e6, 1e6]).outlier
-    assert learner._engine.now.here.watched == 111
+    assert learner._engine.now.counters.watched == 111
 
 
 def test_labels_that_change_under_the_same_examples_are_not_noticed() -> None:
@@ -200,5 +202,5 @@ def test_labels_that_change_under_the_same_examples_are_not_noticed() -> None:
     other.teach([rows[0], rows[1]], ["b", "a"])
     learner.observe(rows)
     other.observe(rows)
-    here, there = learner._engine.now.here, other._engine.now.here
-    assert (here.suspicion, here.usual) == (there.suspicion, there.usual)
+    counters, there = learner._engine.now.counters, other._engine.now.counters
+    assert (counters.suspicion, counters.usual) == (there.suspicion, there.usual)

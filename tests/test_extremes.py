@@ -306,7 +306,7 @@ def exact_answers(learner: OnlineLearner) -> list[list[Fraction]]:
 
 
 def true_error(learner: OnlineLearner, verdict: Verdict) -> Fraction:
-    exact = exact_answers(learner)[int(learner._engine.now.here.vertex)]
+    exact = exact_answers(learner)[int(learner._engine.now.counters.vertex)]
     pairs = zip(verdict.probabilities.tolist(), exact, strict=True)
     return max((abs(Fraction(value) - right) for value, right in pairs), default=Fraction(0))
 

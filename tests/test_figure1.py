@@ -60,7 +60,7 @@ def assert_same_answer(verdict: Verdict, answer: Answer) -> None:
 
 
 def mean_weight(learner: OnlineLearner) -> float:
-    return float(learner._engine.now.here.mu)
+    return float(learner._engine.now.counters.mean_weight)
 
 
 @given(streams(), parameters)

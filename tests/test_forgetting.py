@@ -36,7 +36,7 @@ def started(seed: int, k: int = 15, **settings: Any) -> OnlineLearner:
 
 
 def assert_all_are_counted(learner: OnlineLearner) -> None:
-    gone = int(learner._engine.now.here.n_gone)
+    gone = int(learner._engine.now.counters.n_removed)
     assert learner.vertices.count.sum() + learner.n_outliers + gone == learner.n_seen
 
 
@@ -96,7 +96,7 @@ class TestHalfLife:
                 fadings = sum(number < at for at in range(step, n_seen + 1, step))
                 fresh[vertex] += 0.5 ** (fadings * step / half_life)
         free = learner.vertices.label == None  # noqa: E711
-        own = learner._engine.now.vertices.fresh[: learner.n_vertices]
+        own = learner._engine.now.vertices.decayed_count[: learner.n_vertices]
         np.testing.assert_allclose(own[free], fresh[free], rtol=1e-9)
         assert (own[~free] == 1.0).all()
         assert_all_are_counted(learner)
@@ -105,9 +105,9 @@ class TestHalfLife:
         similarity = Gaussian(1.0, threshold=1e-3)
         learner = OnlineLearner(50, half_life=100, similarity=similarity, quarantine=None)
         learner.observe(np.random.default_rng(0).normal(size=(100, 2)))
-        before = learner._engine.now.here.load
+        before = learner._engine.now.counters.total_weight
         learner.observe(np.full((100, 2), 1e3))
-        assert learner._engine.now.here.load <= 0.55 * before
+        assert learner._engine.now.counters.total_weight <= 0.55 * before
 
     @pytest.mark.parametrize(("apart", "together"), [(110, False), (10, True)])
     def test_far_examples_do_not_wait_until_they_would_be_light(
@@ -126,7 +126,7 @@ class TestHalfLife:
     def test_weights_add_up(self, seed: int) -> None:
         learner = started(seed, half_life=40)
         free = learner.vertices.label == None  # noqa: E711
-        load = learner._engine.now.here.load
+        load = learner._engine.now.counters.total_weight
         assert learner.vertices.weight[free].sum() == pytest.approx(load, rel=1e-9)
 
     def test_without_end_nothing_fades(self) -> None:

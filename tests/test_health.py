@@ -159,7 +159,9 @@ class TestWorth:
             if (codes == own).sum() < 2:
                 continue
             others = [j for j in range(len(codes)) if j != i]
-            apart = learner._engine.now.vertices.apart[labelled[i], [labelled[j] for j in others]]
+            apart = learner._engine.now.vertices.mean_distances[
+                labelled[i], [labelled[j] for j in others]
+            ]
             near = codes[others[int(np.argmin(apart))]]
             walked = held[i].argmax() if held[i].max() > 0 else near
             if held[i].max() == 0 and learner.settings.unreached == "abstain":
@@ -257,16 +259,16 @@ class TestEvents:
             again.observe(rows[start : start + 7])
         assert again.digest() == whole.digest()
         assert again.events == whole.events
-        assert whole._engine.now.here.judge_at_seen == 5 * BLOCK
+        assert whole._engine.now.counters.judge_at_seen == 5 * BLOCK
 
     def test_merging_keeps_ones_own_events_and_begins_to_watch_again(self) -> None:
         ours, theirs = fed(OnlineLearner(12), 1100, 0), fed(OnlineLearner(12), 300, 6, seed=5)
         (before,) = ours.events
         ours.merge(theirs)
         assert ours.events == [before]
-        here = ours._engine.now.here
-        assert here.judge_at_seen == 6 * BLOCK
-        assert (here.watched, here.blocks) == (0, 0)
+        counters = ours._engine.now.counters
+        assert counters.judge_at_seen == 6 * BLOCK
+        assert (counters.watched, counters.blocks) == (0, 0)
         assert_sane(ours)
         fed(ours, 700, 0, seed=6)
         assert ours.events[-1].at == 8 * BLOCK

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from labelwalk import Gaussian, LabelConflictWarning, OnlineLearner, load
 from labelwalk.arrays import Floats, Ints
-from labelwalk.kernels.memory import GONE, OUT
+from labelwalk.kernels.memory import OUTLIER_SLOT, REMOVED
 from tests.reference.harmonic import quantized_row_form
 
 seeds = st.integers(0, 2**32 - 1)
@@ -75,17 +75,26 @@ def started(profile: str, seed: int, k: int = 15, n: int = 60) -> tuple[OnlineLe
 def cover_and_weights(learner: OnlineLearner) -> dict[str, bytes]:
     now, n = learner._engine.now, learner.n_vertices
     columns = now.vertices._asdict() | {"v": now.system.v, "g": now.system.g}
-    squares = ("distance", "apart")
+    squares = ("distance", "mean_distances")
     arrays = {name: columns[name][..., :n] for name in columns if name not in squares}
     arrays |= {name: columns[name][:n, :n] for name in squares}
     arrays["w"] = now.system.w[:n, :n]
-    scalars = ("radius", "mu", "sigma", "width", "evenness", "typical", "n_unlabelled", "mass")
-    arrays |= {name: np.asarray(now.here[name]) for name in scalars}
+    scalars = (
+        "radius",
+        "mean_weight",
+        "sigma",
+        "width",
+        "evenness",
+        "typical",
+        "n_unlabelled",
+        "n_absorbed",
+    )
+    arrays |= {name: np.asarray(now.counters[name]) for name in scalars}
     return {name: np.ascontiguousarray(array).tobytes() for name, array in arrays.items()}
 
 
 def assert_all_are_counted(learner: OnlineLearner) -> None:
-    gone = int(learner._engine.now.here.n_gone)
+    gone = int(learner._engine.now.counters.n_removed)
     assert learner.vertices.count.sum() + learner.n_outliers + gone == learner.n_seen
 
 
@@ -268,10 +277,10 @@ class TestRetract:
         learner.retract(ids[1])
         now = learner._engine.now
         assert now.vertices.means[0, : now.n].tolist() == [0.0, 5.0, 2.0, 3.0, 4.0]
-        assert now.vertices.apart[0, : now.n].tolist() == [0.0, 5.0, 2.0, 3.0, 4.0]
+        assert now.vertices.mean_distances[0, : now.n].tolist() == [0.0, 5.0, 2.0, 3.0, 4.0]
         s = now.vertices.bandwidth[: now.n]
-        expected = np.exp(-0.5 * now.vertices.apart[0, : now.n] ** 2 / (s[0] * s))
-        expected[(expected < 1e-4) | (now.vertices.apart[0, : now.n] == 0.0)] = 0.0
+        expected = np.exp(-0.5 * now.vertices.mean_distances[0, : now.n] ** 2 / (s[0] * s))
+        expected[(expected < 1e-4) | (now.vertices.mean_distances[0, : now.n] == 0.0)] = 0.0
         np.testing.assert_allclose(now.graph.w[0], expected, rtol=1e-9)
 
     @pytest.mark.slow
@@ -281,7 +290,7 @@ class TestRetract:
         learner.teach(more[:3], ["a", "b", "c"])
         learner.observe(more[3 : 100 + n])
         before = cover_and_weights(learner)
-        spoiled = learner.n_seen + 1 >= learner._engine.now.here.forget_at
+        spoiled = learner.n_seen + 1 >= learner._engine.now.counters.forget_at
         learner.retract(learner.teach(more[-1], "new", ids=True))
         assert spoiled or cover_and_weights(learner) == before
 
@@ -397,7 +406,7 @@ class TestMemory:
         memory, table = learner._engine.now.memory, learner.vertices
         for number in range(learner.n_seen):
             vertex = memory.seen_vertex[number % 1000]
-            assert vertex >= GONE
+            assert vertex >= REMOVED
             if vertex >= 0:
                 far = np.linalg.norm(table.points[vertex] - memory.seen_rows[number % 1000])
                 assert far <= table.reach[vertex] * (1 + 1e-12)
@@ -409,7 +418,7 @@ class TestMemory:
         held = memory.seen_vertex[: learner.n_seen]
         counts = np.bincount(held[held >= 0], minlength=learner.n_vertices)
         assert counts.tolist() == learner.vertices.count.tolist()
-        assert (held == OUT).sum() == learner.n_outliers
+        assert (held == OUTLIER_SLOT).sum() == learner.n_outliers
 
     def test_a_merged_learner_starts_its_memory_anew(self) -> None:
         one, more = started("default", 1)

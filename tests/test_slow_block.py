@@ -66,7 +66,7 @@ def test_a_slow_block_is_found_and_its_equations_hold_once_it_is_solved(
     relaxation.solve_exactly(system, n)
     system.f[1:, 2:] = np.random.default_rng(seed).random((2, n - 2))
     relaxation.refresh(system, n)
-    system.touched[:] = True
+    system.marked[:] = True
     cutoff = choose_cutoff(system, n, float(system.f[STEPS, n - 1]))
     assert 1 <= count_slow(system, n, cutoff) <= n // 10
     inside, before = system.f[STEPS] > cutoff, system.f.copy()
@@ -105,7 +105,7 @@ def test_where_all_walks_are_alike_there_is_no_slow_block() -> None:
     system = weakly_joined_system(0, 1.0)
     n = len(system.v)
     relaxation.solve_exactly(system, n)
-    system.touched[:] = True
+    system.marked[:] = True
     assert choose_cutoff(system, n, float(np.median(system.f[STEPS]))) == np.inf
 
 

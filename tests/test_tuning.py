@@ -46,17 +46,17 @@ def test_sharpness_changes_confidence_and_nothing_else(seed: int) -> None:
 def test_what_is_chosen_is_one_of_the_pairs_and_of_the_powers(seed: int) -> None:
     learner, rows = taught(seed)
     learner.observe(rows)
-    here = learner._engine.now.here
-    assert (here.width, here.evenness) in SelfTuning().pairs
-    assert here.sharpness in tuning.SHARPNESS
-    assert here.choose_at_seen > here.n_seen
+    counters = learner._engine.now.counters
+    assert (counters.width, counters.evenness) in SelfTuning().pairs
+    assert counters.sharpness in tuning.SHARPNESS
+    assert counters.choose_at_seen > counters.n_seen
 
 
 def test_with_too_few_labels_the_usual_is_kept() -> None:
     learner, rows = taught(0, per_class=1)
     learner.observe(rows)
-    here = learner._engine.now.here
-    assert (here.width, here.evenness, here.sharpness) == (0.28, 0.25, 1.0)
+    counters = learner._engine.now.counters
+    assert (counters.width, counters.evenness, counters.sharpness) == (0.28, 0.25, 1.0)
 
 
 def test_what_is_given_is_not_chosen() -> None:
@@ -92,7 +92,7 @@ def test_a_flat_but_right_graph_is_sharpened() -> None:
     learner = OnlineLearner(200)
     learner.teach(X[first], y[first].tolist())
     learner.observe(np.delete(X, first, axis=0))
-    assert learner._engine.now.here.sharpness > 1.0
+    assert learner._engine.now.counters.sharpness > 1.0
 
 
 @pytest.mark.parametrize("value", [None, 1, "yes"])

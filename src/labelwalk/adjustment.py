@@ -46,10 +46,10 @@ def adapt(now: State, old: Settings, new: Settings) -> State:
     """Return the state of a learner that goes on with other settings; some arrays are shared."""
     if new.half_life != old.half_life:
         assert new.half_life is not None
-        forgetting.schedule(now.here, new.half_life)
+        forgetting.schedule(now.counters, new.half_life)
     if new.prior != old.prior:  # it is brought to bear from nothing, before the next answer
         now.system.bias[:] = 1.0
-        now.here.balance_at_seen = 0
+        now.counters.balance_at_seen = 0
     if new.sink != old.sink:
         _drain(now, new)
     return now
@@ -58,7 +58,7 @@ def adapt(now: State, old: Settings, new: Settings) -> State:
 def _drain(now: State, settings: Settings) -> None:
     """Give every vertex the new sink, and solve."""
     n, system = now.n, now.system
-    unit = 1.0 if settings.label_weight is None else float(now.here.mu)
+    unit = 1.0 if settings.label_weight is None else float(now.counters.mean_weight)
     system.g[:n] = settings.sink * unit
     relaxation.refresh(system, n)
     if n:

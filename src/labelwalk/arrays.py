@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,6 @@ SmallInts: TypeAlias = NDArray[np.int32]
 Places: TypeAlias = NDArray[np.uint32]
 """Unsigned, so that compiled loops need not look for indices from the end."""
 Bools: TypeAlias = NDArray[np.bool_]
-Record: TypeAlias = Any
-"""A NumPy record, or an array of one: fields are attributes, which no static type describes."""
 
 Label: TypeAlias = str | int
 """What a class is called."""

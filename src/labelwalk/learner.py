@@ -264,12 +264,12 @@ class OnlineLearner:
         rows, single = as_rows(X, self.n_features, self._feature_names)
         names = as_labels(labels, len(rows))
         check_covers(self.settings.prior, names)
-        first, n_conflicts = self.n_seen, int(self._engine.now.here.n_conflicts)
+        first, n_conflicts = self.n_seen, int(self._engine.now.counters.n_conflicts)
         _compile_loop()
         with held_interrupts(), self._naming(names, X) as codes:
             for some, n_classes in class_by_class(codes, self._engine.now.n_classes):
                 self._feed(rows[some], codes[some], n_classes)
-        if self._engine.now.here.n_conflicts > n_conflicts:
+        if self._engine.now.counters.n_conflicts > n_conflicts:
             warn_of(self._engine.now, self.classes, self._scale.scaled(rows), codes)
         return self._ids(first, single) if ids else None
 
@@ -298,8 +298,8 @@ class OnlineLearner:
         number, names = as_id(example_id), [as_label(label)]
         check_covers(self.settings.prior, names)
         now = self._engine.now
-        x = now.memory.seen_rows[[place_of(now.memory, now.here, number)]]
-        known, n_conflicts = self._engine.taught(number), int(now.here.n_conflicts)
+        x = now.memory.seen_rows[[place_of(now.memory, now.counters, number)]]
+        known, n_conflicts = self._engine.taught(number), int(now.counters.n_conflicts)
         if known != UNLABELLED:
             if self.classes[known] == names[0]:
                 return
@@ -310,7 +310,7 @@ class OnlineLearner:
         with held_interrupts(), self._naming(names, x) as codes:
             self._engine.teach_later(number, x, int(codes[0]), self._shares())
             self._scale.freeze()
-        if self._engine.now.here.n_conflicts > n_conflicts:
+        if self._engine.now.counters.n_conflicts > n_conflicts:
             warn_of(self._engine.now, self.classes, x, codes)
 
     @in_turn
@@ -344,7 +344,7 @@ class OnlineLearner:
                 self._engine.retract_class(code)
         else:
             number = as_id(example_id)
-            check_exists(self._engine.now.here, number)
+            check_exists(self._engine.now.counters, number)
             if self._engine.taught(number) == UNLABELLED:
                 raise ValueError(
                     f"example_id={number} is not known as taught: it never was, was taken back, "
@@ -641,7 +641,7 @@ class OnlineLearner:
     @property
     def n_outliers(self) -> int:
         """Examples that were like nothing known, and left the graph as it was."""
-        return int(self._engine.now.here.n_outliers)
+        return int(self._engine.now.counters.n_outliers)
 
     @property
     def n_gone(self) -> int:
@@ -649,7 +649,7 @@ class OnlineLearner:
 
         With these, what vertices count and the outliers sum to `n_seen`.
         """
-        return int(self._engine.now.here.n_gone)
+        return int(self._engine.now.counters.n_removed)
 
     @property
     def n_vertices(self) -> int:
@@ -659,13 +659,13 @@ class OnlineLearner:
     @property
     def radius(self) -> float:
         """R: no two unlabelled vertices are closer, and a closer example joins its nearest."""
-        return float(self._engine.now.here.radius)
+        return float(self._engine.now.counters.radius)
 
     @property
     @in_turn
     def bandwidth(self) -> float:
         """σ of the Gaussian as it stands; 0 before it could be measured."""
-        return float(self._engine.now.here.sigma)
+        return float(self._engine.now.counters.sigma)
 
     @property
     @in_turn

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from labelwalk.arrays import Label
-from labelwalk.kernels.progress import NEVER, Rules
+from labelwalk.kernels.progress import NEVER, KernelParams
 from labelwalk.parameters import (
     LARGEST,
     check_choice,
@@ -127,10 +127,10 @@ class Settings:
         """Whether representatives are means."""
         return self.representative == "mean"
 
-    def rules(self) -> Rules:
+    def rules(self) -> KernelParams:
         """Return what the compiled loop needs to know."""
         tuned = self.similarity if isinstance(self.similarity, SelfTuning) else None
-        return Rules(
+        return KernelParams(
             n_centroids=NEVER if self.n_centroids is None else int(self.n_centroids),
             absorb=self.labelled == "absorb",
             sink=float(self.sink),
@@ -140,12 +140,12 @@ class Settings:
             tolerance=float(self.tolerance),
             cut=self.similarity.cut,
             neighbour=tuned.neighbour if tuned else 0,
-            far=FAR if tuned else 0.0,
+            outlier_distance=FAR if tuned else 0.0,
             read_first=self.readout == "example",
-            guess=self.unreached == "nearest",
+            nearest_fallback=self.unreached == "nearest",
             balanced=self.prior is not None,
-            support=int(self.quarantine or 0),
-            together=1.0 if tuned else min(self.similarity.cut, FAR),
+            quarantine_size=int(self.quarantine or 0),
+            group_distance=1.0 if tuned else min(self.similarity.cut, FAR),
             warm_up=WARM_UP if self.measures_bandwidth else 0,
         )
 

@@ -33,7 +33,7 @@ from labelwalk.io.rows import InputError
 from labelwalk.kernels.batch_answer import ReadoutParams, SolvedGraph
 from labelwalk.kernels.comparison import own_bandwidths
 from labelwalk.kernels.cover import UNKNOWN, UNLABELLED
-from labelwalk.kernels.progress import NEVER, Rules
+from labelwalk.kernels.progress import NEVER, KernelParams
 from labelwalk.kernels.system import STEPS
 from labelwalk.learner import OnlineLearner
 from labelwalk.rows import as_rows
@@ -176,8 +176,8 @@ def learner_from_cover(
     state.system.g[: len(cover)] = settings.sink
     state.system.f[STEPS, : len(cover)] = 1.0  # every walk takes at least one step
     engine.stand()
-    if state.here.choose_at_seen != NEVER:
-        state.here.choose_at_seen = cover.n_seen + len(labels)
+    if state.counters.choose_at_seen != NEVER:
+        state.counters.choose_at_seen = cover.n_seen + len(labels)
     learner = OnlineLearner.__new__(OnlineLearner)
     learner._become(settings, [], state, Scale(frozen=True), Sources())
     if len(rows):
@@ -188,23 +188,28 @@ def learner_from_cover(
 
 def _copy_cover(state: states.State, cover: Cover) -> None:
     """Make the vertices of a cover the first ones of a state."""
-    n, counters, vertices = len(cover), state.here, state.vertices
+    n, counters, vertices = len(cover), state.counters, state.vertices
     vertices.points[:, :n] = cover.points.T
     if len(vertices.means):
         vertices.means[:, :n] = cover.means.T
     representatives = cover.means if len(vertices.means) else cover.points
     for points, distances in (
         (cover.points, vertices.distance),
-        (representatives, vertices.apart),
+        (representatives, vertices.mean_distances),
     ):
         for i in range(n):
             distances[i, :n] = euclidean(points[i], points)
-    for column in (vertices.examples, vertices.drawn, vertices.fresh, state.system.v):
+    for column in (
+        vertices.examples,
+        vertices.similarity_count,
+        vertices.decayed_count,
+        state.system.v,
+    ):
         column[:n] = cover.examples
     vertices.reach[:n] = cover.reach
     vertices.label[:n], vertices.founder[:n] = UNLABELLED, UNKNOWN
     counters.n = counters.n_unlabelled = counters.n_founded = n
-    counters.n_seen = counters.mass = cover.n_seen
+    counters.n_seen = counters.n_absorbed = cover.n_seen
     counters.radius = cover.radius
 
 
@@ -258,7 +263,7 @@ def _measure_bandwidths(
     return params._replace(typical=distance, sigma=params.width * distance), bandwidth
 
 
-def _weigh_vertices(cover: Cover, n_labelled: int, rules: Rules) -> tuple[Floats, float]:
+def _weigh_vertices(cover: Cover, n_labelled: int, rules: KernelParams) -> tuple[Floats, float]:
     """Weigh vertices as `labelwalk.engine.weights` does."""
     counts = cover.examples.astype(np.float64)
     if rules.label_weight == 0.0:

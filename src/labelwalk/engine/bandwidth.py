@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelwalk.arrays import Floats, Record
+from labelwalk.arrays import Floats
 from labelwalk.kernels import comparison
 from labelwalk.kernels.cover import Vertices
-from labelwalk.kernels.progress import NEVER, Rules
+from labelwalk.kernels.progress import NEVER, Counters, KernelParams
 from labelwalk.similarity import (
     COVER_FRACTION,
     COVER_NEIGHBOUR,
@@ -20,50 +20,58 @@ KEPT_WITHIN = 1.05  # a cover's bandwidth that has moved less than five percent 
 FEWER = 8  # and is measured again when an eighth more vertices have been founded
 
 
-def schedule(here: Record, similarity: Similarity) -> None:
+def schedule(counters: Counters, similarity: Similarity) -> None:
     """Say from which counts on the bandwidth is measured, or set it where it is given."""
     if isinstance(similarity, SelfTuning):
-        here.measure_at_founded = 2
-        here.width, here.evenness = similarity.pairs[0]
+        counters.measure_at_founded = 2
+        counters.width, counters.evenness = similarity.pairs[0]
     elif isinstance(similarity, Gaussian):
         if similarity.bandwidth == "scale":
-            here.measure_at_seen = 2
+            counters.measure_at_seen = 2
         elif similarity.bandwidth == "cover":
-            here.measure_at_founded = 2
+            counters.measure_at_founded = 2
         else:
-            here.sigma = float(similarity.bandwidth)
+            counters.sigma = float(similarity.bandwidth)
 
 
 def measure(
-    here: Record, similarity: Similarity, rules: Rules, vertices: Vertices, moments: Floats
+    counters: Counters,
+    similarity: Similarity,
+    rules: KernelParams,
+    vertices: Vertices,
+    moments: Floats,
 ) -> bool:
     """Measure all bandwidths and say when to do so next; return whether any has changed."""
-    before = vertices.bandwidth[: here.n].copy()
-    if here.measure_at_founded != NEVER:
-        here.measure_at_founded = here.n_founded + max(1, here.n // FEWER)
+    before = vertices.bandwidth[: counters.n].copy()
+    if counters.measure_at_founded != NEVER:
+        counters.measure_at_founded = counters.n_founded + max(1, counters.n // FEWER)
     if isinstance(similarity, SelfTuning):
-        _measure_each(here, rules, vertices)
+        _measure_each(counters, rules, vertices)
     elif isinstance(similarity, Gaussian):
-        _measure_one(here, similarity, vertices, moments)
-        vertices.bandwidth[: here.n] = here.sigma
-    return bool(np.any(vertices.bandwidth[: here.n] != before))
+        _measure_one(counters, similarity, vertices, moments)
+        vertices.bandwidth[: counters.n] = counters.sigma
+    return bool(np.any(vertices.bandwidth[: counters.n] != before))
 
 
-def _measure_one(here: Record, similarity: Gaussian, vertices: Vertices, moments: Floats) -> None:
+def _measure_one(
+    counters: Counters, similarity: Gaussian, vertices: Vertices, moments: Floats
+) -> None:
     if similarity.bandwidth == "scale":
-        here.sigma = from_features(moments, here.n_moments)
-        here.measure_at_seen = 2 * here.n_seen if here.sigma > 0 else here.n_seen + 1
+        counters.sigma = from_features(moments, counters.n_moments)
+        counters.measure_at_seen = (
+            2 * counters.n_seen if counters.sigma > 0 else counters.n_seen + 1
+        )
     elif similarity.bandwidth == "cover":
-        sigma = COVER_FRACTION * typical(local_distances(vertices, here.n, COVER_NEIGHBOUR))
-        if not here.sigma / KEPT_WITHIN <= sigma <= here.sigma * KEPT_WITHIN:
-            here.sigma = sigma
+        sigma = COVER_FRACTION * typical(local_distances(vertices, counters.n, COVER_NEIGHBOUR))
+        if not counters.sigma / KEPT_WITHIN <= sigma <= counters.sigma * KEPT_WITHIN:
+            counters.sigma = sigma
 
 
-def _measure_each(here: Record, rules: Rules, vertices: Vertices) -> None:
-    local = local_distances(vertices, here.n, rules.neighbour)
-    here.typical = typical(local)
-    here.sigma = here.width * here.typical
-    comparison.own_bandwidths(local, here, rules, vertices.bandwidth)
+def _measure_each(counters: Counters, rules: KernelParams, vertices: Vertices) -> None:
+    local = local_distances(vertices, counters.n, rules.neighbour)
+    counters.typical = typical(local)
+    counters.sigma = counters.width * counters.typical
+    comparison.own_bandwidths(local, counters, rules, vertices.bandwidth)
 
 
 def from_features(moments: Floats, n_seen: int) -> float:
@@ -78,7 +86,7 @@ def local_distances(vertices: Vertices, n: int, neighbour: int) -> Floats:
     Where there are fewer, the farthest stands in; 0 where there is none.
     """
     local = np.empty(n)
-    comparison.local_distances(vertices.apart, n, neighbour, local)
+    comparison.local_distances(vertices.mean_distances, n, neighbour, local)
     return local
 
 
@@ -88,7 +96,7 @@ def typical(local: Floats) -> float:
     return float(np.median(positive)) if len(positive) else 0.0
 
 
-def measure_soon(here: Record) -> None:
+def measure_soon(counters: Counters) -> None:
     """Have bandwidths that follow the cover measured before the next answer."""
-    if here.measure_at_founded != NEVER:
-        here.measure_at_founded = here.n_founded
+    if counters.measure_at_founded != NEVER:
+        counters.measure_at_founded = counters.n_founded

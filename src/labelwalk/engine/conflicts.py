@@ -20,8 +20,8 @@ def conflicts(now: State) -> list[tuple[int, int]]:
     """Return the pairs of labelled vertices of two classes at one place, older first."""
     n, label = now.n, now.vertices.label[: now.n]
     told = label != UNLABELLED
-    here = (now.vertices.distance[:n, :n] == 0.0) & told & told[:, None]
-    pairs = np.argwhere(np.triu(here & (label != label[:, None]), 1))
+    counters = (now.vertices.distance[:n, :n] == 0.0) & told & told[:, None]
+    pairs = np.argwhere(np.triu(counters & (label != label[:, None]), 1))
     return [(int(i), int(j)) for i, j in pairs]
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labelwalk.arrays import Ints, Record
+from labelwalk.arrays import Ints
 from labelwalk.kernels.coarsening import (
     ABSORBING,
     merge_closest,
@@ -21,7 +21,8 @@ from labelwalk.kernels.coarsening import (
 )
 from labelwalk.kernels.compaction import keep_pairs
 from labelwalk.kernels.cover import UNLABELLED, Vertices, remeasure
-from labelwalk.kernels.memory import GONE
+from labelwalk.kernels.memory import REMOVED
+from labelwalk.kernels.progress import Counters
 from labelwalk.settings import Settings
 
 NOTHING = -1.0  # no pair is closer
@@ -42,19 +43,19 @@ def empty(capacity: int, n_features: int, *, moving: bool) -> Vertices:
         points=np.zeros((n_features, capacity)),
         distance=np.zeros((capacity, capacity)),
         means=np.zeros((n_features if moving else 0, capacity)),
-        apart=np.zeros((capacity, capacity)),
+        mean_distances=np.zeros((capacity, capacity)),
         bandwidth=np.zeros(capacity),
-        drawn=np.zeros(capacity, dtype=np.int64),
+        similarity_count=np.zeros(capacity, dtype=np.int64),
         examples=np.zeros(capacity, dtype=np.int64),
         taught=np.zeros(capacity, dtype=np.int64),
-        fresh=np.zeros(capacity),
+        decayed_count=np.zeros(capacity),
         reach=np.zeros(capacity),
         label=np.zeros(capacity, dtype=np.int32),
         founder=np.zeros(capacity, dtype=np.int64),
     )
 
 
-def coarsen(vertices: Vertices, here: Record, settings: Settings) -> Regrouping:
+def coarsen(vertices: Vertices, counters: Counters, settings: Settings) -> Regrouping:
     """Merge vertices until at most k unlabelled ones remain.
 
     "doubling" is Figure 1 with three repairs: R starts at the smallest positive distance, grows
@@ -62,26 +63,26 @@ def coarsen(vertices: Vertices, here: Record, settings: Settings) -> Regrouping:
     order of distance, no more than it must, and R is the largest distance merged.
     """
     assert settings.n_centroids is not None
-    heir = np.arange(here.n)
+    heir = np.arange(counters.n)
     absorb, growth = settings.labelled == "absorb", float(settings.growth)
     if settings.coarsening == "doubling":
-        if here.radius == 0.0:
-            here.radius = smallest_positive_distance(vertices, here.n)
-        left = here.n_unlabelled
+        if counters.radius == 0.0:
+            counters.radius = smallest_positive_distance(vertices, counters.n)
+        left = counters.n_unlabelled
         while left > settings.n_centroids:
             # where R is so small that a product rounds back to it, the next larger number
-            here.radius = max(growth * here.radius, np.nextafter(here.radius, np.inf))
-            left = repartition(vertices, here.n, heir, here.radius, absorb)
+            counters.radius = max(growth * counters.radius, np.nextafter(counters.radius, np.inf))
+            left = repartition(vertices, counters.n, heir, counters.radius, absorb)
             if left > settings.n_centroids:
-                gap = smallest_gap(vertices, here.n, heir, absorb)
-                here.radius = grow_radius(here.radius, growth, gap)
+                gap = smallest_gap(vertices, counters.n, heir, absorb)
+                counters.radius = grow_radius(counters.radius, growth, gap)
     else:
         group = ABSORBING if absorb else UNLABELLED
         limit = settings.n_centroids
         aim = math.ceil(ROOM * limit)
-        last = merge_closest(vertices, here.n, heir, group, NOTHING, limit, aim, growth)
-        here.radius = max(here.radius, last)
-    return compact(vertices, here, heir)
+        last = merge_closest(vertices, counters.n, heir, group, NOTHING, limit, aim, growth)
+        counters.radius = max(counters.radius, last)
+    return compact(vertices, counters, heir)
 
 
 def grow_radius(radius: float, growth: float, gap: float) -> float:
@@ -101,61 +102,67 @@ def grow_radius(radius: float, growth: float, gap: float) -> float:
     return max(radius, gap)
 
 
-def trim_labels(vertices: Vertices, here: Record, label: int, budget: int) -> Regrouping:
+def trim_labels(vertices: Vertices, counters: Counters, label: int, budget: int) -> Regrouping:
     """Merge closest labelled vertices of a class down to its budget."""
-    heir = np.arange(here.n)
-    merge_closest(vertices, here.n, heir, label, NOTHING, budget, budget, 1.0)
-    return compact(vertices, here, heir)
+    heir = np.arange(counters.n)
+    merge_closest(vertices, counters.n, heir, label, NOTHING, budget, budget, 1.0)
+    return compact(vertices, counters, heir)
 
 
-def unite(vertices: Vertices, here: Record, settings: Settings, n_classes: int) -> Regrouping:
+def unite(vertices: Vertices, counters: Counters, settings: Settings, n_classes: int) -> Regrouping:
     """Bring the union of two covers under one radius and within its budgets.
 
     `here.radius` is the larger of the two radii. Closest pairs merge while closer than that, or
     while there are too many.
     """
-    heir = np.arange(here.n)
-    limit = here.n if settings.n_centroids is None else settings.n_centroids
-    last = merge_closest(vertices, here.n, heir, UNLABELLED, here.radius, limit, limit, 1.0)
+    heir = np.arange(counters.n)
+    limit = counters.n if settings.n_centroids is None else settings.n_centroids
+    last = merge_closest(vertices, counters.n, heir, UNLABELLED, counters.radius, limit, limit, 1.0)
     for label in range(n_classes):
         budget = settings.labels_per_class
-        merge_closest(vertices, here.n, heir, label, 0.0, budget, budget, 1.0)
-    here.radius = max(here.radius, last)
-    return compact(vertices, here, heir)
+        merge_closest(vertices, counters.n, heir, label, 0.0, budget, budget, 1.0)
+    counters.radius = max(counters.radius, last)
+    return compact(vertices, counters, heir)
 
 
-def compact(vertices: Vertices, here: Record, heir: Ints) -> Regrouping:
+def compact(vertices: Vertices, counters: Counters, heir: Ints) -> Regrouping:
     """Close the gaps that merged vertices leave, in order of age."""
     kept = np.flatnonzero(heir == np.arange(len(heir)))
     place = np.empty(len(heir), dtype=np.int64)
     place[kept] = np.arange(len(kept))
     while np.any(heir[heir] != heir):
         heir = heir[heir]
-    _keep(vertices, here, kept)
-    remeasure(vertices, here.n)
+    _keep(vertices, counters, kept)
+    remeasure(vertices, counters.n)
     return Regrouping(kept, place[heir])
 
 
-def leave(vertices: Vertices, here: Record, gone: Ints) -> Regrouping:
+def leave(vertices: Vertices, counters: Counters, gone: Ints) -> Regrouping:
     """Remove vertices and all they stand for; the others stay as they are."""
-    kept = np.setdiff1d(np.arange(here.n), gone)
-    heir = np.full(here.n, GONE, dtype=np.int64)
+    kept = np.setdiff1d(np.arange(counters.n), gone)
+    heir = np.full(counters.n, REMOVED, dtype=np.int64)
     heir[kept] = np.arange(len(kept))
-    here.n_gone += int(vertices.examples[gone].sum())
-    _keep(vertices, here, kept)
+    counters.n_removed += int(vertices.examples[gone].sum())
+    _keep(vertices, counters, kept)
     return Regrouping(kept, heir)
 
 
-def _keep(vertices: Vertices, here: Record, kept: Ints) -> None:
+def _keep(vertices: Vertices, counters: Counters, kept: Ints) -> None:
     m = len(kept)
     for points in (vertices.points, vertices.means):
         points[:, :m] = points[:, kept]
-    for distances in (vertices.distance, vertices.apart):
+    for distances in (vertices.distance, vertices.mean_distances):
         keep_pairs(distances, kept)
-    columns = (vertices.bandwidth, vertices.drawn, vertices.examples, vertices.reach)
-    for column in (*columns, vertices.taught, vertices.fresh, vertices.label, vertices.founder):
+    columns = (vertices.bandwidth, vertices.similarity_count, vertices.examples, vertices.reach)
+    for column in (
+        *columns,
+        vertices.taught,
+        vertices.decayed_count,
+        vertices.label,
+        vertices.founder,
+    ):
         column[:m] = column[kept]
     free = vertices.label[:m] == UNLABELLED
-    here.n = m
-    here.n_unlabelled = int(free.sum())
-    here.mass = int(vertices.examples[:m][free].sum())
+    counters.n = m
+    counters.n_unlabelled = int(free.sum())
+    counters.n_absorbed = int(vertices.examples[:m][free].sum())

@@ -8,19 +8,19 @@ from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.engine import cover, memory
 from labelwalk.engine.state import State
 from labelwalk.kernels.cover import UNKNOWN, UNLABELLED, let_go, measure_apart
-from labelwalk.kernels.memory import GONE
+from labelwalk.kernels.memory import REMOVED
 from labelwalk.solver import relaxation
 
 
 def remove(now: State, gone: Ints) -> None:
     """Remove vertices with all they stand for; degrees and residuals are out of date then."""
-    regrouping = cover.leave(now.vertices, now.here, gone)
+    regrouping = cover.leave(now.vertices, now.counters, gone)
     relaxation.keep(now.system, regrouping.kept)
     memory.follow(now.memory, regrouping.heir)
-    if now.here.vertex >= 0:
-        now.here.vertex = regrouping.heir[now.here.vertex]
+    if now.counters.vertex >= 0:
+        now.counters.vertex = regrouping.heir[now.counters.vertex]
     free = ~now.system.clamped[: now.n]
-    now.here.load = float(now.system.v[: now.n][free].sum())
+    now.counters.total_weight = float(now.system.v[: now.n][free].sum())
 
 
 def taught_vertex(now: State, number: int) -> int:
@@ -56,18 +56,18 @@ def untell(now: State, i: int, number: int) -> None:
         remove(now, np.array([i]))
     else:
         vertices.taught[i] -= 1
-        now.here.n_gone += 1
+        now.counters.n_removed += 1
         _let_go(now, i, np.array(x))
-        kept.seen_vertex[places] = GONE
+        kept.seen_vertex[places] = REMOVED
 
 
 def _let_go(now: State, i: int, x: Floats) -> None:
     """Let x leave the mean of vertex i, and the distances to it too, if they were drawn with it."""
     vertices, before = now.vertices, now.vertices.means[:, i].copy()
-    drawn_with_it = vertices.drawn[i] == vertices.examples[i]
+    drawn_with_it = vertices.similarity_count[i] == vertices.examples[i]
     let_go(vertices, i, x)
     if drawn_with_it and np.any(vertices.means[:, i] != before):
-        measure_apart(vertices, now.n, i, now.beside.mean, now.beside.distances)
+        measure_apart(vertices, now.n, i, now.comparison.mean, now.comparison.distances)
 
 
 def taught_when(now: State, number: int) -> int:
@@ -79,4 +79,4 @@ def class_taught_since(now: State, code: int) -> int:
     """Return at which example the first label of a class was taught, of those not taken back."""
     mine = now.vertices.label[: now.n] == code
     founders: list[int] = now.vertices.founder[: now.n][mine].tolist()
-    return min((taught_when(now, number) for number in founders), default=int(now.here.n_seen))
+    return min((taught_when(now, number) for number in founders), default=int(now.counters.n_seen))

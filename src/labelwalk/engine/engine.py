@@ -66,11 +66,11 @@ class Engine:
             moving=settings.moving,
             remember=settings.remember,
         )
-        bandwidth.schedule(now.here, settings.similarity)
+        bandwidth.schedule(now.counters, settings.similarity)
         if settings.half_life is not None:
-            forgetting.schedule(now.here, settings.half_life)
+            forgetting.schedule(now.counters, settings.half_life)
         if tuning.is_due(settings):
-            now.here.choose_at_seen = FIRST_CHOICE
+            now.counters.choose_at_seen = FIRST_CHOICE
         return cls(settings, now)
 
     def learn(self, rows: Floats, codes: Ints, shares: Floats) -> KernelAnswers:
@@ -82,16 +82,16 @@ class Engine:
         # by name and not as attributes, which take microseconds: this is all that most calls need
         if not taught and self.now.progress["n_pending"][0] == NO_RECORD:
             return self.feed(rows, codes, shares)
-        before = int(self.now.here.n_seen)
+        before = int(self.now.counters.n_seen)
         if taught:
             undo.record(self.now)
         try:
             return self.feed(rows, codes, shares)
         finally:
-            here = self.now.here
-            if taught and here.n_pending >= 0:
-                here.n_pending += here.n_seen - before
-            if here.n_pending == 0 or (not taught and here.n_seen > before):
+            counters = self.now.counters
+            if taught and counters.n_pending >= 0:
+                counters.n_pending += counters.n_seen - before
+            if counters.n_pending == 0 or (not taught and counters.n_seen > before):
                 undo.drop_record(self.now)
 
     def feed(self, rows: Floats, codes: Ints, shares: Floats) -> KernelAnswers:
@@ -129,12 +129,12 @@ class Engine:
 
     def teach_later(self, number: int, x: Floats, code: int, shares: Floats) -> None:
         """Teach an example that is remembered, as if it came again with its label."""
-        self.now.here.id = number
+        self.now.counters.id = number
         try:
             self.learn(x, np.array([code]), shares)
         finally:
-            if self.now.here.stage == WAITING:
-                self.now.here.id = NO_ROW
+            if self.now.counters.stage == WAITING:
+                self.now.counters.id = NO_ROW
 
     def taught(self, number: int) -> int:
         """Return the class an example was taught, or UNLABELLED."""
@@ -168,16 +168,16 @@ class Engine:
         now = self.now
         self._settled = self._frozen = None
         restored = undo.taken_back(now, since, n_labels)
-        if not restored and now.here.measure_at_founded != NEVER:
+        if not restored and now.counters.measure_at_founded != NEVER:
             self._bandwidths_moved()
         self._draw()
         if self.rules.label_weight == 0.0:
-            now.system.v[: now.n] = now.vertices.fresh[: now.n]
+            now.system.v[: now.n] = now.vertices.decayed_count[: now.n]
         relaxation.refresh(now.system, now.n)
 
     def _run(self, rows: Floats, codes: Ints, row: int, answers: KernelAnswers) -> tuple[int, int]:
         now = self.now
-        places = (now.vertices, now.system, now.progress, self.rules, now.beside, now.readout)
+        places = (now.vertices, now.system, now.progress, self.rules, now.comparison, now.readout)
         kept = (now.quarantine, now.memory, now.watch)
         return stream.feed(*places, *kept, rows, codes, row, answers)
 
@@ -204,48 +204,48 @@ class Engine:
             self.measure()
         elif event == stream.TRIM:
             budget = self.settings.labels_per_class
-            self._regroup(cover.trim_labels(now.vertices, now.here, code, budget))
+            self._regroup(cover.trim_labels(now.vertices, now.counters, code, budget))
             undo.spoil(now)
         elif event == stream.COARSEN:
-            self._regroup(cover.coarsen(now.vertices, now.here, self.settings))
+            self._regroup(cover.coarsen(now.vertices, now.counters, self.settings))
         elif event == stream.REBALANCE:
             weights.weigh(self.now, self.rules)
             rebuild(now.system, now.n)
         elif event == stream.BALANCE:
             relaxation.settle_vertices(now.system, now.n, self.rules.tolerance, now.readout)
             balance(now.vertices, now.system, now.n, self.shares)
-            before = int(now.here.n_seen) - 1
-            now.here.balance_at_seen = before + max(1, min(BALANCED_EVERY, before))
+            before = int(now.counters.n_seen) - 1
+            now.counters.balance_at_seen = before + max(1, min(BALANCED_EVERY, before))
         elif event == stream.CHOOSE:
             self._choose()
         elif event == stream.FORGET:
             self._forget()
         elif event == stream.SOLVE:
             relaxation.solve_exactly(now.system, now.n)
-            now.here.stage = SOLVED
+            now.counters.stage = SOLVED
         elif event == stream.JUDGE:
             signs.judge(now, self.settings)
 
     def _choose(self) -> None:
-        now, here = self.now, self.now.here
-        here.choose_at_seen = 4 * here.n_seen
+        now, counters = self.now, self.now.counters
+        counters.choose_at_seen = 4 * counters.n_seen
         chosen = tuning.choose(now, self.settings, self.rules)
-        here.sharpness = chosen.sharpness
-        if (here.width, here.evenness) != (chosen.width, chosen.evenness):
-            here.width, here.evenness = chosen.width, chosen.evenness
+        counters.sharpness = chosen.sharpness
+        if (counters.width, counters.evenness) != (chosen.width, chosen.evenness):
+            counters.width, counters.evenness = chosen.width, chosen.evenness
             self.measure()
 
     def _forget(self) -> None:
         now, half_life = self.now, self.settings.half_life
         assert half_life is not None
         undo.spoil(now)
-        forgetting.schedule(now.here, half_life)
+        forgetting.schedule(now.counters, half_life)
         forgetting.fade(now, half_life)
         light = forgetting.find_light(now)
         if len(light):
             departure.remove(now, light)
         weights.weigh(now, self.rules)
-        forgetting.lower_radius(now.here, self.settings)
+        forgetting.lower_radius(now.counters, self.settings)
         relaxation.refresh(now.system, now.n)
 
     def _know(self, n_classes: int) -> None:
@@ -254,7 +254,7 @@ class Engine:
 
     def _make_room(self) -> None:
         now, capacity = self.now, self.now.capacity
-        labelled = int(now.n - now.here.n_unlabelled)
+        labelled = int(now.n - now.counters.n_unlabelled)
         enough = (self.settings.n_centroids or 2 * capacity) + labelled + 16
         capacity = max(capacity + 16, min(2 * capacity, enough))
         self.now = state.resized(now, capacity, now.n_classes)
@@ -268,18 +268,20 @@ class Engine:
 
     def _bandwidths_moved(self) -> bool:
         now, similarity = self.now, self.settings.similarity
-        return bandwidth.measure(now.here, similarity, self.rules, now.vertices, now.beside.moments)
+        return bandwidth.measure(
+            now.counters, similarity, self.rules, now.vertices, now.comparison.moments
+        )
 
     def _draw(self) -> None:
         now, vertices = self.now, self.now.vertices
-        draw(vertices.apart, vertices.bandwidth, now.n, self.rules.cut, now.system.w)
+        draw(vertices.mean_distances, vertices.bandwidth, now.n, self.rules.cut, now.system.w)
 
     def _regroup(self, regrouping: cover.Regrouping) -> None:
-        here = self.now.here
+        counters = self.now.counters
         relaxation.keep(self.now.system, regrouping.kept)
-        here.vertex = regrouping.heir[here.vertex]
+        counters.vertex = regrouping.heir[counters.vertex]
         memory.follow(self.now.memory, regrouping.heir)
-        bandwidth.measure_soon(here)
+        bandwidth.measure_soon(counters)
         self._draw()
         weights.weigh(self.now, self.rules)
         relaxation.refresh(self.now.system, self.now.n)
@@ -293,7 +295,15 @@ class Engine:
         if len(rows) >= MANY:
             return self.frozen(shares).answer(rows)
         system, errors = self.settled(shares)
-        parts = (now.vertices, system, now.progress, self.rules, now.beside, errors, now.readout)
+        parts = (
+            now.vertices,
+            system,
+            now.progress,
+            self.rules,
+            now.comparison,
+            errors,
+            now.readout,
+        )
         extend_rows(*parts, rows, answers)
         return answers
 
@@ -303,9 +313,9 @@ class Engine:
         Where the prior is due it is brought to bear, as it would be for the next row.
         """
         if self._settled is None:
-            now, here, tolerance = self.now, self.now.here, self.rules.tolerance
+            now, counters, tolerance = self.now, self.now.counters, self.rules.tolerance
             settled = relaxation.settled_copy(now.system, now.n, tolerance, now.readout)
-            if self.rules.balanced and here.n_seen >= here.balance_at_seen:
+            if self.rules.balanced and counters.n_seen >= counters.balance_at_seen:
                 balance(now.vertices, settled[0], now.n, shares)
             self._settled = settled  # only now: an interrupt must not leave half of it
         return self._settled
@@ -319,15 +329,18 @@ class Engine:
     def similarities(self, x: Floats) -> Floats:
         """Return how similar a row is to every vertex; to none where it is an outlier."""
         now, n = self.now, self.now.n
-        compare_row(now.vertices, now.here, x, now.beside)
-        compare_with(now.vertices.bandwidth, now.here, self.rules, now.beside)
-        outlier = is_outlier(now.vertices.bandwidth, now.here, self.rules, now.beside)
-        return np.zeros(n) if outlier else now.beside.similarities[:n].copy()
+        compare_row(now.vertices, now.counters, x, now.comparison)
+        compare_with(now.vertices.bandwidth, now.counters, self.rules, now.comparison)
+        outlier = is_outlier(now.vertices.bandwidth, now.counters, self.rules, now.comparison)
+        return np.zeros(n) if outlier else now.comparison.similarities[:n].copy()
 
     @property
     def sink(self) -> float:
         """The sink of a row that is not in the graph."""
-        return float(self.rules.sink * (self.now.here.mu if self.rules.label_weight > 0 else 1.0))
+        return float(
+            self.rules.sink
+            * (self.now.counters.mean_weight if self.rules.label_weight > 0 else 1.0)
+        )
 
     def certificate(self) -> float:
         """Return the largest proven error of any vertex as it stands."""
@@ -335,18 +348,18 @@ class Engine:
 
     def merge(self, theirs: state.State, order: list[int]) -> None:
         """Take in the vertices of a state with our class codes, its features in another order."""
-        for part in (theirs.vertices.points, theirs.vertices.means, theirs.beside.moments.T):
+        for part in (theirs.vertices.points, theirs.vertices.means, theirs.comparison.moments.T):
             part[:] = part[order[: len(part)]]  # there may be no means
         both = self.now = union.united(self.now, theirs)
         self._settled = self._frozen = None
-        regrouping = cover.unite(both.vertices, both.here, self.settings, both.n_classes)
+        regrouping = cover.unite(both.vertices, both.counters, self.settings, both.n_classes)
         relaxation.keep(both.system, regrouping.kept)
         self.stand()
 
     def stand(self) -> None:
         """Measure, draw, weigh and solve anew, from the cover alone; what came before is gone."""
         now = self.now
-        memory.forget(now.memory, now.here)
+        memory.forget(now.memory, now.counters)
         undo.drop_record(now)
         self._bandwidths_moved()
         self.rebuild_graph()

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
-from labelwalk.arrays import Ints, Record
+from labelwalk.arrays import Ints
 from labelwalk.engine.state import State
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.memory import age
+from labelwalk.kernels.progress import Counters
 from labelwalk.kernels.quarantine import release_old
 from labelwalk.settings import Settings
 
@@ -21,9 +22,9 @@ SPARSE_SHARE = 0.8  # of k: with fewer vertices, R comes down
 MIN_RADIUS = 1e-160  # the square of a smaller distance vanishes
 
 
-def schedule(here: Record, half_life: float) -> None:
+def schedule(counters: Counters, half_life: float) -> None:
     """Set the count of examples at which they fade next."""
-    here.forget_at = age(here) + step_size(half_life)
+    counters.forget_at = age(counters) + step_size(half_life)
 
 
 def step_size(half_life: float) -> int:
@@ -34,18 +35,23 @@ def step_size(half_life: float) -> int:
 def fade(now: State, half_life: float) -> None:
     """Let all unlabelled examples weigh less, and release groups that wait in quarantine."""
     free = now.vertices.label[: now.n] == UNLABELLED
-    now.vertices.fresh[: now.n][free] *= 0.5 ** (step_size(half_life) / half_life)
-    release_old(now.quarantine, now.here, age(now.here) - math.ceil(FADED_HALF_LIVES * half_life))
+    now.vertices.decayed_count[: now.n][free] *= 0.5 ** (step_size(half_life) / half_life)
+    release_old(
+        now.quarantine, now.counters, age(now.counters) - math.ceil(FADED_HALF_LIVES * half_life)
+    )
 
 
 def find_light(now: State) -> Ints:
     """Return the vertices that have become too light to stay."""
     free = now.vertices.label[: now.n] == UNLABELLED
-    return np.flatnonzero(free & (now.vertices.fresh[: now.n] < MIN_EXAMPLES))
+    return np.flatnonzero(free & (now.vertices.decayed_count[: now.n] < MIN_EXAMPLES))
 
 
-def lower_radius(here: Record, settings: Settings) -> None:
+def lower_radius(counters: Counters, settings: Settings) -> None:
     """Make room for finer vertices where many have left; in the end R starts anew."""
-    if settings.n_centroids is not None and here.n_unlabelled < SPARSE_SHARE * settings.n_centroids:
-        finer = here.radius / settings.growth
-        here.radius = finer if finer >= MIN_RADIUS else 0.0
+    if (
+        settings.n_centroids is not None
+        and counters.n_unlabelled < SPARSE_SHARE * settings.n_centroids
+    ):
+        finer = counters.radius / settings.growth
+        counters.radius = finer if finer >= MIN_RADIUS else 0.0

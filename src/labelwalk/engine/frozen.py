@@ -10,7 +10,7 @@ from labelwalk.engine.state import State
 from labelwalk.kernels.answer import KernelAnswers
 from labelwalk.kernels.batch_answer import ReadoutParams, SolvedGraph, answer_rows
 from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.kernels.progress import Rules
+from labelwalk.kernels.progress import KernelParams
 from labelwalk.kernels.system import System
 from labelwalk.verdicts import blank_answers
 
@@ -37,32 +37,34 @@ class Frozen:
         return answers
 
 
-def frozen(now: State, rules: Rules, system: System, errors: Floats) -> Frozen:
+def frozen(now: State, rules: KernelParams, system: System, errors: Floats) -> Frozen:
     """Return what answers as a state does, whose vertices are settled within these errors."""
-    here, n = now.here, now.n
+    counters, n = now.counters, now.n
     label = now.vertices.label[:n]
     solved = SolvedGraph(
         points=now.representatives.T.copy(),
         bandwidth=now.vertices.bandwidth[:n].copy(),
         weight=system.v[:n].copy(),
-        has_label=system.lit[system.component[:n]],
+        has_label=system.has_label[system.component[:n]],
         f=system.f[1:, :n].T.copy(),
         errors=errors[:n].copy(),
         labelled=np.flatnonzero(label != UNLABELLED),
         label=label[label != UNLABELLED],
         bias=system.bias.copy(),
     )
-    is_warm = here.n_seen > rules.warm_up
+    is_warm = counters.n_seen > rules.warm_up
     params = ReadoutParams(
-        sink=float(rules.sink * (here.mu if rules.label_weight > 0.0 else 1.0)),
+        sink=float(rules.sink * (counters.mean_weight if rules.label_weight > 0.0 else 1.0)),
         cut=rules.cut,
         neighbour=rules.neighbour,
-        width=float(here.width),
-        evenness=float(here.evenness),
-        typical=float(here.typical),
-        sigma=float(here.sigma),
-        outlier_distance=float(max(rules.cut, rules.far / here.width)) if is_warm else np.inf,
-        nearest_fallback=rules.guess,
-        sharpness=float(here.sharpness),
+        width=float(counters.width),
+        evenness=float(counters.evenness),
+        typical=float(counters.typical),
+        sigma=float(counters.sigma),
+        outlier_distance=float(max(rules.cut, rules.outlier_distance / counters.width))
+        if is_warm
+        else np.inf,
+        nearest_fallback=rules.nearest_fallback,
+        sharpness=float(counters.sharpness),
     )
     return Frozen(solved, params)

@@ -49,7 +49,7 @@ def left_out(now: State, bias: Floats, settings: Settings, classes: Sequence[Lab
     answers = blank_answers(len(counted), len(classes))
     if len(counted):
         values, near = held_out(now.graph, codes, len(classes)), nearest_other(now, codes)
-        sharpness = float(now.here.sharpness)
+        sharpness = float(now.counters.sharpness)
         for row, i in enumerate(counted.tolist()):
             guess = int(near[i]) if settings.unreached == "nearest" else NO_CLASS
             write_answer(answers, row, values[i], 0.0, bias, guess, sharpness)

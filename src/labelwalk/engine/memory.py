@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelwalk.arrays import Ints, Record
+from labelwalk.arrays import Ints
 from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.kernels.memory import GONE, OUT, Memory
-from labelwalk.kernels.progress import NO_ROW
+from labelwalk.kernels.memory import OUTLIER_SLOT, REMOVED, Memory
+from labelwalk.kernels.progress import NO_ROW, Counters
 from labelwalk.parameters import shown
 
 
@@ -15,23 +15,24 @@ def empty(room: int, n_features: int) -> Memory:
     """Return a memory of nothing, with room for so many examples."""
     return Memory(
         seen_rows=np.zeros((room, n_features)),
-        seen_vertex=np.full(room, OUT, dtype=np.int32),
+        seen_vertex=np.full(room, OUTLIER_SLOT, dtype=np.int32),
         seen_label=np.full(room, UNLABELLED, dtype=np.int32),
         seen_number=np.full(room, NO_ROW, dtype=np.int64),
         seen_first=np.zeros(room, dtype=np.int64),
     )
 
 
-def check_exists(here: Record, number: int) -> None:
+def check_exists(counters: Counters, number: int) -> None:
     """Refuse the number of an example that has not come yet."""
-    if not 0 <= number < here.n_seen:
+    if not 0 <= number < counters.n_seen:
         raise ValueError(
             f"example_id={shown(number)} is no example of this learner, which has seen "
-            f"{here.n_seen} of them, numbered from 0. Give one that observe(X, ids=True) returned."
+            f"{counters.n_seen} of them, numbered from 0. Give one that observe(X, ids=True) "
+            "returned."
         )
 
 
-def place_of(memory: Memory, here: Record, number: int) -> int:
+def place_of(memory: Memory, counters: Counters, number: int) -> int:
     """Return where an example lies.
 
     Raises
@@ -39,7 +40,7 @@ def place_of(memory: Memory, here: Record, number: int) -> int:
     ValueError
         It has not come yet, or is remembered no longer.
     """
-    check_exists(here, number)
+    check_exists(counters, number)
     places = np.flatnonzero(memory.seen_number == number)
     if len(places) == 0:
         known = memory.seen_number[memory.seen_number != NO_ROW]
@@ -52,10 +53,10 @@ def place_of(memory: Memory, here: Record, number: int) -> int:
     return int(places[0])
 
 
-def forget(memory: Memory, here: Record) -> None:
+def forget(memory: Memory, counters: Counters) -> None:
     """Remember nothing that came before."""
-    here.vertex = OUT
-    memory.seen_vertex[:] = GONE
+    counters.vertex = OUTLIER_SLOT
+    memory.seen_vertex[:] = REMOVED
     memory.seen_label[:] = UNLABELLED
     memory.seen_number[:] = NO_ROW
 

@@ -65,4 +65,4 @@ def newest(state: State) -> Ints:
 
 def waiting(state: State) -> Floats:
     """Return the first example of each group in quarantine."""
-    return state.quarantine.held_points[:, : int(state.here.n_held)].T.copy()
+    return state.quarantine.held_points[:, : int(state.counters.n_held)].T.copy()

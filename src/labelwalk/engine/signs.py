@@ -55,12 +55,12 @@ def at_most(value: float, limit: float) -> Measured:
 
 def radius(now: State, settings: Settings) -> Measured:
     """R, within which an example joins its nearest vertex."""
-    return Measured(float(now.here.radius), None, True)
+    return Measured(float(now.counters.radius), None, True)
 
 
 def distortion(now: State, settings: Settings) -> Measured:
     """The largest reach of a vertex, in bandwidths; 0 where there is no bandwidth."""
-    sigma = float(now.here.sigma)
+    sigma = float(now.counters.sigma)
     if sigma == 0.0:
         return Measured(0.0, None, True)
     reach = float(now.vertices.reach[: now.n].max(initial=0.0))
@@ -69,7 +69,7 @@ def distortion(now: State, settings: Settings) -> Measured:
 
 def outliers(now: State, settings: Settings) -> Measured:
     """Share of all examples that were like nothing known."""
-    return at_most(now.here.n_outliers / max(1, now.here.n_seen), MOST_OUTLIERS)
+    return at_most(now.counters.n_outliers / max(1, now.counters.n_seen), MOST_OUTLIERS)
 
 
 def recent_outliers(now: State, settings: Settings) -> Measured:
@@ -80,10 +80,10 @@ def recent_outliers(now: State, settings: Settings) -> Measured:
 
 def new_vertices(now: State, settings: Settings) -> Measured:
     """Share of recent examples that founded a vertex."""
-    here = now.here
+    counters = now.counters
     seen, founded, _ = _recently(now)
     share = at_most(founded / max(1, seen), MOST_NEW)
-    young = here.radius == 0.0 or here.n_seen < GROWN_UP * now.n
+    young = counters.radius == 0.0 or counters.n_seen < GROWN_UP * now.n
     return share._replace(limit=None, ok=True) if young else share
 
 
@@ -121,7 +121,7 @@ def absorbed(now: State, settings: Settings) -> Measured:
     """Share of all examples that labelled vertices stand for."""
     free, examples, _ = _free(now)
     share = at_most(examples[~free].sum() / max(1, examples.sum()), MOST_ABSORBED)
-    young = now.here.n_seen < GROWN_UP * np.count_nonzero(~free)
+    young = now.counters.n_seen < GROWN_UP * np.count_nonzero(~free)
     return share._replace(limit=None, ok=True) if young else share
 
 
@@ -142,7 +142,7 @@ def conflicts(now: State, settings: Settings) -> Measured:
 
 def drift(now: State, settings: Settings) -> Measured:
     """What departures from the usual have summed up to, now or at an alarm that still holds."""
-    return at_most(max(now.here.suspicion, now.here.alarm), ALARM)
+    return at_most(max(now.counters.suspicion, now.counters.alarm), ALARM)
 
 
 SIGNS: dict[str, Measure] = {
@@ -166,13 +166,13 @@ SELDOM = 4  # blocks between two looks at all vertices; each block would cost 1 
 
 def judge(now: State, settings: Settings) -> None:
     """End a block: look for drift, and write down every sign that has crossed its limit."""
-    here = now.here
+    counters = now.counters
     end_block(now.watch, now.progress)
-    blocks = int(here.n_seen) // BLOCK
+    blocks = int(counters.n_seen) // BLOCK
     for name, measure in SIGNS.items():
         if _is_due(name, blocks):
             value, limit, ok = measure(now, settings)
-            now.events.note(LoggedEvent(int(here.n_seen), name, ok, value, limit or 0.0))
+            now.events.note(LoggedEvent(int(counters.n_seen), name, ok, value, limit or 0.0))
     _judge_next(now)
 
 
@@ -191,13 +191,17 @@ def watch_anew(now: State) -> None:
 
 
 def _judge_next(now: State) -> None:
-    now.here.judge_at_seen = (now.here.n_seen // BLOCK + 1) * BLOCK
+    now.counters.judge_at_seen = (now.counters.n_seen // BLOCK + 1) * BLOCK
 
 
 def _recently(now: State) -> tuple[int, int, int]:
     """Examples, founded vertices and outliers since the last full block began."""
-    here, (seen, founded, far) = now.here, now.watch.marks[0].tolist()
-    return int(here.n_seen) - seen, int(here.n_founded) - founded, int(here.n_outliers) - far
+    counters, (seen, founded, far) = now.counters, now.watch.marks[0].tolist()
+    return (
+        int(counters.n_seen) - seen,
+        int(counters.n_founded) - founded,
+        int(counters.n_outliers) - far,
+    )
 
 
 def _free(now: State) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], Floats, Floats]:

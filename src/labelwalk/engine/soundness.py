@@ -14,9 +14,9 @@ from labelwalk.engine.scaling import WARM_UP, Scale
 from labelwalk.engine.state import State
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.drift import BLOCK
-from labelwalk.kernels.memory import GONE
-from labelwalk.kernels.progress import NEVER, NO_RECORD, NO_ROW, SPOILED, WAITING
-from labelwalk.kernels.stream import BARRED
+from labelwalk.kernels.memory import REMOVED
+from labelwalk.kernels.progress import INVALID, NEVER, NO_RECORD, NO_ROW, WAITING
+from labelwalk.kernels.stream import ANSWER_ONLY
 from labelwalk.kernels.system import STEPS, System, rebuild, rounding
 from labelwalk.rows import LARGEST
 from labelwalk.settings import Settings
@@ -48,8 +48,8 @@ def _laws_of_scale(scale: Scale, state: State, settings: Settings) -> Iterator[t
     )
     bounded = np.all(np.abs(scale.centre) <= LARGEST) and np.all(scale.spread <= 2 * LARGEST)
     yield "spreads are positive", bool(bounded and np.all(scale.spread > 0))
-    learned = 0 if scale.frozen else state.here.n_seen
-    waiting = settings.scale == "robust" and n < WARM_UP and (d > 0) == (state.here.n_seen > 0)
+    learned = 0 if scale.frozen else state.counters.n_seen
+    waiting = settings.scale == "robust" and n < WARM_UP and (d > 0) == (state.counters.n_seen > 0)
     yield (
         "the scale is frozen, or all examples are kept",
         n == learned and (scale.frozen or waiting),
@@ -57,25 +57,31 @@ def _laws_of_scale(scale: Scale, state: State, settings: Settings) -> Iterator[t
     fitting = scale.labels.shape == (n,) and (n == 0 or scale.rows.shape == (n, d))
     yield "kept examples have features and labels", fitting
     yield "kept examples can be compared", bool(np.all(np.abs(scale.rows) <= LARGEST))
-    classes = (scale.labels >= BARRED) & (scale.labels < state.n_classes)
+    classes = (scale.labels >= ANSWER_ONLY) & (scale.labels < state.n_classes)
     yield "kept labels are known classes", bool(np.all(classes))
 
 
 def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
-    here, vertices, system = state.here, state.vertices, state.system
+    counters, vertices, system = state.counters, state.vertices, state.system
     kept = (*state.quarantine, *state.memory, *state.before)
-    arrays = (*vertices, *system, state.beside.moments, *kept, *state.watch)
-    scales = [here.radius, here.mu, here.sigma, here.typical, here.load]
-    numbers = [*scales, here.width, here.evenness, here.sharpness, *system.drift]
-    numbers += [here.usual, here.unsteady, here.suspicion, here.alarm]
+    arrays = (*vertices, *system, state.comparison.moments, *kept, *state.watch)
+    scales = [
+        counters.radius,
+        counters.mean_weight,
+        counters.sigma,
+        counters.typical,
+        counters.total_weight,
+    ]
+    numbers = [*scales, counters.width, counters.evenness, counters.sharpness, *system.drift]
+    numbers += [counters.usual, counters.unsteady, counters.suspicion, counters.alarm]
     finite = all(np.all(np.isfinite(array)) for array in arrays) and np.all(np.isfinite(numbers))
     yield "all numbers are finite", bool(finite)
-    begun = here.stage != WAITING or here.id != NO_ROW
-    yield "no row is half learned", not begun and GONE <= here.vertex < max(state.n, 1)
+    begun = counters.stage != WAITING or counters.id != NO_ROW
+    yield "no row is half learned", not begun and REMOVED <= counters.vertex < max(state.n, 1)
     yield "vertices have features", state.n_features > 0 or state.n == 0
     rule = getattr(settings.similarity, "bandwidth", None)
     rule = "cover" if isinstance(settings.similarity, SelfTuning) else rule
-    by_scale, by_cover = here.measure_at_seen != NEVER, here.measure_at_founded != NEVER
+    by_scale, by_cover = counters.measure_at_seen != NEVER, counters.measure_at_founded != NEVER
     alive = state.n_features > 0
     scheduled = (by_scale, by_cover) == (alive and rule == "scale", alive and rule == "cover")
     yield "a bandwidth is measured where it is not given", scheduled
@@ -87,14 +93,20 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     yield "every vertex stands for an example", bool(np.all(vertices.examples >= 1))
     told = np.where(free, vertices.taught == 0, vertices.taught >= 1)
     yield "labels were taught", bool(np.all(told & (vertices.taught <= vertices.examples)))
-    yield "unlabelled vertices are counted", here.n_unlabelled == free.sum()
-    yield "their examples are counted", here.mass == vertices.examples[free].sum()
-    counted = (here.n_outliers, here.n_gone, here.n_barred, here.n_conflicts, here.n_held)
-    yield "examples are counted", all(0 <= count <= here.n_seen for count in counted)
+    yield "unlabelled vertices are counted", counters.n_unlabelled == free.sum()
+    yield "their examples are counted", counters.n_absorbed == vertices.examples[free].sum()
+    counted = (
+        counters.n_outliers,
+        counters.n_removed,
+        counters.n_answer_only,
+        counters.n_conflicts,
+        counters.n_held,
+    )
+    yield "examples are counted", all(0 <= count <= counters.n_seen for count in counted)
     yield from _laws_of_memory(state, settings)
-    yield "vertices were founded", here.n_founded >= state.n
+    yield "vertices were founded", counters.n_founded >= state.n
     k = settings.n_centroids
-    yield "there are at most n_centroids", k is None or here.n_unlabelled <= k
+    yield "there are at most n_centroids", k is None or counters.n_unlabelled <= k
 
     yield from _laws_of_forgetting(state, settings)
     yield from _watching_laws(state)
@@ -102,75 +114,83 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     points = (vertices.points, vertices.means)
     yield "points can be compared", all(bool(np.all(np.abs(p) <= LARGEST)) for p in points)
     yield "means are kept where they move", bool(len(vertices.means)) == (alive and settings.moving)
-    drawn = (vertices.drawn >= 1) & (vertices.drawn <= vertices.examples)
+    drawn = (vertices.similarity_count >= 1) & (vertices.similarity_count <= vertices.examples)
     yield "vertices were drawn", bool(np.all(drawn))
     biased = np.all(system.bias > 0) and (settings.prior is not None or np.all(system.bias == 1))
     yield "only a prior prefers classes", bool(biased)
-    chosen = here.width > 0 <= here.evenness <= 1 <= here.sharpness
+    chosen = counters.width > 0 <= counters.evenness <= 1 <= counters.sharpness
     yield "graph and sharpness can be chosen", bool(chosen)
-    lengths = (vertices.distance, vertices.apart, vertices.reach, vertices.bandwidth)
+    lengths = (vertices.distance, vertices.mean_distances, vertices.reach, vertices.bandwidth)
     positive = (*lengths, system.w, system.d, system.f, system.drift, system.peak)
     signs = all(np.all(array >= 0) for array in positive)
     yield "lengths and probabilities are not negative", bool(signs)
     yield "probabilities are at most 1", bool(np.all(system.f[1:] <= 1))
-    spans = (here.radius, here.sigma, here.typical, here.load)
+    spans = (counters.radius, counters.sigma, counters.typical, counters.total_weight)
     yield "radius and bandwidth are not negative", all(span >= 0 for span in spans)
-    matrices = (system.w, vertices.distance, vertices.apart)
+    matrices = (system.w, vertices.distance, vertices.mean_distances)
     diagonals = [np.diagonal(matrix) for matrix in matrices]
     yield "no vertex is its own neighbour", not any(np.any(diagonal) for diagonal in diagonals)
     weighty = np.all(system.v > 0) and np.all(system.g > 0)
-    yield "weights and sinks are positive", bool(weighty and here.mu > 0)
+    yield "weights and sinks are positive", bool(weighty and counters.mean_weight > 0)
     yield "residuals are those of the values", _residuals_hold(system, state.n)
 
 
 def _laws_of_forgetting(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     vertices = state.vertices
     fading = settings.half_life is not None and state.n_features > 0
-    yield "what is old fades where that was asked for", (state.here.forget_at != NEVER) == fading
-    left = np.all(vertices.fresh > 0) and np.all(vertices.fresh <= 1.001 * vertices.examples)
-    whole = fading or np.all(vertices.fresh == vertices.examples)
+    yield (
+        "what is old fades where that was asked for",
+        (state.counters.forget_at != NEVER) == fading,
+    )
+    left = np.all(vertices.decayed_count > 0) and np.all(
+        vertices.decayed_count <= 1.001 * vertices.examples
+    )
+    whole = fading or np.all(vertices.decayed_count == vertices.examples)
     yield "no example weighs more than one", bool(left and whole)
 
 
 def _laws_of_memory(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
-    here, memory, before = state.here, state.memory, state.before_progress[0]
+    counters, memory, before = state.counters, state.memory, state.before_progress[0]
     room = settings.remember if state.n_features else 0
     yield "as many examples are remembered as were asked for", len(memory.seen_rows) == room
-    known = (memory.seen_vertex >= GONE) & (memory.seen_vertex < max(state.n, 1))
+    known = (memory.seen_vertex >= REMOVED) & (memory.seen_vertex < max(state.n, 1))
     classes = (memory.seen_label >= UNLABELLED) & (memory.seen_label < state.n_classes)
     yield "what is remembered is known", bool(np.all(known & classes))
-    yield "examples came before they were taught", bool(np.all(memory.seen_first <= here.n_seen))
-    future = (memory.seen_number < NO_ROW) | (memory.seen_number >= max(here.n_seen, 1))
+    yield (
+        "examples came before they were taught",
+        bool(np.all(memory.seen_first <= counters.n_seen)),
+    )
+    future = (memory.seen_number < NO_ROW) | (memory.seen_number >= max(counters.n_seen, 1))
     yield "nothing is remembered from the future", not np.any(future)
-    yield "founders were seen", bool(np.all(state.vertices.founder < max(here.n_seen, 1)))
+    yield "founders were seen", bool(np.all(state.vertices.founder < max(counters.n_seen, 1)))
     floats = [before[name] for name in before.dtype.names if before.dtype[name].kind == "f"]
     yield "what stood before is finite", bool(np.all(np.isfinite(floats)))
     chosen = before.width > 0 <= before.evenness <= 1 <= before.sharpness
-    lengths = (before.sigma, before.typical, before.load, *state.before.before_bandwidth)
+    lengths = (before.sigma, before.typical, before.total_weight, *state.before.before_bandwidth)
     fine = chosen and bool(np.all(np.array(lengths) >= 0))
-    recorded = here.n_pending in (NO_RECORD, SPOILED) or (
-        0 < here.n_pending <= here.n_seen and fine
+    recorded = counters.n_pending in (NO_RECORD, INVALID) or (
+        0 < counters.n_pending <= counters.n_seen and fine
     )
     yield "labels can be taken back", bool(recorded)
 
 
 def _watching_laws(state: State) -> Iterator[tuple[str, bool]]:
-    here, watch = state.here, state.watch
-    counts = (here.watched, here.blocks, here.alarm_at, here.first_taught)
+    counters, watch = state.counters, state.watch
+    counts = (counters.watched, counters.blocks, counters.alarm_at, counters.first_taught)
     yield "what is watched is counted", all(count >= 0 for count in counts)
-    seen = (here.watched, here.alarm_at, here.last_taught)
-    yield "what is watched was seen", all(count <= here.n_seen for count in seen)
-    ordered = here.first_taught <= here.last_taught
+    seen = (counters.watched, counters.alarm_at, counters.last_taught)
+    yield "what is watched was seen", all(count <= counters.n_seen for count in seen)
+    ordered = counters.first_taught <= counters.last_taught
     yield "the first label came before the last", bool(ordered)
-    yield "signs are judged in time", 0 < here.judge_at_seen - here.n_seen <= BLOCK
-    now = np.array([here.n_seen, here.n_founded, here.n_outliers])
+    yield "signs are judged in time", 0 < counters.judge_at_seen - counters.n_seen <= BLOCK
+    now = np.array([counters.n_seen, counters.n_founded, counters.n_outliers])
     began = (watch.marks[0] >= 0) & (watch.marks[0] <= watch.marks[1]) & (watch.marks[1] <= now)
     yield "blocks began in the past", bool(np.all(began))
     spreads = (watch.frame[1], watch.noise, watch.chance)
     scales = all(np.all(array >= 0) for array in spreads)
-    scales &= here.blocks < 2 or bool(np.all(watch.chance > 0))
-    yield "deviations are not negative", scales and here.unsteady >= 0
-    yield "suspicion is not negative", here.suspicion >= 0 and here.alarm >= 0
+    scales &= counters.blocks < 2 or bool(np.all(watch.chance > 0))
+    yield "deviations are not negative", scales and counters.unsteady >= 0
+    yield "suspicion is not negative", counters.suspicion >= 0 and counters.alarm >= 0
 
 
 def _residuals_hold(system: System, n: int) -> bool:

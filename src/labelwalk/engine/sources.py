@@ -9,7 +9,7 @@ import numpy as np
 
 from labelwalk.arrays import Ints, Label
 from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.kernels.stream import BARRED
+from labelwalk.kernels.stream import ANSWER_ONLY
 from labelwalk.parameters import is_number, shown
 from labelwalk.rows import as_labels
 
@@ -70,7 +70,7 @@ class Sources:
         """Return for each example UNLABELLED, or BARRED where it is answered and not learned."""
         trial = Sources(self.counts)
         admitted = [trial.admit(name, share) for name in names]
-        return np.where(admitted, UNLABELLED, BARRED).astype(np.int64)
+        return np.where(admitted, UNLABELLED, ANSWER_ONLY).astype(np.int64)
 
 
 def as_sources(source: Label | Iterable[Label], n: int) -> list[Label]:

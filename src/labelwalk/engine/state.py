@@ -9,17 +9,24 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwalk.arrays import Floats, Record
+from labelwalk.arrays import Floats
 from labelwalk.engine import cover, memory
 from labelwalk.engine.event_log import EventLog
 from labelwalk.engine.migration import removed_arrays
 from labelwalk.kernels.certificate import Readout
-from labelwalk.kernels.comparison import Comparison
+from labelwalk.kernels.comparison import RowComparison
 from labelwalk.kernels.cover import Vertices
-from labelwalk.kernels.drift import BLOCK, UNSTEADY, USUAL, Watch
+from labelwalk.kernels.drift import BLOCK, UNSTEADY, USUAL, DriftWindow
 from labelwalk.kernels.links import relink
 from labelwalk.kernels.memory import Memory
-from labelwalk.kernels.progress import NEVER, NO_RECORD, NO_ROW, PROGRESS
+from labelwalk.kernels.progress import (
+    COUNTERS_DTYPE,
+    NEVER,
+    NO_RECORD,
+    NO_ROW,
+    Counters,
+    CountersArray,
+)
 from labelwalk.kernels.quarantine import ROOM, Quarantine
 from labelwalk.kernels.system import System
 from labelwalk.solver import relaxation
@@ -33,7 +40,7 @@ class Before(NamedTuple):
     before_moments: Floats
 
 
-Arrays = TypeVar("Arrays", Vertices, System, Comparison, Quarantine, Before, Watch)
+Arrays = TypeVar("Arrays", Vertices, System, RowComparison, Quarantine, Before, DriftWindow)
 
 # The names of arrays and counters in a model file. A field may be renamed here and in its class;
 # the stored name never changes. Arrays that are not listed are computed when a file is read.
@@ -42,12 +49,12 @@ STORED_ARRAYS = {
     "points": "points",
     "distance": "distance",
     "means": "means",
-    "apart": "apart",
+    "mean_distances": "apart",
     "bandwidth": "bandwidth",
-    "drawn": "drawn",
+    "similarity_count": "drawn",
     "examples": "examples",
     "taught": "taught",
-    "fresh": "fresh",
+    "decayed_count": "fresh",
     "reach": "reach",
     "label": "label",
     "founder": "founder",
@@ -89,21 +96,21 @@ STORED_ARRAYS = {
 STORED_COUNTERS = {
     "n": "n",
     "n_unlabelled": "n_unlabelled",
-    "mass": "mass",
+    "n_absorbed": "mass",
     "n_seen": "n_seen",
     "n_outliers": "n_outliers",
-    "n_gone": "n_gone",
-    "n_barred": "n_barred",
+    "n_removed": "n_gone",
+    "n_answer_only": "n_barred",
     "n_conflicts": "n_conflicts",
     "n_pending": "n_pending",
     "n_held": "n_held",
     "n_moments": "n_moments",
     "n_founded": "n_founded",
-    "load": "load",
+    "total_weight": "load",
     "measure_at_seen": "measure_at_seen",
     "measure_at_founded": "measure_at_founded",
     "radius": "radius",
-    "mu": "mu",
+    "mean_weight": "mu",
     "sigma": "sigma",
     "width": "width",
     "evenness": "evenness",
@@ -134,20 +141,21 @@ class State:
 
     vertices: Vertices
     system: System
-    beside: Comparison
+    comparison: RowComparison
     readout: Readout
     quarantine: Quarantine
     memory: Memory
     before: Before
-    before_progress: Record
-    watch: Watch
+    before_progress: CountersArray
+    watch: DriftWindow
     events: EventLog
-    progress: Record
+    progress: CountersArray
 
     @property
-    def here(self) -> Record:
-        """The record of where the stream stands."""
-        return self.progress[0]
+    def counters(self) -> Counters:
+        """The scalars of the state, which can be changed in place."""
+        counters: Counters = self.progress[0]
+        return counters
 
     @property
     def n(self) -> int:
@@ -185,7 +193,7 @@ class State:
         """Memory taken by all arrays."""
         learned = (*self.vertices, *self.system, *self.quarantine, *self.memory, *self.before)
         watching = (*self.watch, self.progress, self.before_progress)
-        room = (*self.beside, *self.readout)
+        room = (*self.comparison, *self.readout)
         return sum(int(array.nbytes) for array in (*learned, *watching, *room))
 
 
@@ -201,18 +209,18 @@ def empty(
 
     Representatives are moving or stay the founders; it has room to remember so many examples.
     """
-    progress = np.zeros(1, dtype=PROGRESS)
-    here = progress[0]
-    here.mu = here.width = here.sharpness = 1.0
-    here.measure_at_seen = here.measure_at_founded = here.choose_at_seen = NEVER
-    here.forget_at = NEVER
-    here.vertex, here.id = -1, NO_ROW
-    here.n_pending = NO_RECORD
-    here.judge_at_seen = BLOCK
-    here.usual, here.unsteady = USUAL, UNSTEADY
-    beside = Comparison(
+    progress = np.zeros(1, dtype=COUNTERS_DTYPE)
+    counters = progress[0]
+    counters.mean_weight = counters.width = counters.sharpness = 1.0
+    counters.measure_at_seen = counters.measure_at_founded = counters.choose_at_seen = NEVER
+    counters.forget_at = NEVER
+    counters.vertex, counters.id = -1, NO_ROW
+    counters.n_pending = NO_RECORD
+    counters.judge_at_seen = BLOCK
+    counters.usual, counters.unsteady = USUAL, UNSTEADY
+    comparison = RowComparison(
         distances=np.zeros(capacity),
-        apart_row=np.zeros(capacity),
+        row_mean_distances=np.zeros(capacity),
         similarities=np.zeros(capacity),
         mean=np.zeros(n_features),
         moments=np.zeros((2, n_features)),
@@ -232,21 +240,21 @@ def empty(
     return State(
         vertices,
         system,
-        beside,
+        comparison,
         allocate_readout(capacity, n_classes),
         quarantine,
         memory.empty(remember, n_features),
         before,
-        np.zeros(1, dtype=PROGRESS),
+        np.zeros(1, dtype=COUNTERS_DTYPE),
         watching(n_features),
         EventLog(),
         progress,
     )
 
 
-def watching(n_features: int) -> Watch:
+def watching(n_features: int) -> DriftWindow:
     """Return a watch for drift that has seen nothing."""
-    return Watch(
+    return DriftWindow(
         frame=np.zeros((2, n_features)),
         sums=np.zeros((3, n_features)),
         level=np.zeros((2, n_features)),
@@ -273,7 +281,7 @@ def resized(state: State, capacity: int, n_classes: int) -> State:
     return State(
         _filled(new.vertices, state.vertices),
         _filled(new.system, state.system),
-        _filled(new.beside, state.beside),
+        _filled(new.comparison, state.comparison),
         new.readout,
         _filled(new.quarantine, state.quarantine),
         state.memory,
@@ -323,7 +331,7 @@ def to_arrays(state: State) -> dict[str, NDArray[Any]]:
 
 
 def _parts(state: State) -> tuple[NamedTuple, ...]:
-    learned = (state.vertices, state.system, state.beside, state.quarantine)
+    learned = (state.vertices, state.system, state.comparison, state.quarantine)
     return (*learned, state.memory, state.before, state.watch)
 
 
@@ -353,7 +361,7 @@ def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
         _copy(f"here.{name}", arrays, state.progress[field])
         _copy(f"before.{name}", arrays, state.before_progress[field])
     relink(state.system, state.n)
-    state.system.stirred[:] = True
+    state.system.residual_dirty[:] = True
     return state
 
 

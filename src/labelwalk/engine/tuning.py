@@ -17,7 +17,7 @@ from labelwalk.engine.bandwidth import local_distances, typical
 from labelwalk.engine.leave_one_out import held_out, score, told
 from labelwalk.engine.state import State
 from labelwalk.kernels.comparison import draw, own_bandwidths
-from labelwalk.kernels.progress import Rules
+from labelwalk.kernels.progress import KernelParams
 from labelwalk.settings import Settings
 from labelwalk.similarity import SelfTuning
 
@@ -41,13 +41,13 @@ def is_due(settings: Settings) -> bool:
     return several or settings.calibrate
 
 
-def choose(now: State, settings: Settings, rules: Rules) -> Tuning:
+def choose(now: State, settings: Settings, rules: KernelParams) -> Tuning:
     """Return the width and evenness, and the sharpness, that foretell the labels taught."""
-    here, similarity = now.here, settings.similarity
+    counters, similarity = now.counters, settings.similarity
     codes = now.vertices.label[: now.n].astype(np.int64)
     labels = codes[codes >= 0]
     counted = told(labels)
-    pairs = [(float(here.width), float(here.evenness))]
+    pairs = [(float(counters.width), float(counters.evenness))]
     if isinstance(similarity, SelfTuning):
         pairs = similarity.pairs
     if counted.sum() < FEWEST:
@@ -61,16 +61,18 @@ def choose(now: State, settings: Settings, rules: Rules) -> Tuning:
     return Tuning(*pairs[best], powers[_better(sharp)])
 
 
-def _left_out(now: State, rules: Rules, codes: Ints, width: float, evenness: float) -> Floats:
+def _left_out(
+    now: State, rules: KernelParams, codes: Ints, width: float, evenness: float
+) -> Floats:
     """What each label would be, were it alone not taught, on a graph of this width."""
     n, graph = now.n, now.graph
-    if rules.neighbour > 0 and (width, evenness) != (now.here.width, now.here.evenness):
+    if rules.neighbour > 0 and (width, evenness) != (now.counters.width, now.counters.evenness):
         trial = now.progress.copy()[0]
         local = local_distances(now.vertices, n, rules.neighbour)
         trial.width, trial.evenness, trial.typical = width, evenness, typical(local)
         bandwidths, w = np.empty(n), np.empty((n, n))
         own_bandwidths(local, trial, rules, bandwidths)
-        draw(now.vertices.apart, bandwidths, n, rules.cut, w)
+        draw(now.vertices.mean_distances, bandwidths, n, rules.cut, w)
         graph = graph._replace(w=w)
     return held_out(graph, codes, now.n_classes)
 

@@ -5,36 +5,36 @@ from __future__ import annotations
 import numpy as np
 
 from labelwalk.engine.state import State
-from labelwalk.kernels.progress import NEVER, NO_RECORD, SPOILED
+from labelwalk.kernels.progress import INVALID, NEVER, NO_RECORD
 
 # What labels may change beside the vertices they found.
 RESTORED = (
-    *("n_moments", "load", "measure_at_seen", "choose_at_seen"),
+    *("n_moments", "total_weight", "measure_at_seen", "choose_at_seen"),
     *("sigma", "width", "evenness", "sharpness", "typical"),
 )
 
 
 def record(now: State) -> None:
     """Write down what labels that are taught next may change, unless that is written already."""
-    if now.here.n_pending == NO_RECORD:
+    if now.counters.n_pending == NO_RECORD:
         n = now.n
-        now.here.n_pending = 0
+        now.counters.n_pending = 0
         now.before_progress[...] = now.progress
         now.before.before_bandwidth[:n] = now.vertices.bandwidth[:n]
-        now.before.before_moments[...] = now.beside.moments
+        now.before.before_moments[...] = now.comparison.moments
 
 
 def drop_record(now: State) -> None:
     """Labels taught so far can no longer be taken back without a trace."""
-    if now.here.n_pending != NO_RECORD:
+    if now.counters.n_pending != NO_RECORD:
         spoil(now)
-        now.here.n_pending = NO_RECORD
+        now.counters.n_pending = NO_RECORD
 
 
 def spoil(now: State) -> None:
     """Drop the record, and let there be no other until something is observed."""
-    if now.here.n_pending >= 0:
-        now.here.n_pending = SPOILED
+    if now.counters.n_pending >= 0:
+        now.counters.n_pending = INVALID
         now.before_progress[...] = np.zeros(1, dtype=now.before_progress.dtype)
         now.before.before_bandwidth[:] = 0.0
         now.before.before_moments[:] = 0.0
@@ -45,19 +45,21 @@ def taken_back(now: State, since: int, n_labels: int = 1) -> bool:
 
     Return whether these are all since the record; what it holds is restored then.
     """
-    here = now.here
-    if here.n_pending < n_labels or since < now.before_progress[0].n_seen:
+    counters = now.counters
+    if counters.n_pending < n_labels or since < now.before_progress[0].n_seen:
         drop_record(now)
         return False
-    here.n_pending -= n_labels
-    if here.n_pending > 0:
+    counters.n_pending -= n_labels
+    if counters.n_pending > 0:
         return False
     before = now.before_progress[0]
     for name in RESTORED:
-        here[name] = before[name]
-    if here.measure_at_founded != NEVER:  # vertices that were founded stay counted
-        here.measure_at_founded = before.measure_at_founded + here.n_founded - before.n_founded
+        counters[name] = before[name]
+    if counters.measure_at_founded != NEVER:  # vertices that were founded stay counted
+        counters.measure_at_founded = (
+            before.measure_at_founded + counters.n_founded - before.n_founded
+        )
     now.vertices.bandwidth[: now.n] = now.before.before_bandwidth[: now.n]
-    now.beside.moments[:] = now.before.before_moments
+    now.comparison.moments[:] = now.before.before_moments
     drop_record(now)
     return True

@@ -42,10 +42,10 @@ def united(ours: State, theirs: State) -> State:
     for target, source in (
         (vertices.examples, theirs.vertices.examples),
         (vertices.taught, theirs.vertices.taught),
-        (vertices.fresh, theirs.vertices.fresh),
+        (vertices.decayed_count, theirs.vertices.decayed_count),
         (vertices.reach, theirs.vertices.reach),
         (vertices.bandwidth, theirs.vertices.bandwidth),
-        (vertices.drawn, theirs.vertices.drawn),
+        (vertices.similarity_count, theirs.vertices.similarity_count),
         (vertices.label, theirs.vertices.label),
         (system.g, theirs.system.g),
         (system.clamped, theirs.system.clamped),
@@ -59,20 +59,28 @@ def united(ours: State, theirs: State) -> State:
         apart = _across(ours.vertices.means[:, :n], theirs.vertices.means[:, :m])
     for target, inner, across in (
         (vertices.distance, theirs.vertices.distance, distances),
-        (vertices.apart, theirs.vertices.apart, apart),
+        (vertices.mean_distances, theirs.vertices.mean_distances, apart),
     ):
         target[new, new] = inner[:m, :m]
         target[old, new] = across
         target[new, old] = across.T
-    both.beside.moments[:] = _pooled(ours, theirs)
-    here, there = both.here, theirs.here
-    counts = ("n", "n_unlabelled", "mass", "n_seen", "n_outliers", "n_gone", "n_barred")
-    for name in (*counts, "n_founded", "n_moments", "load"):
-        here[name] += there[name]
-    here.radius = max(here.radius, there.radius)
-    here.last_taught = max(here.last_taught, there.last_taught)
-    taught = [first for first in (here.first_taught, there.first_taught) if first > 0]
-    here.first_taught = min(taught, default=0)
+    both.comparison.moments[:] = _pooled(ours, theirs)
+    counters, there = both.counters, theirs.counters
+    counts = (
+        "n",
+        "n_unlabelled",
+        "n_absorbed",
+        "n_seen",
+        "n_outliers",
+        "n_removed",
+        "n_answer_only",
+    )
+    for name in (*counts, "n_founded", "n_moments", "total_weight"):
+        counters[name] += there[name]
+    counters.radius = max(counters.radius, there.radius)
+    counters.last_taught = max(counters.last_taught, there.last_taught)
+    taught = [first for first in (counters.first_taught, there.first_taught) if first > 0]
+    counters.first_taught = min(taught, default=0)
     return both
 
 
@@ -83,8 +91,11 @@ def _across(points: Floats, others: Floats) -> Floats:
 
 
 def _pooled(ours: State, theirs: State) -> Floats:
-    n, m = int(ours.here.n_moments), int(theirs.here.n_moments)
-    (mean, squares), (their_mean, their_squares) = ours.beside.moments, theirs.beside.moments
+    n, m = int(ours.counters.n_moments), int(theirs.counters.n_moments)
+    (mean, squares), (their_mean, their_squares) = (
+        ours.comparison.moments,
+        theirs.comparison.moments,
+    )
     gap = their_mean - mean
     share = m / max(1, n + m)
     return np.stack([mean + share * gap, squares + their_squares + gap * gap * (n * share)])

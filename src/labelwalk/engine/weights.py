@@ -6,21 +6,21 @@ import numpy as np
 
 from labelwalk.arrays import Floats
 from labelwalk.engine.state import State
-from labelwalk.kernels.progress import Rules
+from labelwalk.kernels.progress import KernelParams
 
 
-def weigh(now: State, rules: Rules) -> None:
+def weigh(now: State, rules: KernelParams) -> None:
     """Weigh all vertices anew; degrees and residuals are out of date then."""
-    here, n = now.here, now.n
+    counters, n = now.counters, now.n
     free, v = ~now.system.clamped[:n], now.system.v[:n]
-    v[:] = now.vertices.fresh[:n]
+    v[:] = now.vertices.decayed_count[:n]
     if rules.label_weight > 0:
-        if here.n_unlabelled:
-            here.mu = capped_mean(v[free], rules.weight_cap)
-        v[free] = np.minimum(v[free], rules.weight_cap * here.mu)
-        v[~free] = rules.label_weight * here.mu
-        now.system.g[:n] = rules.sink * here.mu
-    here.load = float(v[free].sum())
+        if counters.n_unlabelled:
+            counters.mean_weight = capped_mean(v[free], rules.weight_cap)
+        v[free] = np.minimum(v[free], rules.weight_cap * counters.mean_weight)
+        v[~free] = rules.label_weight * counters.mean_weight
+        now.system.g[:n] = rules.sink * counters.mean_weight
+    counters.total_weight = float(v[free].sum())
 
 
 def capped_mean(counts: Floats, cap: float) -> float:

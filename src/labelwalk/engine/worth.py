@@ -48,12 +48,12 @@ def worth(now: State, settings: Settings) -> Worth:
 
     Only labels of a class that has another one can be foretold.
     """
-    n, here = now.n, now.here
+    n, counters = now.n, now.counters
     codes = now.vertices.label[:n].astype(np.int64)
     labels = codes[codes >= 0]
     counted = told(labels)
-    young = bool(here.n_seen < EXAMPLES * len(labels))
-    one_moment = bool(here.last_taught - here.first_taught < ONE_MOMENT * here.n_seen)
+    young = bool(counters.n_seen < EXAMPLES * len(labels))
+    one_moment = bool(counters.last_taught - counters.first_taught < ONE_MOMENT * counters.n_seen)
     if not counted.any():
         return Worth(0, 0.0, 0.0, 0.0, young, one_moment)
     near = nearest_other(now, codes)
@@ -72,7 +72,7 @@ def worth(now: State, settings: Settings) -> Worth:
 def nearest_other(now: State, codes: Ints) -> Ints:
     """Class of the nearest other label; of equally near ones, the oldest."""
     l = np.flatnonzero(codes >= 0)
-    apart = now.vertices.apart[np.ix_(l, l)].copy()
+    apart = now.vertices.mean_distances[np.ix_(l, l)].copy()
     np.fill_diagonal(apart, np.inf)
     near: Ints = codes[l][apart.argmin(axis=1)]
     return near

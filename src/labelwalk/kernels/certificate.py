@@ -53,7 +53,7 @@ def average_values(system: System, readout: Readout, n_terms: int) -> float:
         values[c] = 0.0
     for a in range(n_terms):
         i, share = readout.vertex[a], readout.share[a]
-        if system.lit[system.component[i]]:
+        if system.has_label[system.component[i]]:
             if not system.clamped[i]:
                 steps += share * system.f[STEPS, i]
             for c in range(values.shape[0]):
@@ -67,7 +67,7 @@ def count_late_steps(system: System, readout: Readout, n_terms: int, cutoff: flo
     late_steps = 0.0
     for a in range(n_terms):
         i = readout.vertex[a]
-        if system.lit[system.component[i]] and not system.clamped[i]:
+        if system.has_label[system.component[i]] and not system.clamped[i]:
             late_steps += readout.share[a] * max(0.0, system.f[STEPS, i] - cutoff)
     return late_steps
 
@@ -76,12 +76,12 @@ def count_late_steps(system: System, readout: Readout, n_terms: int, cutoff: flo
 def mark_components(system: System, n: int, readout: Readout, n_terms: int) -> bool:
     """Mark the components that a readout's error comes from; return whether there are any."""
     for i in range(n):
-        system.touched[i] = False
+        system.marked[i] = False
     is_any_marked = False
     for a in range(n_terms):
         i = readout.vertex[a]
-        if system.lit[system.component[i]] and not system.clamped[i]:
-            system.touched[system.component[i]] = True
+        if system.has_label[system.component[i]] and not system.clamped[i]:
+            system.marked[system.component[i]] = True
             is_any_marked = True
     return is_any_marked
 
@@ -93,14 +93,14 @@ def bound_residuals(system: System, n: int, cutoff: float) -> ResidualBounds:
     rho, rho_late, tau, max_steps = 0.0, 0.0, 0.0, 0.0
     for j in range(n):
         total[j] = system.d[j] + system.g[j]
-        if system.stirred[j]:
-            system.stirred[j] = False
+        if system.residual_dirty[j]:
+            system.residual_dirty[j] = False
             highest = 0.0
             for column in range(STEPS + 1, r.shape[0]):
                 highest = max(highest, abs(r[column, j]))
             largest[j] = highest / total[j]
     for j in range(n):
-        if system.touched[system.component[j]] and not system.clamped[j]:
+        if system.marked[system.component[j]] and not system.clamped[j]:
             steps = system.f[STEPS, j]
             rho = max(rho, largest[j])
             rho_late = max(rho_late, largest[j] if steps > cutoff else 0.0)
@@ -114,7 +114,7 @@ def count_slow(system: System, n: int, cutoff: float) -> int:
     """Count the marked vertices with more expected steps than `cutoff`."""
     count = 0
     for j in range(n):
-        if system.f[STEPS, j] > cutoff and system.touched[system.component[j]]:
+        if system.f[STEPS, j] > cutoff and system.marked[system.component[j]]:
             count += 1
     return count
 
@@ -162,13 +162,13 @@ def certify(system: System, n: int, errors: Floats) -> None:
     """Write the proven error of every vertex, at most 1."""
     for i in range(n):
         errors[i] = 0.0
-        system.touched[i] = False
+        system.marked[i] = False
     for seed in range(n):
-        if system.component[seed] == seed and system.lit[seed]:
-            system.touched[seed] = True
+        if system.component[seed] == seed and system.has_label[seed]:
+            system.marked[seed] = True
             cutoff = choose_cutoff(system, n, bound_residuals(system, n, np.inf).max_steps)
             bounds = bound_residuals(system, n, cutoff)
-            system.touched[seed] = False
+            system.marked[seed] = False
             for i in range(n):
                 if system.component[i] == seed and not system.clamped[i]:
                     steps = system.f[STEPS, i]

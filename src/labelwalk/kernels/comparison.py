@@ -6,20 +6,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labelwalk.arrays import Floats, Record
+from labelwalk.arrays import Floats
 from labelwalk.kernels.jit import compiled
-from labelwalk.kernels.progress import Rules
+from labelwalk.kernels.progress import Counters, KernelParams
 
 FADED = 39.0  # at so many bandwidths a Gaussian is zero in double precision
 ABREAST = 8  # features that are read side by side
 LENIENT = 2.0  # typical bandwidths that a vertex judges outliers by at most
 
 
-class Comparison(NamedTuple):
+class RowComparison(NamedTuple):
     """Room for the current row beside every vertex, and the moments of all rows so far."""
 
     distances: Floats  # to founders, which decide membership
-    apart_row: Floats  # to representatives, which decide similarity
+    row_mean_distances: Floats  # to representatives, which decide similarity
     similarities: Floats
     mean: Floats  # (features) room for a representative
     moments: Floats  # (2, features): running means, summed squared deviations
@@ -99,10 +99,10 @@ def gaussian_row(
 
 
 @compiled
-def draw(apart: Floats, bandwidths: Floats, n: int, cut: float, w: Floats) -> None:
+def draw(mean_distances: Floats, bandwidths: Floats, n: int, cut: float, w: Floats) -> None:
     """Write the similarities of all pairs of vertices, 0 on the diagonal."""
     for i in range(n):
-        gaussian_row(apart[i], i, bandwidths[i], bandwidths, cut, w[i])
+        gaussian_row(mean_distances[i], i, bandwidths[i], bandwidths, cut, w[i])
         w[i, i] = 0.0
         for j in range(i):
             w[j, i] = w[i, j]
@@ -137,18 +137,18 @@ def local_distance(distances: Floats, n: int, neighbour: int) -> float:
 
 
 @compiled
-def local_distances(apart: Floats, n: int, neighbour: int, out: Floats) -> None:
+def local_distances(mean_distances: Floats, n: int, neighbour: int, out: Floats) -> None:
     """Write the local distance of each of the first `n` vertices."""
     for i in range(n):
-        out[i] = local_distance(apart[i], n, neighbour)
+        out[i] = local_distance(mean_distances[i], n, neighbour)
 
 
 @compiled
-def own_bandwidth(local: float, here: Record, rules: Rules) -> float:
+def own_bandwidth(local: float, counters: Counters, rules: KernelParams) -> float:
     """Turn a local distance into a bandwidth."""
     if rules.neighbour == 0:
-        return here.sigma
-    return width_at(local, here.width, here.typical, here.evenness)
+        return counters.sigma
+    return width_at(local, counters.width, counters.typical, counters.evenness)
 
 
 @compiled
@@ -160,35 +160,46 @@ def width_at(local: float, width: float, typical: float, evenness: float) -> flo
 
 
 @compiled
-def own_bandwidths(local: Floats, here: Record, rules: Rules, out: Floats) -> None:
+def own_bandwidths(local: Floats, counters: Counters, rules: KernelParams, out: Floats) -> None:
     """Turn the local distances of all vertices into bandwidths."""
     for i in range(local.shape[0]):
-        out[i] = own_bandwidth(local[i], here, rules)
+        out[i] = own_bandwidth(local[i], counters, rules)
 
 
 @compiled
-def compare_with(bandwidths: Floats, here: Record, rules: Rules, beside: Comparison) -> float:
+def compare_with(
+    bandwidths: Floats, counters: Counters, rules: KernelParams, comparison: RowComparison
+) -> float:
     """Write the similarities of the row to all vertices; return its own bandwidth."""
     local = 0.0
     if rules.neighbour > 0:
-        local = local_distance(beside.apart_row, here.n, rules.neighbour)
-    own = own_bandwidth(local, here, rules)
-    gaussian_row(beside.apart_row, here.n, own, bandwidths, rules.cut, beside.similarities)
+        local = local_distance(comparison.row_mean_distances, counters.n, rules.neighbour)
+    own = own_bandwidth(local, counters, rules)
+    gaussian_row(
+        comparison.row_mean_distances,
+        counters.n,
+        own,
+        bandwidths,
+        rules.cut,
+        comparison.similarities,
+    )
     return own
 
 
 @compiled
-def is_outlier(bandwidths: Floats, here: Record, rules: Rules, beside: Comparison) -> bool:
+def is_outlier(
+    bandwidths: Floats, counters: Counters, rules: KernelParams, comparison: RowComparison
+) -> bool:
     """Say whether no vertex is similar to the row at all (section 5.2 of the paper).
 
     A vertex among sparse ones is lenient, but within bounds: else one far away would let in all
     that is far.
     """
-    if here.n == 0 or here.n_seen <= rules.warm_up:
+    if counters.n == 0 or counters.n_seen <= rules.warm_up:
         return False
-    far = max(rules.cut, rules.far / here.width)
-    for j in range(here.n):
-        bandwidth = min(max(bandwidths[j], here.sigma), LENIENT * here.sigma)
-        if bandwidth == 0.0 or beside.apart_row[j] <= far * bandwidth:
+    far = max(rules.cut, rules.outlier_distance / counters.width)
+    for j in range(counters.n):
+        bandwidth = min(max(bandwidths[j], counters.sigma), LENIENT * counters.sigma)
+        if bandwidth == 0.0 or comparison.row_mean_distances[j] <= far * bandwidth:
             return False
     return True

@@ -20,12 +20,12 @@ class Vertices(NamedTuple):
     points: Floats  # (features, capacity): feature-major, so that distances vectorise over vertices
     distance: Floats  # (capacity, capacity) between these points, the founders
     means: Floats  # (features, capacity) representatives that move; (0, capacity) if founders stay
-    apart: Floats  # (capacity, capacity) between representatives, as of the last redrawing
+    mean_distances: Floats  # (capacity, capacity) between representatives, as of the last redrawing
     bandwidth: Floats  # of each representative
-    drawn: Ints  # examples each stood for when its similarities were last drawn
+    similarity_count: Ints  # examples each stood for when its similarities were last drawn
     examples: Ints  # how many each stands for,
     taught: Ints  # and how many of them came with its label
-    fresh: Floats  # the examples, each fading with its age
+    decayed_count: Floats  # the examples, each fading with its age
     reach: Floats  # bound on the distance to any of those
     label: SmallInts  # class, or UNLABELLED
     founder: Ints  # the number of the example each was founded on, or UNKNOWN
@@ -61,7 +61,13 @@ def contradicts(vertices: Vertices, n: int, distances: Floats, label: int) -> bo
 
 @compiled
 def found(
-    vertices: Vertices, i: int, x: Floats, distances: Floats, apart: Floats, label: int, number: int
+    vertices: Vertices,
+    i: int,
+    x: Floats,
+    distances: Floats,
+    mean_distances: Floats,
+    label: int,
+    number: int,
 ) -> None:
     """Let `x`, which came as this number, become vertex i, the youngest."""
     for p in range(x.shape[0]):
@@ -71,13 +77,13 @@ def found(
     for j in range(i):
         vertices.distance[i, j] = distances[j]
         vertices.distance[j, i] = distances[j]
-        vertices.apart[i, j] = apart[j]
-        vertices.apart[j, i] = apart[j]
+        vertices.mean_distances[i, j] = mean_distances[j]
+        vertices.mean_distances[j, i] = mean_distances[j]
     vertices.distance[i, i] = 0.0
-    vertices.apart[i, i] = 0.0
+    vertices.mean_distances[i, i] = 0.0
     vertices.examples[i] = 1
-    vertices.fresh[i] = 1.0
-    vertices.drawn[i] = 1
+    vertices.decayed_count[i] = 1.0
+    vertices.similarity_count[i] = 1
     vertices.reach[i] = 0.0
     vertices.label[i] = label
     vertices.taught[i] = label != UNLABELLED
@@ -104,8 +110,8 @@ def join(vertices: Vertices, gone: int, heir: int) -> None:
     vertices.reach[heir] = max(vertices.reach[heir], span)
     vertices.examples[heir] += vertices.examples[gone]
     vertices.taught[heir] += vertices.taught[gone]
-    vertices.fresh[heir] += vertices.fresh[gone]
-    share = vertices.fresh[gone] / vertices.fresh[heir]
+    vertices.decayed_count[heir] += vertices.decayed_count[gone]
+    share = vertices.decayed_count[gone] / vertices.decayed_count[heir]
     for p in range(vertices.means.shape[0]):
         vertices.means[p, heir] += share * (vertices.means[p, gone] - vertices.means[p, heir])
 
@@ -116,7 +122,7 @@ def move_mean(vertices: Vertices, i: int, x: Floats) -> bool:
     moved = False
     for p in range(vertices.means.shape[0]):
         gap = x[p] - vertices.means[p, i]
-        vertices.means[p, i] += gap / vertices.fresh[i]
+        vertices.means[p, i] += gap / vertices.decayed_count[i]
         moved = moved or gap != 0.0
     return moved
 
@@ -124,9 +130,9 @@ def move_mean(vertices: Vertices, i: int, x: Floats) -> bool:
 @compiled
 def let_go(vertices: Vertices, i: int, x: Floats) -> None:
     """Let vertex i, which stands for others too, stand for `x` no longer."""
-    vertices.fresh[i] -= vertices.fresh[i] / vertices.examples[i]
+    vertices.decayed_count[i] -= vertices.decayed_count[i] / vertices.examples[i]
     vertices.examples[i] -= 1
-    vertices.drawn[i] = min(vertices.drawn[i], vertices.examples[i])
+    vertices.similarity_count[i] = min(vertices.similarity_count[i], vertices.examples[i])
     for p in range(vertices.means.shape[0]):
         vertices.means[p, i] += (vertices.means[p, i] - x[p]) / vertices.examples[i]
 
@@ -137,27 +143,29 @@ def has_moved(vertices: Vertices, i: int) -> bool:
 
     Where examples fade, as it stands for now: then old ones hold a mean back no longer.
     """
-    more = vertices.examples[i] - vertices.drawn[i]
-    return vertices.means.shape[0] > 0 and 2 * more >= min(vertices.drawn[i], vertices.fresh[i])
+    more = vertices.examples[i] - vertices.similarity_count[i]
+    return vertices.means.shape[0] > 0 and 2 * more >= min(
+        vertices.similarity_count[i], vertices.decayed_count[i]
+    )
 
 
 @compiled
-def measure_apart(vertices: Vertices, n: int, i: int, x: Floats, apart: Floats) -> None:
+def measure_apart(vertices: Vertices, n: int, i: int, x: Floats, mean_distances: Floats) -> None:
     """Measure the distances of representative i to all others anew; `x` and `apart` are room."""
     for p in range(x.shape[0]):
         x[p] = vertices.means[p, i]
-    distances_to(vertices.means, n, x, apart)
+    distances_to(vertices.means, n, x, mean_distances)
     for j in range(n):
-        vertices.apart[i, j] = apart[j]
-        vertices.apart[j, i] = apart[j]
-    vertices.apart[i, i] = 0.0
-    vertices.drawn[i] = vertices.examples[i]
+        vertices.mean_distances[i, j] = mean_distances[j]
+        vertices.mean_distances[j, i] = mean_distances[j]
+    vertices.mean_distances[i, i] = 0.0
+    vertices.similarity_count[i] = vertices.examples[i]
 
 
 @compiled
 def remeasure(vertices: Vertices, n: int) -> None:
     """Measure the representatives that stand for more examples than when they were drawn."""
-    x, apart = np.empty(vertices.means.shape[0]), np.empty(n)
+    x, mean_distances = np.empty(vertices.means.shape[0]), np.empty(n)
     for i in range(n if vertices.means.shape[0] > 0 else 0):
-        if vertices.examples[i] != vertices.drawn[i]:
-            measure_apart(vertices, n, i, x, apart)
+        if vertices.examples[i] != vertices.similarity_count[i]:
+            measure_apart(vertices, n, i, x, mean_distances)

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labelwalk.arrays import Floats, Ints, Record
+from labelwalk.arrays import Floats, Ints
 from labelwalk.kernels.jit import compiled
+from labelwalk.kernels.progress import Counters, CountersArray
 
 BLOCK = 256  # examples between two looks
 FEWEST = BLOCK // 2  # unlabelled ones among them; a block of fewer goes on
@@ -31,7 +32,7 @@ STEADY = 0.05  # and the least deviation of the departures
 BELIEVED = 3.0  # deviations by which a block may move what is usual
 
 
-class Watch(NamedTuple):
+class DriftWindow(NamedTuple):
     """What blocks are compared by; the rest is in the record of where the stream stands."""
 
     frame: Floats  # (2, features) of the first block: means, and 1 over deviations
@@ -44,14 +45,14 @@ class Watch(NamedTuple):
 
 
 @compiled
-def watch_row(watch: Watch, here: Record, x: Floats) -> None:
+def watch_row(watch: DriftWindow, counters: Counters, x: Floats) -> None:
     """Add an unlabelled example to its block."""
-    here.watched += 1
+    counters.watched += 1
     means, spread = watch.frame[0], watch.frame[1]
-    if here.blocks == 0:
+    if counters.blocks == 0:
         for p in range(x.shape[0]):
             gap = x[p] - means[p]
-            means[p] += gap / here.watched
+            means[p] += gap / counters.watched
             spread[p] += gap * (x[p] - means[p])
         return
     plain, absolute, squared = watch.sums[0], watch.sums[1], watch.sums[2]
@@ -64,35 +65,35 @@ def watch_row(watch: Watch, here: Record, x: Floats) -> None:
 
 
 @compiled
-def end_block(watch: Watch, progress: Record) -> None:
+def end_block(watch: DriftWindow, progress: CountersArray) -> None:
     """Compare the block with those before, raise an alarm or not, and begin the next."""
-    here = progress[0]
-    remember_marks(watch, here)
-    if here.watched < FEWEST:
+    counters = progress[0]
+    remember_marks(watch, counters)
+    if counters.watched < FEWEST:
         return
-    if here.blocks > 0:
-        average(watch.sums, here.watched)
-    if here.blocks == 0:
-        set_frame(watch.frame, here.watched)
-    elif here.blocks == 1:
-        begin_levels(watch, here.watched)
+    if counters.blocks > 0:
+        average(watch.sums, counters.watched)
+    if counters.blocks == 0:
+        set_frame(watch.frame, counters.watched)
+    elif counters.blocks == 1:
+        begin_levels(watch, counters.watched)
     else:
-        if here.blocks > WARM_UP:
-            suspect(here, departure(watch))
-            here.alarm = 0.0
-        if here.suspicion > ALARM:
-            here.alarm = here.suspicion
-            here.alarm_at = here.n_seen
-            start_again(watch, here)
+        if counters.blocks > WARM_UP:
+            suspect(counters, departure(watch))
+            counters.alarm = 0.0
+        if counters.suspicion > ALARM:
+            counters.alarm = counters.suspicion
+            counters.alarm_at = counters.n_seen
+            start_again(watch, counters)
             return
-        follow(watch, here.blocks, here.watched)
+        follow(watch, counters.blocks, counters.watched)
     watch.sums[:] = 0.0
-    here.watched = 0
-    here.blocks += 1
+    counters.watched = 0
+    counters.blocks += 1
 
 
 @compiled
-def begin_anew(watch: Watch, progress: Record) -> None:
+def begin_anew(watch: DriftWindow, progress: CountersArray) -> None:
     """Begin a block and all levels again, where counts have jumped."""
     start_again(watch, progress[0])
     progress[0].alarm = 0.0
@@ -101,16 +102,16 @@ def begin_anew(watch: Watch, progress: Record) -> None:
 
 
 @compiled
-def remember_marks(watch: Watch, here: Record) -> None:
+def remember_marks(watch: DriftWindow, counters: Counters) -> None:
     """Note the counts at which a block begins."""
     watch.marks[0] = watch.marks[1]
-    watch.marks[1, 0] = here.n_seen
-    watch.marks[1, 1] = here.n_founded
-    watch.marks[1, 2] = here.n_outliers
+    watch.marks[1, 0] = counters.n_seen
+    watch.marks[1, 1] = counters.n_founded
+    watch.marks[1, 2] = counters.n_outliers
 
 
 @compiled
-def start_again(watch: Watch, here: Record) -> None:
+def start_again(watch: DriftWindow, counters: Counters) -> None:
     """Forget all levels: the next block is the first one."""
     watch.frame[:] = 0.0
     watch.sums[:] = 0.0
@@ -118,11 +119,11 @@ def start_again(watch: Watch, here: Record) -> None:
     watch.noise[:] = 0.0
     watch.chance[:] = 0.0
     watch.latest[:] = 0.0
-    here.watched = 0
-    here.blocks = 0
-    here.suspicion = 0.0
-    here.usual = USUAL
-    here.unsteady = UNSTEADY
+    counters.watched = 0
+    counters.blocks = 0
+    counters.suspicion = 0.0
+    counters.usual = USUAL
+    counters.unsteady = UNSTEADY
 
 
 @compiled
@@ -147,7 +148,7 @@ def chance_of(sums: Floats, a: int, p: int, n: int) -> float:
 
 
 @compiled
-def begin_levels(watch: Watch, n: int) -> None:
+def begin_levels(watch: DriftWindow, n: int) -> None:
     """Take the first levels from the second block."""
     for a in range(2):
         for p in range(watch.level.shape[1]):
@@ -156,7 +157,7 @@ def begin_levels(watch: Watch, n: int) -> None:
 
 
 @compiled
-def departure(watch: Watch) -> float:
+def departure(watch: DriftWindow) -> float:
     """Return how far the block is from the usual levels, in usual deviations (root mean square).
 
     And draw in what is farther than BELIEVED, so that levels follow a change but slowly.
@@ -174,19 +175,19 @@ def departure(watch: Watch) -> float:
 
 
 @compiled
-def suspect(here: Record, departed: float) -> None:
+def suspect(counters: Counters, departed: float) -> None:
     """Sum up what departures exceed the usual by; let the usual follow."""
-    deviation = np.sqrt(max(here.unsteady, STEADY * STEADY))
-    excess = (departed - here.usual) / deviation
-    here.suspicion = max(0.0, here.suspicion + min(excess, LARGEST_STEP) - SLACK)
+    deviation = np.sqrt(max(counters.unsteady, STEADY * STEADY))
+    excess = (departed - counters.usual) / deviation
+    counters.suspicion = max(0.0, counters.suspicion + min(excess, LARGEST_STEP) - SLACK)
     step = min(max(excess, -BELIEVED), BELIEVED) * deviation
-    rate = max(1.0 / MEMORY, 1.0 / (HALF_KNOWN + here.blocks - WARM_UP))
-    here.usual += rate * step
-    here.unsteady = (1.0 - rate) * (here.unsteady + rate * step * step)
+    rate = max(1.0 / MEMORY, 1.0 / (HALF_KNOWN + counters.blocks - WARM_UP))
+    counters.usual += rate * step
+    counters.unsteady = (1.0 - rate) * (counters.unsteady + rate * step * step)
 
 
 @compiled
-def follow(watch: Watch, blocks: int, n: int) -> None:
+def follow(watch: DriftWindow, blocks: int, n: int) -> None:
     """Let levels and deviations follow the block."""
     rate, differing = max(1.0 / MEMORY, 1.0 / blocks), max(1.0 / MEMORY, 1.0 / (blocks - 1))
     for a in range(2):

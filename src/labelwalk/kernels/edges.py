@@ -19,10 +19,10 @@ def attach(system: System, i: int, weight: float, sink: float) -> None:
     v[i] = 0.0
     system.g[i] = sink
     system.component[i] = i
-    system.lit[i] = system.clamped[i]
+    system.has_label[i] = system.clamped[i]
     system.peak[i] = 0.0
     system.n_neighbours[i] = 0
-    system.stirred[i] = True
+    system.residual_dirty[i] = True
     inflow = r[:, i]
     for column in range(f.shape[0]):
         inflow[column] = 0.0
@@ -70,6 +70,6 @@ def change_edge(system: System, n: int, i: int, j: int, similar: float) -> bool:
     update_neighbour(system, n, j, i)
     if before == 0.0:
         join_components(system, n, i, j)
-    system.stirred[i] = True
-    system.stirred[j] = True
+    system.residual_dirty[i] = True
+    system.residual_dirty[j] = True
     return similar == 0.0

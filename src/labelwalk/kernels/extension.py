@@ -4,39 +4,45 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelwalk.arrays import Floats, Record
+from labelwalk.arrays import Floats
 from labelwalk.kernels.answer import NO_CLASS, KernelAnswers, write_answer
 from labelwalk.kernels.certificate import Readout, average_values
-from labelwalk.kernels.comparison import Comparison, compare_with, distances_to, is_outlier
+from labelwalk.kernels.comparison import RowComparison, compare_with, distances_to, is_outlier
 from labelwalk.kernels.cover import UNLABELLED, Vertices
 from labelwalk.kernels.jit import compiled
-from labelwalk.kernels.progress import Rules
+from labelwalk.kernels.progress import Counters, CountersArray, KernelParams
 from labelwalk.kernels.system import UNIT_ROUNDOFF, System
 
 
 @compiled
-def compare_row(vertices: Vertices, here: Record, x: Floats, beside: Comparison) -> None:
+def compare_row(
+    vertices: Vertices, counters: Counters, x: Floats, comparison: RowComparison
+) -> None:
     """Measure the distances of a row to founders and representatives.
 
     Until vertices have to stand for examples that differ, both are the same but for rounding.
     """
-    distances_to(vertices.points, here.n, x, beside.distances)
-    if vertices.means.shape[0] > 0 and vertices.reach[: here.n].any():
-        distances_to(vertices.means, here.n, x, beside.apart_row)
+    distances_to(vertices.points, counters.n, x, comparison.distances)
+    if vertices.means.shape[0] > 0 and vertices.reach[: counters.n].any():
+        distances_to(vertices.means, counters.n, x, comparison.row_mean_distances)
     else:
-        beside.apart_row[: here.n] = beside.distances[: here.n]
+        comparison.row_mean_distances[: counters.n] = comparison.distances[: counters.n]
 
 
 @compiled
 def extended(
-    system: System, here: Record, rules: Rules, beside: Comparison, reading: Readout
+    system: System,
+    counters: Counters,
+    rules: KernelParams,
+    comparison: RowComparison,
+    reading: Readout,
 ) -> int:
     """Let the reading be the average that the row's own similarities take; return over how many."""
-    total = rules.sink * (here.mu if rules.label_weight > 0.0 else 1.0)
+    total = rules.sink * (counters.mean_weight if rules.label_weight > 0.0 else 1.0)
     many = 0
-    for j in range(here.n):
-        if beside.similarities[j] > 0.0:
-            flow = beside.similarities[j] * system.v[j]
+    for j in range(counters.n):
+        if comparison.similarities[j] > 0.0:
+            flow = comparison.similarities[j] * system.v[j]
             total += flow
             reading.vertex[many] = j
             reading.share[many] = flow
@@ -50,19 +56,21 @@ def extended(
 def reaches(system: System, reading: Readout, many: int) -> bool:
     """Say whether a walk from there can reach a label, so that the average is rounded."""
     for a in range(many):
-        if system.lit[system.component[reading.vertex[a]]]:
+        if system.has_label[system.component[reading.vertex[a]]]:
             return True
     return False
 
 
 @compiled
-def nearest_label(vertices: Vertices, here: Record, rules: Rules, beside: Comparison) -> int:
+def nearest_label(
+    vertices: Vertices, counters: Counters, rules: KernelParams, comparison: RowComparison
+) -> int:
     """Return the class of the nearest labelled vertex where it may be guessed, or NO_CLASS."""
     guess, shortest = NO_CLASS, np.inf
-    if rules.guess:
-        for j in range(here.n):
-            if vertices.label[j] != UNLABELLED and beside.apart_row[j] < shortest:
-                guess, shortest = vertices.label[j], beside.apart_row[j]
+    if rules.nearest_fallback:
+        for j in range(counters.n):
+            if vertices.label[j] != UNLABELLED and comparison.row_mean_distances[j] < shortest:
+                guess, shortest = vertices.label[j], comparison.row_mean_distances[j]
     return guess
 
 
@@ -70,38 +78,38 @@ def nearest_label(vertices: Vertices, here: Record, rules: Rules, beside: Compar
 def extend(
     vertices: Vertices,
     system: System,
-    progress: Record,
-    rules: Rules,
-    beside: Comparison,
+    progress: CountersArray,
+    rules: KernelParams,
+    comparison: RowComparison,
     errors: Floats,
     reading: Readout,
     answers: KernelAnswers,
     row: int,
 ) -> None:
     """Answer a row that has been compared from vertices with these proven errors."""
-    here = progress[0]
-    compare_with(vertices.bandwidth, here, rules, beside)
-    if is_outlier(vertices.bandwidth, here, rules, beside):
+    counters = progress[0]
+    compare_with(vertices.bandwidth, counters, rules, comparison)
+    if is_outlier(vertices.bandwidth, counters, rules, comparison):
         answers.outlier[row] = True
         return
-    many = extended(system, here, rules, beside, reading)
+    many = extended(system, counters, rules, comparison, reading)
     error = 0.0
     for a in range(many):
         error += reading.share[a] * errors[reading.vertex[a]]
     average_values(system, reading, many)
     if reaches(system, reading, many):
-        error += 2.0 * (here.n + 8) * UNIT_ROUNDOFF
-    guess = nearest_label(vertices, here, rules, beside)
-    write_answer(answers, row, reading.values, error, system.bias, guess, here.sharpness)
+        error += 2.0 * (counters.n + 8) * UNIT_ROUNDOFF
+    guess = nearest_label(vertices, counters, rules, comparison)
+    write_answer(answers, row, reading.values, error, system.bias, guess, counters.sharpness)
 
 
 @compiled
 def extend_rows(
     vertices: Vertices,
     system: System,
-    progress: Record,
-    rules: Rules,
-    beside: Comparison,
+    progress: CountersArray,
+    rules: KernelParams,
+    comparison: RowComparison,
     errors: Floats,
     reading: Readout,
     rows: Floats,
@@ -109,5 +117,5 @@ def extend_rows(
 ) -> None:
     """Answer many rows."""
     for row in range(rows.shape[0]):
-        compare_row(vertices, progress[0], rows[row], beside)
-        extend(vertices, system, progress, rules, beside, errors, reading, answers, row)
+        compare_row(vertices, progress[0], rows[row], comparison)
+        extend(vertices, system, progress, rules, comparison, errors, reading, answers, row)

@@ -56,7 +56,7 @@ def join_components(system: System, n: int, i: int, j: int) -> None:
     gone = max(system.component[i], system.component[j])
     if kept == gone:
         return
-    system.lit[kept] = system.lit[kept] or system.lit[gone]
+    system.has_label[kept] = system.has_label[kept] or system.has_label[gone]
     for a in range(n):
         if system.component[a] == gone:
             system.component[a] = kept
@@ -90,13 +90,13 @@ def find_components(system: System, n: int) -> None:
         if system.component[seed] >= 0:
             continue
         system.component[seed] = seed
-        system.lit[seed] = False
+        system.has_label[seed] = False
         stack[0] = seed
         height = 1
         while height > 0:
             height -= 1
             i = stack[height]
-            system.lit[seed] = system.lit[seed] or system.clamped[i]
+            system.has_label[seed] = system.has_label[seed] or system.clamped[i]
             length = system.n_neighbours[i]
             for a in range(n if length == DENSE else length):
                 j = a if length == DENSE else system.neighbours[i, a]
@@ -105,8 +105,8 @@ def find_components(system: System, n: int) -> None:
                     stack[height] = j
                     height += 1
     for i in range(n):
-        if not system.lit[system.component[i]]:
+        if not system.has_label[system.component[i]]:
             for column in range(STEPS + 1, system.f.shape[0]):
                 system.f[column, i] = 0.0
                 system.r[column, i] = 0.0
-            system.stirred[i] = True
+            system.residual_dirty[i] = True

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from labelwalk.arrays import Floats, Ints, Record, SmallInts
+from labelwalk.arrays import Floats, Ints, SmallInts
 from labelwalk.kernels.jit import compiled
+from labelwalk.kernels.progress import Counters
 
-OUT, GONE = -1, -2  # in place of a vertex: kept out as an outlier, or no longer counted
+OUTLIER_SLOT, REMOVED = -1, -2  # in place of a vertex: kept out as an outlier, or no longer counted
 
 
 class Memory(NamedTuple):
@@ -24,21 +25,21 @@ class Memory(NamedTuple):
 
 
 @compiled
-def age(here: Record) -> int:
+def age(counters: Counters) -> int:
     """Return how many examples have come for which time passes: all but the barred."""
-    return here.n_seen - here.n_barred
+    return counters.n_seen - counters.n_answer_only
 
 
 @compiled
-def remember(memory: Memory, here: Record, x: Floats, label: int, vertex: int) -> None:
+def remember(memory: Memory, counters: Counters, x: Floats, label: int, vertex: int) -> None:
     """Keep the row in hand, in place of the oldest."""
     room = memory.seen_vertex.shape[0]
     if room == 0:
         return
-    place = (age(here) - 1) % room
+    place = (age(counters) - 1) % room
     for p in range(x.shape[0]):
         memory.seen_rows[place, p] = x[p]
     memory.seen_vertex[place] = vertex
     memory.seen_label[place] = label
-    memory.seen_number[place] = here.n_seen - 1
-    memory.seen_first[place] = here.id
+    memory.seen_number[place] = counters.n_seen - 1
+    memory.seen_first[place] = counters.id

@@ -1,79 +1,95 @@
-"""Where a stream stands, and the rules it is read by."""
+"""Counters of a stream, and the parameters of the compiled loops."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-# How far the current row has come. A row that is taught is finished once it is LEARNED.
+# How far the current row has been processed. A taught row is finished when it is LEARNED.
 WAITING, ARRIVED, COMPARED, LEARNED, SOLVED, ENDED = range(6)
 
-NEVER = 2**62  # a count that no stream reaches
+NEVER = 2**62  # larger than any count
 NO_ROW = -1
-NO_RECORD, SPOILED = -1, -2  # of what stood before labels were taught
-
-FIELDS = [
-    ("n", np.int64),  # vertices
-    ("n_unlabelled", np.int64),  # vertices without a label
-    ("mass", np.int64),  # examples they stand for
-    ("n_seen", np.int64),  # examples, outliers included
-    ("n_outliers", np.int64),
-    ("n_gone", np.int64),  # examples that no longer count, or were answered and not learned
-    ("n_barred", np.int64),  # examples whose source had its share: for them no time passes
-    ("n_conflicts", np.int64),  # labels taught where one of another class was
-    ("n_pending", np.int64),  # labels that can be taken back without a trace, or NO_RECORD
-    ("n_held", np.int64),  # groups in quarantine
-    ("n_moments", np.int64),  # examples in the running moments
-    ("n_founded", np.int64),  # vertices ever founded
-    ("load", np.float64),  # what unlabelled vertices weigh in all
-    ("measure_at_seen", np.int64),  # the bandwidth is measured again at these counts
-    ("measure_at_founded", np.int64),
-    ("radius", np.float64),  # R
-    ("mu", np.float64),  # stepped mean weight of unlabelled vertices
-    ("sigma", np.float64),  # bandwidth; of a self-tuning graph, that of a typical vertex
-    ("width", np.float64),  # bandwidth over local distance
-    ("evenness", np.float64),  # 0: local distances are local; 1: all are the typical one
-    ("sharpness", np.float64),  # the power that scores are raised to
-    ("choose_at_seen", np.int64),  # these three are chosen again at this count
-    ("typical", np.float64),  # typical distance from a vertex to one of its nearest
-    ("balance_at_seen", np.int64),  # the prior is brought to bear again at this count
-    ("forget_at", np.int64),  # what is old fades at this count, without the barred
-    ("first_taught", np.int64),  # count at the first label, and at the last; 0: none
-    ("last_taught", np.int64),
-    ("judge_at_seen", np.int64),  # the signs of health are judged again at this count
-    ("watched", np.int64),  # unlabelled examples in this block
-    ("blocks", np.int64),  # blocks since the watch for drift began, or began again
-    ("usual", np.float64),  # how far a block departs from those before,
-    ("unsteady", np.float64),  # and the variance of that
-    ("suspicion", np.float64),  # summed departures beyond the usual
-    ("alarm", np.float64),  # what they came to at an alarm that still holds; 0: none does
-    ("alarm_at", np.int64),  # when the last one was; 0: there was none
-    ("stage", np.int64),
-    ("id", np.int64),  # the number of the current row, or that of an earlier one taught late
-    ("vertex", np.int64),  # where the current row went
-]
-
-# np.record lets Python read fields as attributes, as the compiled loops do.
-PROGRESS = np.dtype((np.record, FIELDS))
+NO_RECORD, INVALID = -1, -2  # instead of the number of labels that can be undone exactly
 
 
-class Rules(NamedTuple):
-    """What does not change while a learner lives."""
+class Counters(Protocol):
+    """Scalars of the state. The compiled loops change them in place, as fields of a record."""
+
+    n: int  # vertices
+    n_unlabelled: int  # vertices without a label
+    n_absorbed: int  # examples of vertices without a label
+    n_seen: int  # examples, outliers included
+    n_outliers: int
+    n_removed: int  # examples that were removed, or answered without being learned
+    n_answer_only: int  # examples beyond the share of their source; time does not advance for them
+    n_conflicts: int  # labels taught at the position of a label of another class
+    n_pending: int  # labels that can be undone exactly, or NO_RECORD, or INVALID
+    n_held: int  # groups in quarantine
+    n_moments: int  # examples in the running moments
+    n_founded: int  # vertices founded so far
+    total_weight: float  # of the vertices without a label
+    measure_at_seen: int  # n_seen at which bandwidths are measured next
+    measure_at_founded: int  # n_founded at which bandwidths are measured next
+    radius: float  # R
+    mean_weight: float  # of the vertices without a label, updated in steps of five percent
+    sigma: float  # bandwidth; of a self-tuning graph, that of a typical vertex
+    width: float  # bandwidth divided by local distance
+    evenness: float  # 0: local distances are local; 1: all are the typical one
+    sharpness: float  # exponent of the scores
+    choose_at_seen: int  # n_seen at which width, evenness and sharpness are chosen next
+    typical: float  # typical distance from a vertex to one of its nearest
+    balance_at_seen: int  # n_seen at which the class prior is fitted next
+    forget_at: int  # age at which examples decay or leave next
+    first_taught: int  # n_seen at the first label; 0: none
+    last_taught: int  # n_seen at the last label; 0: none
+    judge_at_seen: int  # n_seen at which health metrics are computed next
+    watched: int  # unlabelled examples in the current drift block
+    blocks: int  # drift blocks since the last restart
+    usual: float  # mean departure of a block from the previous ones
+    unsteady: float  # variance of that departure
+    suspicion: float  # cumulative sum of unusual departures
+    alarm: float  # its value at an alarm that still holds; 0: none
+    alarm_at: int  # n_seen at the last alarm; 0: none
+    stage: int  # RowStage of the current row
+    id: int  # number of the current row, or of an earlier one that is taught now
+    vertex: int  # vertex of the current row
+
+    def __getitem__(self, name: str) -> Any: ...
+    def __setitem__(self, name: str, value: Any) -> None: ...
+
+
+COUNTERS_DTYPE = np.dtype(
+    (
+        np.record,
+        [
+            (name, np.int64 if kind == "int" else np.float64)
+            for name, kind in Counters.__annotations__.items()
+        ],
+    )
+)
+CountersArray: TypeAlias = NDArray[Any]
+"""An array of one record with the fields of `Counters`."""
+
+
+class KernelParams(NamedTuple):
+    """Parameters of the compiled loops."""
 
     n_centroids: int
-    absorb: bool  # labelled vertices take unlabelled examples in
+    absorb: bool  # labelled vertices absorb unlabelled examples
     sink: float
-    label_weight: float  # times the mean; 0: every vertex weighs its count
-    weight_cap: float  # times the mean; infinite: none
+    label_weight: float  # as a multiple of the mean; 0: every vertex weighs its count
+    weight_cap: float  # as a multiple of the mean; infinite: none
     labels_per_class: int
     tolerance: float
-    cut: float  # bandwidths past which similarity is zero
-    neighbour: int  # whose distance is the local scale of a self-tuning graph; 0: one for all
-    far: float  # an outlier is farther than so many local distances from every vertex
-    read_first: bool  # answers are read at the example, before it is learned
-    guess: bool  # the nearest label is named where no other can be reached
+    cut: float  # in bandwidths; beyond, similarity is zero
+    neighbour: int  # rank of the neighbour that sets the local scale; 0: one scale for all
+    outlier_distance: float  # in local distances, from every vertex
+    read_first: bool  # a row is answered at itself, before it is learned
+    nearest_fallback: bool  # without a reachable label, answer the nearest one
     balanced: bool  # there is a prior
-    support: int  # examples that let a group out of quarantine; 0: outliers are dropped
-    together: float  # local distances within which they are a group
+    quarantine_size: int  # examples that release a group from quarantine; 0: outliers are dropped
+    group_distance: float  # in local distances, between the examples of a group
     warm_up: int  # examples before any can be an outlier

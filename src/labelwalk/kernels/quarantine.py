@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from labelwalk.arrays import Floats, Ints, Record
+from labelwalk.arrays import Floats, Ints
 from labelwalk.kernels.comparison import distances_to
 from labelwalk.kernels.jit import compiled
 from labelwalk.kernels.memory import age
-from labelwalk.kernels.progress import Rules
+from labelwalk.kernels.progress import Counters, KernelParams
 
 ROOM = 64  # groups
 
@@ -23,22 +23,22 @@ class Quarantine(NamedTuple):
 
 
 @compiled
-def release(quarantine: Quarantine, here: Record, group: int) -> None:
+def release(quarantine: Quarantine, counters: Counters, group: int) -> None:
     """Close the gap that a group leaves."""
-    last = here.n_held - 1
+    last = counters.n_held - 1
     for p in range(quarantine.held_points.shape[0]):
         quarantine.held_points[p, group] = quarantine.held_points[p, last]
     quarantine.held_count[group] = quarantine.held_count[last]
     quarantine.held_since[group] = quarantine.held_since[last]
-    here.n_held = last
+    counters.n_held = last
 
 
 @compiled
-def release_old(quarantine: Quarantine, here: Record, since: int) -> None:
+def release_old(quarantine: Quarantine, counters: Counters, since: int) -> None:
     """Let go of groups that nothing has come to since some age."""
-    for group in range(here.n_held - 1, -1, -1):
+    for group in range(counters.n_held - 1, -1, -1):
         if quarantine.held_since[group] <= since:
-            release(quarantine, here, group)
+            release(quarantine, counters, group)
 
 
 @compiled
@@ -54,25 +54,28 @@ def lightest(quarantine: Quarantine, n: int) -> int:
 
 
 @compiled
-def hold(quarantine: Quarantine, here: Record, rules: Rules, x: Floats) -> bool:
+def hold(quarantine: Quarantine, counters: Counters, rules: KernelParams, x: Floats) -> bool:
     """Let a far example wait; return whether its group is now large enough to let it in."""
     room = quarantine.held_room
-    distances_to(quarantine.held_points, here.n_held, x, room)
-    group, shortest = -1, max(here.radius, rules.together / here.width * here.sigma)
-    for j in range(here.n_held):
+    distances_to(quarantine.held_points, counters.n_held, x, room)
+    group, shortest = (
+        -1,
+        max(counters.radius, rules.group_distance / counters.width * counters.sigma),
+    )
+    for j in range(counters.n_held):
         if room[j] <= shortest:
             group, shortest = j, room[j]
     if group < 0:
-        if here.n_held == ROOM:
-            release(quarantine, here, lightest(quarantine, here.n_held))
-        group = here.n_held
-        here.n_held += 1
+        if counters.n_held == ROOM:
+            release(quarantine, counters, lightest(quarantine, counters.n_held))
+        group = counters.n_held
+        counters.n_held += 1
         quarantine.held_count[group] = 0
         for p in range(x.shape[0]):
             quarantine.held_points[p, group] = x[p]
     quarantine.held_count[group] += 1
-    quarantine.held_since[group] = age(here)
-    if quarantine.held_count[group] < rules.support:
+    quarantine.held_since[group] = age(counters)
+    if quarantine.held_count[group] < rules.quarantine_size:
         return False
-    release(quarantine, here, group)
+    release(quarantine, counters, group)
     return True

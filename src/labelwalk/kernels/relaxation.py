@@ -101,7 +101,7 @@ def relax_all_until_certified(system: System, n: int, tolerance: float, readout:
     """
     readout.share[0] = 1.0
     for seed in range(n):
-        if system.component[seed] != seed or not system.lit[seed]:
+        if system.component[seed] != seed or not system.has_label[seed]:
             continue
         for _ in range(n + MAX_EXTRA_RELAXATIONS):
             farthest = -1
@@ -127,7 +127,7 @@ def fill_queue(system: System, n: int, level: float, cutoff: float) -> int:
     total, limit, queue, queued = system.scratch, system.limit, system.queue, system.queued
     f, r, tail = system.f, system.r, 0
     for j in range(n):
-        queued[j] = system.clamped[j] or not system.touched[system.component[j]]
+        queued[j] = system.clamped[j] or not system.marked[system.component[j]]
         limit[j] = level * total[j] if f[STEPS, j] <= cutoff else np.inf
         high = system.largest[j] * total[j] > limit[j] or are_steps_off(r[STEPS, j], total[j])
         if high and not queued[j]:
@@ -151,7 +151,7 @@ def relax(
     w, f, r, v = system.w, system.f, system.r, system.v
     total, limit = system.scratch, system.limit
     neighbours, similar, n_neighbours = system.neighbours, system.similar, system.n_neighbours
-    queue, queued, stirred = system.queue, system.queued, system.stirred
+    queue, queued, stirred = system.queue, system.queued, system.residual_dirty
     head, tail, n_moves, work = 0, fill_queue(system, n, level, cutoff), 0, 0.0
     size = queue.shape[0]
     # A vertex without neighbours costs no work, so the number of visits is bounded too.
@@ -232,7 +232,7 @@ def solve_slow_block(system: System, n: int, cutoff: float, level: float) -> flo
     block = np.empty(count_slow(system, n, cutoff), dtype=np.int64)
     m = 0
     for j in range(n):
-        if system.f[STEPS, j] > cutoff and system.touched[system.component[j]]:
+        if system.f[STEPS, j] > cutoff and system.marked[system.component[j]]:
             block[m] = j
             m += 1
     due = find_columns_above(system, block, level)
@@ -244,7 +244,7 @@ def solve_slow_block(system: System, n: int, cutoff: float, level: float) -> flo
     for b in range(due.shape[0]):
         apply_moves(system, n, block, moves[:, b], due[b])
     for a in range(m):
-        system.stirred[block[a]] = True
+        system.residual_dirty[block[a]] = True
         mark_dirty(system, n, block[a])
     system.drift[0] += 8 * UNIT_ROUNDOFF * m
     return m**3 / 3.0 + float(m * n * due.shape[0])

@@ -7,16 +7,16 @@ choice depends on the state alone, so a stream cut into other chunks takes the v
 
 from __future__ import annotations
 
-from labelwalk.arrays import Floats, Ints, Record
+from labelwalk.arrays import Floats, Ints
 from labelwalk.kernels.answer import KernelAnswers, write_answer
 from labelwalk.kernels.certificate import Readout, compute_error
-from labelwalk.kernels.comparison import Comparison, compare_with, is_outlier
+from labelwalk.kernels.comparison import RowComparison, compare_with, is_outlier
 from labelwalk.kernels.cover import UNLABELLED, Vertices
-from labelwalk.kernels.drift import Watch, watch_row
+from labelwalk.kernels.drift import DriftWindow, watch_row
 from labelwalk.kernels.extension import compare_row, extended, nearest_label, reaches
 from labelwalk.kernels.jit import compiled
 from labelwalk.kernels.learning import learn
-from labelwalk.kernels.memory import GONE, OUT, Memory, age, remember
+from labelwalk.kernels.memory import OUTLIER_SLOT, REMOVED, Memory, age, remember
 from labelwalk.kernels.progress import (
     ARRIVED,
     COMPARED,
@@ -26,7 +26,9 @@ from labelwalk.kernels.progress import (
     NO_ROW,
     SOLVED,
     WAITING,
-    Rules,
+    Counters,
+    CountersArray,
+    KernelParams,
 )
 from labelwalk.kernels.quarantine import Quarantine, hold
 from labelwalk.kernels.relaxation import NOT_CERTIFIED, relax_until_certified
@@ -36,7 +38,7 @@ from labelwalk.kernels.system import UNIT_ROUNDOFF, System
 DONE, GROW, MEASURE, TRIM, COARSEN, REBALANCE, BALANCE, CHOOSE = range(8)
 FORGET, SOLVE, JUDGE = range(8, 11)
 
-BARRED = -2  # in place of a label: answer the row, and do not learn it
+ANSWER_ONLY = -2  # in place of a label: answer the row, and do not learn it
 MEAN_STEP = 1.05  # the mean weight follows in steps of five percent
 
 
@@ -51,31 +53,31 @@ def add_to_moments(moments: Floats, n: int, x: Floats) -> None:
 
 
 @compiled
-def note_taught(here: Record) -> None:
+def note_taught(counters: Counters) -> None:
     """Remember when labels came."""
-    if here.first_taught == 0:
-        here.first_taught = here.n_seen
-    here.last_taught = here.n_seen
+    if counters.first_taught == 0:
+        counters.first_taught = counters.n_seen
+    counters.last_taught = counters.n_seen
 
 
 @compiled
-def chores(vertices: Vertices, here: Record, rules: Rules, label: int) -> int:
+def chores(vertices: Vertices, counters: Counters, rules: KernelParams, label: int) -> int:
     """Return what is due now that the row is learned, or DONE."""
-    if here.n_founded >= here.measure_at_founded:
+    if counters.n_founded >= counters.measure_at_founded:
         return MEASURE
-    if here.n_unlabelled > rules.n_centroids:
+    if counters.n_unlabelled > rules.n_centroids:
         return COARSEN
     if label != UNLABELLED:
         same = 0
-        for j in range(here.n):
+        for j in range(counters.n):
             same += vertices.label[j] == label
         if same > rules.labels_per_class:
             return TRIM
-    if rules.label_weight > 0.0 and here.n_unlabelled > 0:
-        mean = here.load / here.n_unlabelled
-        if mean > MEAN_STEP * here.mu or here.mu > MEAN_STEP * mean:
+    if rules.label_weight > 0.0 and counters.n_unlabelled > 0:
+        mean = counters.total_weight / counters.n_unlabelled
+        if mean > MEAN_STEP * counters.mean_weight or counters.mean_weight > MEAN_STEP * mean:
             return REBALANCE
-    if here.n_seen >= here.choose_at_seen:
+    if counters.n_seen >= counters.choose_at_seen:
         return CHOOSE
     return DONE
 
@@ -84,30 +86,30 @@ def chores(vertices: Vertices, here: Record, rules: Rules, label: int) -> int:
 def answer(
     vertices: Vertices,
     system: System,
-    here: Record,
-    rules: Rules,
-    beside: Comparison,
+    counters: Counters,
+    rules: KernelParams,
+    comparison: RowComparison,
     reading: Readout,
     answers: KernelAnswers,
     row: int,
 ) -> bool:
     """Answer a row at itself, or at its vertex; return whether that was possible without help."""
     if rules.read_first:
-        many = extended(system, here, rules, beside, reading)
+        many = extended(system, counters, rules, comparison, reading)
     else:
         many = 1
-        reading.vertex[0] = here.vertex
+        reading.vertex[0] = counters.vertex
         reading.share[0] = 1.0
-    guess = nearest_label(vertices, here, rules, beside)
-    if here.stage == SOLVED:
-        error = compute_error(system, here.n, reading, many)
+    guess = nearest_label(vertices, counters, rules, comparison)
+    if counters.stage == SOLVED:
+        error = compute_error(system, counters.n, reading, many)
     else:
-        error = relax_until_certified(system, here.n, reading, many, guess, rules.tolerance)
+        error = relax_until_certified(system, counters.n, reading, many, guess, rules.tolerance)
         if error == NOT_CERTIFIED:
             return False
     if rules.read_first and reaches(system, reading, many):
-        error += 2.0 * (here.n + 8) * UNIT_ROUNDOFF
-    write_answer(answers, row, reading.values, error, system.bias, guess, here.sharpness)
+        error += 2.0 * (counters.n + 8) * UNIT_ROUNDOFF
+    write_answer(answers, row, reading.values, error, system.bias, guess, counters.sharpness)
     return True
 
 
@@ -115,79 +117,83 @@ def answer(
 def feed(
     vertices: Vertices,
     system: System,
-    progress: Record,
-    rules: Rules,
-    beside: Comparison,
+    progress: CountersArray,
+    rules: KernelParams,
+    comparison: RowComparison,
     reading: Readout,
     quarantine: Quarantine,
     memory: Memory,
-    watch: Watch,
+    watch: DriftWindow,
     rows: Floats,
     labels: Ints,
     start: int,
     answers: KernelAnswers,
 ) -> tuple[int, int]:
     """Take rows from `start` on; return the row that is next and the event it waits for."""
-    here = progress[0]
+    counters = progress[0]
     for row in range(start, rows.shape[0]):
         x, label = rows[row], labels[row]
         asked = label < 0
-        if here.stage == WAITING:
-            if here.n == vertices.examples.shape[0]:
+        if counters.stage == WAITING:
+            if counters.n == vertices.examples.shape[0]:
                 return row, GROW
-            if here.id == NO_ROW:
-                here.id = here.n_seen
-            here.n_seen += 1
-            if here.measure_at_seen != NEVER and label != BARRED:
-                here.n_moments += 1
-                add_to_moments(beside.moments, here.n_moments, x)
-            here.stage = ARRIVED
-            if here.n_seen >= here.measure_at_seen:
+            if counters.id == NO_ROW:
+                counters.id = counters.n_seen
+            counters.n_seen += 1
+            if counters.measure_at_seen != NEVER and label != ANSWER_ONLY:
+                counters.n_moments += 1
+                add_to_moments(comparison.moments, counters.n_moments, x)
+            counters.stage = ARRIVED
+            if counters.n_seen >= counters.measure_at_seen:
                 return row, MEASURE
-        if here.stage == ARRIVED:
-            compare_row(vertices, here, x, beside)
-            here.stage = COMPARED
-        if here.stage == COMPARED and asked:
-            if rules.balanced and here.n_seen > here.balance_at_seen:
+        if counters.stage == ARRIVED:
+            compare_row(vertices, counters, x, comparison)
+            counters.stage = COMPARED
+        if counters.stage == COMPARED and asked:
+            if rules.balanced and counters.n_seen > counters.balance_at_seen:
                 return row, BALANCE
-            watch_row(watch, here, x)
-            if is_outlier(vertices.bandwidth, here, rules, beside):
+            watch_row(watch, counters, x)
+            if is_outlier(vertices.bandwidth, counters, rules, comparison):
                 answers.outlier[row] = True
-                here.n_barred += label == BARRED
-                if rules.support == 0 or label == BARRED or not hold(quarantine, here, rules, x):
-                    here.n_outliers += 1
-                    here.vertex, here.stage = OUT, ENDED
+                counters.n_answer_only += label == ANSWER_ONLY
+                if (
+                    rules.quarantine_size == 0
+                    or label == ANSWER_ONLY
+                    or not hold(quarantine, counters, rules, x)
+                ):
+                    counters.n_outliers += 1
+                    counters.vertex, counters.stage = OUTLIER_SLOT, ENDED
                 else:
-                    learn(vertices, system, here, rules, beside, x, UNLABELLED)
-                    here.stage = LEARNED
-        if rules.read_first and asked and here.stage in (COMPARED, SOLVED):
-            compare_with(vertices.bandwidth, here, rules, beside)
-            if not answer(vertices, system, here, rules, beside, reading, answers, row):
+                    learn(vertices, system, counters, rules, comparison, x, UNLABELLED)
+                    counters.stage = LEARNED
+        if rules.read_first and asked and counters.stage in (COMPARED, SOLVED):
+            compare_with(vertices.bandwidth, counters, rules, comparison)
+            if not answer(vertices, system, counters, rules, comparison, reading, answers, row):
                 return row, SOLVE
-            here.stage = COMPARED
-        if here.stage == COMPARED and label == BARRED:
-            here.n_barred += 1
-            here.n_gone += 1
-            here.vertex, here.stage = GONE, ENDED
-        if here.stage == COMPARED:
+            counters.stage = COMPARED
+        if counters.stage == COMPARED and label == ANSWER_ONLY:
+            counters.n_answer_only += 1
+            counters.n_removed += 1
+            counters.vertex, counters.stage = REMOVED, ENDED
+        if counters.stage == COMPARED:
             if not asked:
-                note_taught(here)
-            learn(vertices, system, here, rules, beside, x, label)
-            here.stage = LEARNED
-        if here.stage == LEARNED:
-            event = chores(vertices, here, rules, label)
+                note_taught(counters)
+            learn(vertices, system, counters, rules, comparison, x, label)
+            counters.stage = LEARNED
+        if counters.stage == LEARNED:
+            event = chores(vertices, counters, rules, label)
             if event != DONE:
                 return row, event
-        late = asked and not rules.read_first and here.stage != ENDED
+        late = asked and not rules.read_first and counters.stage != ENDED
         if late and not answers.outlier[row]:
-            if not answer(vertices, system, here, rules, beside, reading, answers, row):
+            if not answer(vertices, system, counters, rules, comparison, reading, answers, row):
                 return row, SOLVE
-        here.stage = ENDED
-        if age(here) >= here.forget_at:
+        counters.stage = ENDED
+        if age(counters) >= counters.forget_at:
             return row, FORGET
-        if here.n_seen >= here.judge_at_seen:
+        if counters.n_seen >= counters.judge_at_seen:
             return row, JUDGE
-        if label != BARRED:
-            remember(memory, here, x, label, here.vertex)
-        here.stage, here.id = WAITING, NO_ROW
+        if label != ANSWER_ONLY:
+            remember(memory, counters, x, label, counters.vertex)
+        counters.stage, counters.id = WAITING, NO_ROW
     return rows.shape[0], DONE

@@ -34,12 +34,12 @@ class System(NamedTuple):
     r: Floats  # (1 + classes, capacity) their residuals
     clamped: Bools  # labelled: f is given, and no equation holds
     component: SmallInts  # the oldest vertex that a path of positive similarities leads to
-    lit: Bools  # by component number: does it hold a labelled vertex?
+    has_label: Bools  # by component number: does it hold a labelled vertex?
     neighbours: Places  # (capacity, WIDTH) lists of the positive entries of sparse rows of w,
     similar: Floats  # (capacity, WIDTH) these entries themselves,
     n_neighbours: SmallInts  # and their number, or DENSE
     largest: Floats  # of the relative residuals of the classes, where not stirred
-    stirred: Bools  # has a residual changed since?
+    residual_dirty: Bools  # has a residual changed since?
     bias: Floats  # (1 + classes) what each column is multiplied with before classes are compared
     drift: Floats  # (2,) rounding gathered in r, relative to the largest d + g a vertex has had
     peak: Floats  # that largest one, where d + g has fallen since the rebuilding; else 0
@@ -47,7 +47,7 @@ class System(NamedTuple):
     limit: Floats  # (capacity) the largest residual of a class that is left alone
     queue: SmallInts  # vertices to relax
     queued: Bools
-    touched: Bools  # by component number: is the answer read from there?
+    marked: Bools  # by component number: is the answer read from there?
 
 
 @compiled
@@ -78,10 +78,10 @@ def mark_dirty(system: System, n: int, i: int) -> None:
     length = system.n_neighbours[i]
     if length == DENSE:
         for j in range(n):
-            system.stirred[j] = True
+            system.residual_dirty[j] = True
     else:
         for a in range(length):
-            system.stirred[system.neighbours[i, a]] = True
+            system.residual_dirty[system.neighbours[i, a]] = True
 
 
 @compiled
@@ -132,7 +132,7 @@ def rebuild(system: System, n: int) -> None:
         for column in range(f.shape[0]):
             r[column, j] -= total * f[column, j]
         system.peak[j] = 0.0
-        system.stirred[j] = True
+        system.residual_dirty[j] = True
     system.drift[0] = 2.0 * (n + 8) * UNIT_ROUNDOFF
     system.drift[1] = 1.0
 

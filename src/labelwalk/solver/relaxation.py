@@ -31,20 +31,20 @@ def empty(capacity: int, n_classes: int) -> System:
         r=np.zeros((1 + n_classes, capacity)),
         clamped=np.zeros(capacity, dtype=np.bool_),
         component=np.zeros(capacity, dtype=np.int32),
-        lit=np.zeros(capacity, dtype=np.bool_),
+        has_label=np.zeros(capacity, dtype=np.bool_),
         neighbours=np.zeros((capacity, WIDTH), dtype=np.uint32),
         similar=np.zeros((capacity, WIDTH)),
         n_neighbours=np.zeros(capacity, dtype=np.int32),
         bias=np.ones(1 + n_classes),
         largest=np.zeros(capacity),
-        stirred=np.zeros(capacity, dtype=np.bool_),
+        residual_dirty=np.zeros(capacity, dtype=np.bool_),
         drift=np.array([0.0, 1.0]),
         peak=np.zeros(capacity),
         scratch=np.zeros(capacity),
         limit=np.zeros(capacity),
         queue=np.zeros(capacity + 1, dtype=np.int32),
         queued=np.zeros(capacity, dtype=np.bool_),
-        touched=np.zeros(capacity, dtype=np.bool_),
+        marked=np.zeros(capacity, dtype=np.bool_),
     )
 
 
@@ -78,7 +78,7 @@ def solve_exactly(system: System, n: int) -> None:
     """
     graph = graph_of(system, n)
     labelled, f = graph.labelled, system.f[:, :n]
-    free = ~labelled & system.lit[system.component[:n]]
+    free = ~labelled & system.has_label[system.component[:n]]
     with one_blas_thread():
         right = graph.w[:, labelled] @ (graph.v[labelled] * f[:, labelled]).T
     right[:, STEPS] = system.d[:n] + system.g[:n]
@@ -118,7 +118,7 @@ def settled_copy(
         drift=system.drift.copy(),
         peak=system.peak.copy(),
         largest=system.largest.copy(),
-        stirred=system.stirred.copy(),
+        residual_dirty=system.residual_dirty.copy(),
         bias=system.bias.copy(),
     )
     errors = np.zeros(max(n, 1))
