@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk import Gaussian, OnlineLearner
-from labelwalk.kernels.comparison import squared_distances
+from labelwalk.kernels.compare import squared_distances
 from labelwalk.solver.harmonic import solve
 
 

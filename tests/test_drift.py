@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from labelwalk import OnlineLearner
 from labelwalk.arrays import Floats
 from labelwalk.engine import state
+from labelwalk.kernels.counters import Counters, CountersArray
 from labelwalk.kernels.drift import ALARM, BLOCK, DriftWindow, begin_anew, end_block, watch_row
-from labelwalk.kernels.progress import Counters, CountersArray
 from tests.reference.drift import ReferenceWatch
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from labelwalk import Gaussian, LabelConflictWarning, OnlineLearner, load
 from labelwalk.arrays import Floats, Ints
-from labelwalk.kernels.memory import OUTLIER_SLOT, REMOVED
+from labelwalk.kernels.assign import OUTLIER_SLOT, REMOVED
 from tests.reference.harmonic import quantized_row_form
 
 seeds = st.integers(0, 2**32 - 1)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from labelwalk import Gaussian, OnlineLearner, SelfTuning, Verdict, Verdicts, load
 from labelwalk.arrays import Floats, Label
-from labelwalk.kernels import stream
+from labelwalk.kernels import loop
 from tests.reference.harmonic import full_graph, hard, quantized_row_form, repeated
 from tests.streams import plain_learner
 
@@ -916,11 +916,11 @@ def test_read_only_rows_are_no_new_type_to_the_compiler() -> None:
     rows = np.random.default_rng(0).normal(size=(20, 3))
     learner, frozen = OnlineLearner(5), OnlineLearner(5)
     learner.observe(rows)
-    seen = len(getattr(stream.feed, "signatures", ()))
+    seen = len(getattr(loop.feed, "signatures", ()))
     rows.flags.writeable = False
     frozen.observe(rows)
     frozen.predict(rows[0])
-    assert len(getattr(stream.feed, "signatures", ())) == seen
+    assert len(getattr(loop.feed, "signatures", ())) == seen
     assert frozen.digest() == learner.digest()
 
 

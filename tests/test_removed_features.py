@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import labelwalk
 from labelwalk import Gaussian, OnlineLearner, SelfTuning, load
-from labelwalk.kernels.comparison import draw
+from labelwalk.kernels.compare import draw
 from labelwalk.storage.model_file import RemovedFeatureError
 
 DATA = Path(__file__).parent / "data"

@@ -11,7 +11,7 @@ import pytest
 from labelwalk import OnlineLearner, load
 from labelwalk.engine.state import STORED_COUNTERS
 from labelwalk.io import Columns, Task, run
-from labelwalk.kernels.progress import COUNTERS_DTYPE
+from labelwalk.kernels.counters import COUNTERS_DTYPE
 from labelwalk.storage import model_file
 from labelwalk.storage.model_file import ModelFileError
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from labelwalk.arrays import Label
-from labelwalk.kernels.progress import NEVER, KernelParams
+from labelwalk.kernels.counters import NEVER, KernelParams
 from labelwalk.parameters import (
     LARGEST,
     check_choice,

@@ -30,10 +30,10 @@ from labelwalk.engine.scaling import Scale
 from labelwalk.engine.sources import Sources
 from labelwalk.engine.weights import capped_mean
 from labelwalk.io.rows import InputError
-from labelwalk.kernels.batch_answer import ReadoutParams, SolvedGraph
-from labelwalk.kernels.comparison import own_bandwidths
+from labelwalk.kernels.compare import own_bandwidths
+from labelwalk.kernels.counters import NEVER, KernelParams
 from labelwalk.kernels.cover import UNKNOWN, UNLABELLED
-from labelwalk.kernels.progress import NEVER, KernelParams
+from labelwalk.kernels.nearest import ReadoutParams, SolvedGraph
 from labelwalk.kernels.system import STEPS
 from labelwalk.learner import OnlineLearner
 from labelwalk.rows import as_rows

@@ -20,7 +20,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.engine.screen import PrefilterIndex
-from labelwalk.kernels.batch_answer import list_pairs, local_distances
+from labelwalk.kernels.nearest import list_pairs, local_distances
 from labelwalk.one_thread import one_blas_thread
 
 UNIT_ROUNDOFF = 2.0**-53

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from labelwalk.arrays import Floats
-from labelwalk.kernels import comparison
+from labelwalk.kernels import compare
+from labelwalk.kernels.counters import NEVER, Counters, KernelParams
 from labelwalk.kernels.cover import Vertices
-from labelwalk.kernels.progress import NEVER, Counters, KernelParams
 from labelwalk.similarity import (
     COVER_FRACTION,
     COVER_NEIGHBOUR,
@@ -71,7 +71,7 @@ def _measure_each(counters: Counters, rules: KernelParams, vertices: Vertices) -
     local = local_distances(vertices, counters.n, rules.neighbour)
     counters.typical = typical(local)
     counters.sigma = counters.width * counters.typical
-    comparison.own_bandwidths(local, counters, rules, vertices.bandwidth)
+    compare.own_bandwidths(local, counters, rules, vertices.bandwidth)
 
 
 def from_features(moments: Floats, n_seen: int) -> float:
@@ -86,7 +86,7 @@ def local_distances(vertices: Vertices, n: int, neighbour: int) -> Floats:
     Where there are fewer, the farthest stands in; 0 where there is none.
     """
     local = np.empty(n)
-    comparison.local_distances(vertices.mean_distances, n, neighbour, local)
+    compare.local_distances(vertices.mean_distances, n, neighbour, local)
     return local
 
 

@@ -12,17 +12,19 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Ints
-from labelwalk.kernels.coarsening import (
+from labelwalk.kernels.assign import REMOVED
+from labelwalk.kernels.counters import Counters
+from labelwalk.kernels.cover import (
     ABSORBING,
+    UNLABELLED,
+    Vertices,
+    keep_pairs,
     merge_closest,
+    remeasure,
     repartition,
     smallest_gap,
     smallest_positive_distance,
 )
-from labelwalk.kernels.compaction import keep_pairs
-from labelwalk.kernels.cover import UNLABELLED, Vertices, remeasure
-from labelwalk.kernels.memory import REMOVED
-from labelwalk.kernels.progress import Counters
 from labelwalk.settings import Settings
 
 NOTHING = -1.0  # no pair is closer

@@ -7,8 +7,8 @@ import numpy as np
 from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.engine import cover, memory
 from labelwalk.engine.state import State
+from labelwalk.kernels.assign import REMOVED
 from labelwalk.kernels.cover import UNKNOWN, UNLABELLED, let_go, measure_apart
-from labelwalk.kernels.memory import REMOVED
 from labelwalk.solver import relaxation
 
 

@@ -24,12 +24,11 @@ from labelwalk.engine import (
 )
 from labelwalk.engine.frozen import Frozen, frozen
 from labelwalk.interrupts import deliver_interrupts
-from labelwalk.kernels import stream
-from labelwalk.kernels.answer import KernelAnswers, balance
-from labelwalk.kernels.comparison import compare_with, draw, is_outlier
-from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.kernels.extension import compare_row, extend_rows
-from labelwalk.kernels.progress import NEVER, NO_RECORD, NO_ROW, SOLVED, WAITING
+from labelwalk.kernels import loop
+from labelwalk.kernels.answer import KernelAnswers, balance, extend_rows
+from labelwalk.kernels.compare import compare_with, draw, is_outlier
+from labelwalk.kernels.counters import NEVER, NO_RECORD, NO_ROW, SOLVED, WAITING
+from labelwalk.kernels.cover import UNLABELLED, compare_row
 from labelwalk.kernels.system import System, rebuild
 from labelwalk.settings import Settings
 from labelwalk.solver import relaxation
@@ -119,7 +118,7 @@ class Engine:
                     deliver_interrupts()
                 start, began_s = row, perf_counter()
                 row, event = self._run(rows[: row + block], codes, row, answers)
-                if event != stream.DONE:
+                if event != loop.DONE:
                     row = self._finish(event, rows[: row + 1], codes, row, answers)
                 block = next_block(row - start, perf_counter() - began_s)
         except BaseException:
@@ -179,7 +178,7 @@ class Engine:
         now = self.now
         places = (now.vertices, now.system, now.progress, self.rules, now.comparison, now.readout)
         kept = (now.quarantine, now.memory, now.watch)
-        return stream.feed(*places, *kept, rows, codes, row, answers)
+        return loop.feed(*places, *kept, rows, codes, row, answers)
 
     def compile(self) -> None:
         """Compile the loop, or read it from the cache."""
@@ -192,38 +191,38 @@ class Engine:
         for _ in range(MOST_EVENTS):
             self._attend(event, int(codes[row]))
             row, event = self._run(rows, codes, row, answers)
-            if event == stream.DONE:
+            if event == loop.DONE:
                 return row
         raise RuntimeError(f"an example waits for event {event} for ever; please report this.")
 
     def _attend(self, event: int, code: int) -> None:
         now = self.now
-        if event == stream.GROW:
+        if event == loop.GROW:
             self._make_room()
-        elif event == stream.MEASURE:
+        elif event == loop.MEASURE:
             self.measure()
-        elif event == stream.TRIM:
+        elif event == loop.TRIM:
             budget = self.settings.labels_per_class
             self._regroup(cover.trim_labels(now.vertices, now.counters, code, budget))
             undo.spoil(now)
-        elif event == stream.COARSEN:
+        elif event == loop.COARSEN:
             self._regroup(cover.coarsen(now.vertices, now.counters, self.settings))
-        elif event == stream.REBALANCE:
+        elif event == loop.REBALANCE:
             weights.weigh(self.now, self.rules)
             rebuild(now.system, now.n)
-        elif event == stream.BALANCE:
+        elif event == loop.BALANCE:
             relaxation.settle_vertices(now.system, now.n, self.rules.tolerance, now.readout)
             balance(now.vertices, now.system, now.n, self.shares)
             before = int(now.counters.n_seen) - 1
             now.counters.balance_at_seen = before + max(1, min(BALANCED_EVERY, before))
-        elif event == stream.CHOOSE:
+        elif event == loop.CHOOSE:
             self._choose()
-        elif event == stream.FORGET:
+        elif event == loop.FORGET:
             self._forget()
-        elif event == stream.SOLVE:
+        elif event == loop.SOLVE:
             relaxation.solve_exactly(now.system, now.n)
             now.counters.stage = SOLVED
-        elif event == stream.JUDGE:
+        elif event == loop.JUDGE:
             signs.judge(now, self.settings)
 
     def _choose(self) -> None:

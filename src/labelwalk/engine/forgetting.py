@@ -8,10 +8,9 @@ import numpy as np
 
 from labelwalk.arrays import Ints
 from labelwalk.engine.state import State
+from labelwalk.kernels.assign import release_old
+from labelwalk.kernels.counters import Counters, age
 from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.kernels.memory import age
-from labelwalk.kernels.progress import Counters
-from labelwalk.kernels.quarantine import release_old
 from labelwalk.settings import Settings
 
 STEPS_PER_HALF_LIFE = 16

@@ -8,9 +8,9 @@ from labelwalk.arrays import Floats
 from labelwalk.engine.screen import PrefilterIndex
 from labelwalk.engine.state import State
 from labelwalk.kernels.answer import KernelAnswers
-from labelwalk.kernels.batch_answer import ReadoutParams, SolvedGraph, answer_rows
+from labelwalk.kernels.counters import KernelParams
 from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.kernels.progress import KernelParams
+from labelwalk.kernels.nearest import ReadoutParams, SolvedGraph, answer_rows
 from labelwalk.kernels.system import System
 from labelwalk.verdicts import blank_answers
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from labelwalk.arrays import Ints
+from labelwalk.kernels.assign import OUTLIER_SLOT, REMOVED, Memory
+from labelwalk.kernels.counters import NO_ROW, Counters
 from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.kernels.memory import OUTLIER_SLOT, REMOVED, Memory
-from labelwalk.kernels.progress import NO_ROW, Counters
 from labelwalk.parameters import shown
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwalk.kernels.progress import NEVER
+from labelwalk.kernels.counters import NEVER
 from labelwalk.settings import REMOVED_PARAMETERS
 from labelwalk.storage.model_file import RemovedFeatureError
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from labelwalk.arrays import Floats, Ints, Label
 from labelwalk.engine.state import State
-from labelwalk.kernels.progress import NO_ROW
+from labelwalk.kernels.counters import NO_ROW
 
 
 @dataclass(frozen=True, slots=True)

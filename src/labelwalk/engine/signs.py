@@ -17,7 +17,7 @@ from labelwalk.engine import conflicts as conflicting
 from labelwalk.engine.event_log import LoggedEvent
 from labelwalk.engine.state import State
 from labelwalk.engine.worth import Worth, worth
-from labelwalk.kernels.comparison import FADED
+from labelwalk.kernels.compare import FADED
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.drift import ALARM, BLOCK, begin_anew, end_block
 from labelwalk.settings import Settings

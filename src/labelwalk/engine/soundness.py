@@ -12,11 +12,11 @@ import numpy as np
 
 from labelwalk.engine.scaling import WARM_UP, Scale
 from labelwalk.engine.state import State
+from labelwalk.kernels.assign import REMOVED
+from labelwalk.kernels.counters import INVALID, NEVER, NO_RECORD, NO_ROW, WAITING
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.drift import BLOCK
-from labelwalk.kernels.memory import REMOVED
-from labelwalk.kernels.progress import INVALID, NEVER, NO_RECORD, NO_ROW, WAITING
-from labelwalk.kernels.stream import ANSWER_ONLY
+from labelwalk.kernels.loop import ANSWER_ONLY
 from labelwalk.kernels.system import STEPS, System, rebuild, rounding
 from labelwalk.rows import LARGEST
 from labelwalk.settings import Settings

@@ -9,7 +9,7 @@ import numpy as np
 
 from labelwalk.arrays import Ints, Label
 from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.kernels.stream import ANSWER_ONLY
+from labelwalk.kernels.loop import ANSWER_ONLY
 from labelwalk.parameters import is_number, shown
 from labelwalk.rows import as_labels
 

@@ -13,13 +13,10 @@ from labelwalk.arrays import Floats
 from labelwalk.engine import cover, memory
 from labelwalk.engine.event_log import EventLog
 from labelwalk.engine.migration import removed_arrays
+from labelwalk.kernels.assign import ROOM, Memory, Quarantine
 from labelwalk.kernels.certificate import Readout
-from labelwalk.kernels.comparison import RowComparison
-from labelwalk.kernels.cover import Vertices
-from labelwalk.kernels.drift import BLOCK, UNSTEADY, USUAL, DriftWindow
-from labelwalk.kernels.links import relink
-from labelwalk.kernels.memory import Memory
-from labelwalk.kernels.progress import (
+from labelwalk.kernels.compare import RowComparison
+from labelwalk.kernels.counters import (
     COUNTERS_DTYPE,
     NEVER,
     NO_RECORD,
@@ -27,8 +24,9 @@ from labelwalk.kernels.progress import (
     Counters,
     CountersArray,
 )
-from labelwalk.kernels.quarantine import ROOM, Quarantine
-from labelwalk.kernels.system import System
+from labelwalk.kernels.cover import Vertices
+from labelwalk.kernels.drift import BLOCK, UNSTEADY, USUAL, DriftWindow
+from labelwalk.kernels.system import System, relink
 from labelwalk.solver import relaxation
 from labelwalk.solver.graphs import Graph
 

@@ -16,8 +16,8 @@ from labelwalk.arrays import Floats, Ints
 from labelwalk.engine.bandwidth import local_distances, typical
 from labelwalk.engine.leave_one_out import held_out, score, told
 from labelwalk.engine.state import State
-from labelwalk.kernels.comparison import draw, own_bandwidths
-from labelwalk.kernels.progress import KernelParams
+from labelwalk.kernels.compare import draw, own_bandwidths
+from labelwalk.kernels.counters import KernelParams
 from labelwalk.settings import Settings
 from labelwalk.similarity import SelfTuning
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from labelwalk.engine.state import State
-from labelwalk.kernels.progress import INVALID, NEVER, NO_RECORD
+from labelwalk.kernels.counters import INVALID, NEVER, NO_RECORD
 
 # What labels may change beside the vertices they found.
 RESTORED = (

@@ -6,8 +6,8 @@ import numpy as np
 
 from labelwalk.arrays import Floats, SmallInts
 from labelwalk.engine.state import State, resized
+from labelwalk.kernels.assign import Memory
 from labelwalk.kernels.cover import UNKNOWN
-from labelwalk.kernels.memory import Memory
 from labelwalk.similarity import euclidean
 
 

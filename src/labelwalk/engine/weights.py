@@ -6,7 +6,7 @@ import numpy as np
 
 from labelwalk.arrays import Floats
 from labelwalk.engine.state import State
-from labelwalk.kernels.progress import KernelParams
+from labelwalk.kernels.counters import KernelParams
 
 
 def weigh(now: State, rules: KernelParams) -> None:

@@ -11,9 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Bools, Floats, Ints
-from labelwalk.kernels.cover import UNLABELLED, Vertices
+from labelwalk.kernels.certificate import Readout, average_values
+from labelwalk.kernels.compare import RowComparison, compare_with, is_outlier
+from labelwalk.kernels.counters import Counters, CountersArray, KernelParams
+from labelwalk.kernels.cover import UNLABELLED, Vertices, compare_row
 from labelwalk.kernels.jit import compiled
-from labelwalk.kernels.system import STEPS, System
+from labelwalk.kernels.system import STEPS, UNIT_ROUNDOFF, System
 
 NO_CLASS = -1
 PRIOR_ITERATIONS = 8
@@ -165,6 +168,98 @@ def write_scores(
 def sharpen(ratio: float, sharpness: float) -> float:
     """Raise a ratio of scores to a power; a power of 1 changes no bit."""
     return ratio if sharpness == 1.0 else ratio**sharpness
+
+
+@compiled
+def extended(
+    system: System,
+    counters: Counters,
+    rules: KernelParams,
+    comparison: RowComparison,
+    reading: Readout,
+) -> int:
+    """Let the reading be the average that the row's own similarities take; return over how many."""
+    total = rules.sink * (counters.mean_weight if rules.label_weight > 0.0 else 1.0)
+    many = 0
+    for j in range(counters.n):
+        if comparison.similarities[j] > 0.0:
+            flow = comparison.similarities[j] * system.v[j]
+            total += flow
+            reading.vertex[many] = j
+            reading.share[many] = flow
+            many += 1
+    for a in range(many):
+        reading.share[a] /= total
+    return many
+
+
+@compiled
+def reaches(system: System, reading: Readout, many: int) -> bool:
+    """Say whether a walk from there can reach a label, so that the average is rounded."""
+    for a in range(many):
+        if system.has_label[system.component[reading.vertex[a]]]:
+            return True
+    return False
+
+
+@compiled
+def nearest_label(
+    vertices: Vertices, counters: Counters, rules: KernelParams, comparison: RowComparison
+) -> int:
+    """Return the class of the nearest labelled vertex where it may be guessed, or NO_CLASS."""
+    guess, shortest = NO_CLASS, np.inf
+    if rules.nearest_fallback:
+        for j in range(counters.n):
+            if vertices.label[j] != UNLABELLED and comparison.row_mean_distances[j] < shortest:
+                guess, shortest = vertices.label[j], comparison.row_mean_distances[j]
+    return guess
+
+
+@compiled
+def extend(
+    vertices: Vertices,
+    system: System,
+    progress: CountersArray,
+    rules: KernelParams,
+    comparison: RowComparison,
+    errors: Floats,
+    reading: Readout,
+    answers: KernelAnswers,
+    row: int,
+) -> None:
+    """Answer a row that has been compared from vertices with these proven errors."""
+    counters = progress[0]
+    compare_with(vertices.bandwidth, counters, rules, comparison)
+    if is_outlier(vertices.bandwidth, counters, rules, comparison):
+        answers.outlier[row] = True
+        return
+    many = extended(system, counters, rules, comparison, reading)
+    error = 0.0
+    for a in range(many):
+        error += reading.share[a] * errors[reading.vertex[a]]
+    average_values(system, reading, many)
+    if reaches(system, reading, many):
+        error += 2.0 * (counters.n + 8) * UNIT_ROUNDOFF
+    guess = nearest_label(vertices, counters, rules, comparison)
+    write_answer(answers, row, reading.values, error, system.bias, guess, counters.sharpness)
+
+
+@compiled
+def extend_rows(
+    vertices: Vertices,
+    system: System,
+    progress: CountersArray,
+    rules: KernelParams,
+    comparison: RowComparison,
+    errors: Floats,
+    reading: Readout,
+    rows: Floats,
+    answers: KernelAnswers,
+) -> None:
+    """Answer many rows."""
+    for row in range(rows.shape[0]):
+        compare_row(vertices, progress[0], rows[row], comparison)
+        extend(vertices, system, progress, rules, comparison, errors, reading, answers, row)
 
 
 @compiled

@@ -1,4 +1,8 @@
-"""Which vertex stands for an example: the arrays of a cover and the steps that change it."""
+"""The cover: vertices that represent rows, and how many vertices become fewer.
+
+Functions that merge vertices fill `merged_into`, which maps each vertex to the one that represents
+it; a vertex that stays is mapped to itself.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints, SmallInts
-from labelwalk.kernels.comparison import distances_to
+from labelwalk.kernels.compare import RowComparison, distances_to
+from labelwalk.kernels.counters import Counters
 from labelwalk.kernels.jit import compiled
 
 UNLABELLED = -1
@@ -29,6 +34,21 @@ class Vertices(NamedTuple):
     reach: Floats  # bound on the distance to any of those
     label: SmallInts  # class, or UNLABELLED
     founder: Ints  # the number of the example each was founded on, or UNKNOWN
+
+
+@compiled
+def compare_row(
+    vertices: Vertices, counters: Counters, x: Floats, comparison: RowComparison
+) -> None:
+    """Measure the distances of a row to founders and representatives.
+
+    Until vertices have to stand for examples that differ, both are the same but for rounding.
+    """
+    distances_to(vertices.points, counters.n, x, comparison.distances)
+    if vertices.means.shape[0] > 0 and vertices.reach[: counters.n].any():
+        distances_to(vertices.means, counters.n, x, comparison.row_mean_distances)
+    else:
+        comparison.row_mean_distances[: counters.n] = comparison.distances[: counters.n]
 
 
 @compiled
@@ -169,3 +189,153 @@ def remeasure(vertices: Vertices, n: int) -> None:
     for i in range(n if vertices.means.shape[0] > 0 else 0):
         if vertices.examples[i] != vertices.similarity_count[i]:
             measure_apart(vertices, n, i, x, mean_distances)
+
+
+@compiled
+def smallest_positive_distance(vertices: Vertices, n: int) -> float:
+    """Return the smallest positive distance between unlabelled vertices (infinite: none)."""
+    smallest = np.inf
+    for i in range(n):
+        for j in range(i):
+            if vertices.label[i] == UNLABELLED and vertices.label[j] == UNLABELLED:
+                gap = vertices.distance[i, j]
+                if 0.0 < gap < smallest:
+                    smallest = gap
+    return smallest
+
+
+@compiled
+def may_take(vertices: Vertices, i: int, j: int, absorb: bool) -> bool:
+    """Say whether vertex j may take in the unlabelled vertex i, by age and label."""
+    return j < i if vertices.label[j] == UNLABELLED else absorb
+
+
+@compiled
+def smallest_gap(vertices: Vertices, n: int, heir: Ints, absorb: bool) -> float:
+    """Return the smallest distance at which `repartition` could merge two vertices that stay."""
+    smallest = np.inf
+    for i in range(n):
+        for j in range(n if vertices.label[i] == UNLABELLED and heir[i] == i else 0):
+            if heir[j] == j and may_take(vertices, i, j, absorb):
+                smallest = min(smallest, vertices.distance[i, j])
+    return smallest
+
+
+@compiled
+def repartition(vertices: Vertices, n: int, heir: Ints, radius: float, absorb: bool) -> int:
+    """Greedily keep vertices no closer than `radius` (Figure 1); return how many unlabelled stay.
+
+    Oldest first; under `absorb` labelled vertices are there before all others and take them in.
+    """
+    kept = 0
+    for i in range(n):
+        if vertices.label[i] != UNLABELLED or heir[i] != i:
+            continue
+        taker, shortest = -1, radius
+        for j in range(n):
+            stays = heir[j] == j and may_take(vertices, i, j, absorb)
+            if stays and vertices.distance[i, j] < shortest:
+                taker, shortest = j, vertices.distance[i, j]
+        if taker < 0:
+            kept += 1
+        else:
+            join(vertices, i, taker)
+            heir[i] = taker
+    return kept
+
+
+@compiled
+def partner(vertices: Vertices, n: int, i: int, heir: Ints, group: int) -> tuple[int, float]:
+    """Return the nearest other vertex that may merge with i (the older one in a tie)."""
+    chosen, shortest = -1, np.inf
+    for j in range(n):
+        if j != i and heir[j] == j and vertices.distance[i, j] < shortest:
+            if mergeable(vertices.label[i], vertices.label[j], group):
+                chosen, shortest = j, vertices.distance[i, j]
+    return chosen, shortest
+
+
+ABSORBING = -2  # a group: unlabelled vertices among themselves, or into labelled ones
+
+
+@compiled
+def mergeable(a: int, b: int, group: int) -> bool:
+    """Say whether vertices labelled a and b may merge: both in `group`, or as ABSORBING has it."""
+    if group == ABSORBING:
+        return a == UNLABELLED or b == UNLABELLED
+    return a == group and b == group
+
+
+@compiled
+def survivor(vertices: Vertices, older: int, younger: int) -> int:
+    """Of two vertices, return the one that stands for both with the smaller reach."""
+    labels = vertices.label
+    if labels[older] != labels[younger]:
+        return younger if labels[older] == UNLABELLED else older
+    gap = vertices.distance[older, younger]
+    return nearer_to_all(vertices.reach, vertices.examples, older, younger, gap)
+
+
+@compiled
+def closest_pair(n: int, heir: Ints, mate: SmallInts, gap: Floats) -> tuple[int, int]:
+    """Return the closest pair as (older, younger): the first in order of age in a tie."""
+    older, younger = -1, -1
+    for i in range(n):
+        if heir[i] == i and mate[i] > i and (older < 0 or gap[i] < gap[older]):
+            older, younger = i, mate[i]
+    return older, younger
+
+
+@compiled
+def merge_closest(
+    vertices: Vertices,
+    n: int,
+    heir: Ints,
+    group: int,
+    within: float,
+    limit: int,
+    aim: int,
+    m: float,
+) -> float:
+    """Merge closest pairs of a group in order of distance; return the largest distance merged.
+
+    On while a pair is closer than `within` (where that is 0: at distance 0), while more than
+    `limit` remain, and then towards `aim` as long as the next distance is at most m times the last.
+    """
+    members = UNLABELLED if group == ABSORBING else group
+    mate = np.empty(n, dtype=np.int32)
+    gap = np.empty(n)
+    left = 0
+    for i in range(n):
+        mate[i], gap[i] = -1, np.inf
+        if group == ABSORBING or vertices.label[i] == group:
+            mate[i], gap[i] = partner(vertices, n, i, heir, group)
+        left += heir[i] == i and vertices.label[i] == members
+    last = -1.0
+    while True:
+        older, younger = closest_pair(n, heir, mate, gap)
+        if older < 0:
+            return last
+        shortest = gap[older]
+        near = shortest < within or shortest == within == 0.0
+        if not (near or left > limit or (left > aim and 0.0 <= last and shortest <= m * last)):
+            return last
+        heir_of_both = survivor(vertices, older, younger)
+        gone = older if heir_of_both == younger else younger
+        join(vertices, gone, heir_of_both)
+        heir[gone] = heir_of_both
+        left -= 1
+        last = max(last, shortest)
+        for i in range(n):
+            if heir[i] == i and mate[i] == gone:
+                mate[i], gap[i] = partner(vertices, n, i, heir, group)
+
+
+@compiled
+def keep_pairs(matrix: Floats, kept: Ints) -> None:
+    """Move the rows and columns in `kept` (ascending) to the front of a square matrix."""
+    m = kept.shape[0]
+    for a in range(m):
+        source, target = matrix[kept[a]], matrix[a]
+        for b in range(m):
+            target[b] = source[kept[b]]

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints
+from labelwalk.kernels.counters import Counters, CountersArray
 from labelwalk.kernels.jit import compiled
-from labelwalk.kernels.progress import Counters, CountersArray
 
 BLOCK = 256  # examples between two looks
 FEWEST = BLOCK // 2  # unlabelled ones among them; a block of fewer goes on

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from labelwalk.arrays import Bools, Floats, Places, SmallInts
+import numpy as np
+
+from labelwalk.arrays import Bools, Floats, Ints, Places, SmallInts
 from labelwalk.kernels.jit import compiled
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -141,3 +143,190 @@ def rebuild(system: System, n: int) -> None:
 def rounding(system: System) -> float:
     """Return a bound on the rounding gathered in any residual, relative to its d + g now."""
     return system.drift[0] * system.drift[1]
+
+
+@compiled
+def list_neighbours(system: System, n: int, i: int) -> None:
+    """List the positive entries of row i of w, or call the row DENSE."""
+    length = 0
+    for j in range(n):
+        if system.w[i, j] > 0.0:
+            if length == WIDTH:
+                system.n_neighbours[i] = DENSE
+                return
+            system.neighbours[i, length] = j
+            system.similar[i, length] = system.w[i, j]
+            length += 1
+    system.n_neighbours[i] = length
+
+
+@compiled
+def append_neighbour(system: System, i: int, j: int) -> None:
+    """Note that j, younger than all others, is a neighbour of i."""
+    length = system.n_neighbours[i]
+    if length == WIDTH:
+        system.n_neighbours[i] = DENSE
+    elif length != DENSE:
+        system.neighbours[i, length] = j
+        system.similar[i, length] = system.w[i, j]
+        system.n_neighbours[i] = length + 1
+
+
+@compiled
+def update_neighbour(system: System, n: int, i: int, j: int) -> None:
+    """Let the list of row i follow a change of w_ij."""
+    for a in range(system.n_neighbours[i]):  # none where the row is DENSE
+        if system.neighbours[i, a] == j and system.w[i, j] > 0.0:
+            system.similar[i, a] = system.w[i, j]
+            return
+    list_neighbours(system, n, i)
+
+
+@compiled
+def join_components(system: System, n: int, i: int, j: int) -> None:
+    """Make the components of vertices i and j one."""
+    kept = min(system.component[i], system.component[j])
+    gone = max(system.component[i], system.component[j])
+    if kept == gone:
+        return
+    system.has_label[kept] = system.has_label[kept] or system.has_label[gone]
+    for a in range(n):
+        if system.component[a] == gone:
+            system.component[a] = kept
+
+
+@compiled
+def share_a_neighbour(system: System, i: int, j: int) -> bool:
+    """Say whether two vertices without an edge are still joined by a third."""
+    length = system.n_neighbours[i]
+    for a in range(length):
+        if system.w[system.neighbours[i, a], j] > 0.0:
+            return True
+    return False
+
+
+@compiled
+def relink(system: System, n: int) -> None:
+    """Find neighbour lists and components anew, after vertices or similarities have changed."""
+    for i in range(n):
+        list_neighbours(system, n, i)
+    find_components(system, n)
+
+
+@compiled
+def find_components(system: System, n: int) -> None:
+    """Number components by their oldest vertices; set what no label can reach to zero."""
+    for i in range(n):
+        system.component[i] = -1
+    stack = np.empty(n, dtype=np.int64)
+    for seed in range(n):
+        if system.component[seed] >= 0:
+            continue
+        system.component[seed] = seed
+        system.has_label[seed] = False
+        stack[0] = seed
+        height = 1
+        while height > 0:
+            height -= 1
+            i = stack[height]
+            system.has_label[seed] = system.has_label[seed] or system.clamped[i]
+            length = system.n_neighbours[i]
+            for a in range(n if length == DENSE else length):
+                j = a if length == DENSE else system.neighbours[i, a]
+                if system.component[j] < 0 and system.w[i, j] > 0.0:
+                    system.component[j] = seed
+                    stack[height] = j
+                    height += 1
+    for i in range(n):
+        if not system.has_label[system.component[i]]:
+            for column in range(STEPS + 1, system.f.shape[0]):
+                system.f[column, i] = 0.0
+                system.r[column, i] = 0.0
+            system.residual_dirty[i] = True
+
+
+@compiled
+def attach(system: System, i: int, weight: float, sink: float) -> None:
+    """Let vertex i enter after the first i vertices, its similarities to them standing in w[i].
+
+    A free vertex takes its values from its own row, so that its residual is zero. The values of a
+    clamped one are already in f.
+    """
+    w, v, f, r = system.w, system.v, system.f, system.r
+    w[i, i] = 0.0
+    v[i] = 0.0
+    system.g[i] = sink
+    system.component[i] = i
+    system.has_label[i] = system.clamped[i]
+    system.peak[i] = 0.0
+    system.n_neighbours[i] = 0
+    system.residual_dirty[i] = True
+    inflow = r[:, i]
+    for column in range(f.shape[0]):
+        inflow[column] = 0.0
+    degree = 0.0
+    for j in range(i):
+        w[j, i] = w[i, j]
+        if w[i, j] > 0.0:
+            append_neighbour(system, i, j)
+            append_neighbour(system, j, i)
+            join_components(system, i + 1, j, i)
+            flow = w[i, j] * v[j]
+            degree += flow
+            for column in range(f.shape[0]):
+                inflow[column] += flow * f[column, j]
+    system.d[i] = degree
+    for column in range(f.shape[0]):
+        if not system.clamped[i]:
+            f[column, i] = inflow[column] / (degree + sink)
+        inflow[column] = 0.0
+    if not system.clamped[i]:
+        f[STEPS, i] += 1.0
+    reweigh(system, i + 1, i, weight)
+
+
+@compiled
+def change_edge(system: System, n: int, i: int, j: int, similar: float) -> bool:
+    """Let w_ij change, in everybody's degree and residuals; return whether an edge has gone."""
+    w, v, g, d, f, r = system.w, system.v, system.g, system.d, system.f, system.r
+    before = w[i, j]
+    change = similar - before
+    w[i, j] = similar
+    w[j, i] = similar
+    for a, b in ((i, j), (j, i)):
+        total = d[a] + g[a]
+        flow = change * v[b]
+        d[a] = max(0.0, d[a] + flow)
+        r[STEPS, a] += flow
+        for column in range(f.shape[0]):
+            r[column, a] += flow * (f[column, b] - f[column, a])
+        if flow < 0.0:
+            system.peak[a] = max(system.peak[a], total)
+            system.drift[1] = max(system.drift[1], system.peak[a] / (d[a] + g[a]))
+    system.drift[0] += 8 * UNIT_ROUNDOFF
+    update_neighbour(system, n, i, j)
+    update_neighbour(system, n, j, i)
+    if before == 0.0:
+        join_components(system, n, i, j)
+    system.residual_dirty[i] = True
+    system.residual_dirty[j] = True
+    return similar == 0.0
+
+
+@compiled
+def write_symmetric(w: Floats, v: Floats, free: Ints, escape: Floats, matrix: Floats) -> None:
+    """Write V^½ M V^-½ over some vertices, of weights v, from which walks escape to all others.
+
+    Each similarity is read once; whole matrices made on the way would take several times as long.
+    """
+    root, degree = np.sqrt(v), np.zeros(v.shape[0])
+    for a in range(v.shape[0]):
+        similar, row, own = w[free[a]], matrix[a], degree[a]
+        for b in range(v.shape[0]):
+            row[b] = similar[free[b]]
+        for b in range(v.shape[0]):
+            degree[b] += v[a] * row[b]
+            row[b] = -(root[a] * row[b] * root[b])
+        degree[a] = own  # a vertex is no neighbour of its own
+    for a in range(v.shape[0]):
+        matrix[a, a] = degree[a] + escape[a]

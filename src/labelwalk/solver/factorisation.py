@@ -19,8 +19,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from labelwalk.arrays import Bools, Floats, Ints
-from labelwalk.kernels.direct import write_symmetric
 from labelwalk.kernels.relaxation import eliminate
+from labelwalk.kernels.system import write_symmetric
 from labelwalk.one_thread import one_blas_thread
 from labelwalk.solver.graphs import Graph, as_columns, as_graph
 

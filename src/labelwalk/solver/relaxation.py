@@ -11,10 +11,9 @@ import numpy as np
 
 from labelwalk.arrays import Floats, Ints
 from labelwalk.kernels.certificate import Readout, certify
-from labelwalk.kernels.compaction import keep_pairs
-from labelwalk.kernels.links import relink
+from labelwalk.kernels.cover import keep_pairs
 from labelwalk.kernels.relaxation import relax_all_until_certified
-from labelwalk.kernels.system import MAX_STEPS, STEPS, WIDTH, System, rebuild
+from labelwalk.kernels.system import MAX_STEPS, STEPS, WIDTH, System, rebuild, relink
 from labelwalk.one_thread import one_blas_thread
 from labelwalk.solver.factorisation import factorise_graph
 from labelwalk.solver.graphs import Graph

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwalk.kernels.jit import compiled
+
 # How far the current row has been processed. A taught row is finished when it is LEARNED.
 WAITING, ARRIVED, COMPARED, LEARNED, SOLVED, ENDED = range(6)
 
@@ -93,3 +95,9 @@ class KernelParams(NamedTuple):
     quarantine_size: int  # examples that release a group from quarantine; 0: outliers are dropped
     group_distance: float  # in local distances, between the examples of a group
     warm_up: int  # examples before any can be an outlier
+
+
+@compiled
+def age(counters: Counters) -> int:
+    """Return how many examples have come for which time passes: all but the barred."""
+    return counters.n_seen - counters.n_answer_only

@@ -1,9 +1,15 @@
-"""A row finds its vertex: an old one takes it in, and may move; or it founds a new one."""
+"""Assignment of a row: to an existing vertex, to a new vertex, or to the quarantine.
+
+A ring of the last rows records where each went.
+"""
 
 from __future__ import annotations
 
-from labelwalk.arrays import Floats
-from labelwalk.kernels.comparison import RowComparison, compare_with, gaussian_row
+from typing import NamedTuple
+
+from labelwalk.arrays import Floats, Ints, SmallInts
+from labelwalk.kernels.compare import RowComparison, compare_with, distances_to, gaussian_row
+from labelwalk.kernels.counters import Counters, KernelParams, age
 from labelwalk.kernels.cover import (
     UNLABELLED,
     Vertices,
@@ -15,11 +21,17 @@ from labelwalk.kernels.cover import (
     nearest,
     same_point,
 )
-from labelwalk.kernels.edges import attach, change_edge
 from labelwalk.kernels.jit import compiled
-from labelwalk.kernels.links import find_components, share_a_neighbour
-from labelwalk.kernels.progress import Counters, KernelParams
-from labelwalk.kernels.system import STEPS, System, rebuild, reweigh
+from labelwalk.kernels.system import (
+    STEPS,
+    System,
+    attach,
+    change_edge,
+    find_components,
+    rebuild,
+    reweigh,
+    share_a_neighbour,
+)
 
 MOST_SHRUNK = 1e3  # a degree may lose so much of itself before residuals are recomputed
 
@@ -152,3 +164,105 @@ def learn(
         support(vertices, system, counters, rules, comparison, x, label, taker, distance)
     else:
         enter(vertices, system, counters, rules, comparison, x, label)
+
+
+ROOM = 64  # groups
+
+
+class Quarantine(NamedTuple):
+    """Groups of far examples; only the first n_held entries are in use."""
+
+    held_points: Floats  # (features, ROOM) the first example of each
+    held_count: Ints  # examples
+    held_since: Ints  # the age at which the last one came
+    held_room: Floats  # of no meaning between calls
+
+
+@compiled
+def release(quarantine: Quarantine, counters: Counters, group: int) -> None:
+    """Close the gap that a group leaves."""
+    last = counters.n_held - 1
+    for p in range(quarantine.held_points.shape[0]):
+        quarantine.held_points[p, group] = quarantine.held_points[p, last]
+    quarantine.held_count[group] = quarantine.held_count[last]
+    quarantine.held_since[group] = quarantine.held_since[last]
+    counters.n_held = last
+
+
+@compiled
+def release_old(quarantine: Quarantine, counters: Counters, since: int) -> None:
+    """Let go of groups that nothing has come to since some age."""
+    for group in range(counters.n_held - 1, -1, -1):
+        if quarantine.held_since[group] <= since:
+            release(quarantine, counters, group)
+
+
+@compiled
+def lightest(quarantine: Quarantine, n: int) -> int:
+    """Return the group with the fewest examples; of equal ones, that which waits longest."""
+    found = 0
+    for j in range(1, n):
+        count, least = quarantine.held_count[j], quarantine.held_count[found]
+        longer = quarantine.held_since[j] < quarantine.held_since[found]
+        if count < least or (count == least and longer):
+            found = j
+    return found
+
+
+@compiled
+def hold(quarantine: Quarantine, counters: Counters, rules: KernelParams, x: Floats) -> bool:
+    """Let a far example wait; return whether its group is now large enough to let it in."""
+    room = quarantine.held_room
+    distances_to(quarantine.held_points, counters.n_held, x, room)
+    group, shortest = (
+        -1,
+        max(counters.radius, rules.group_distance / counters.width * counters.sigma),
+    )
+    for j in range(counters.n_held):
+        if room[j] <= shortest:
+            group, shortest = j, room[j]
+    if group < 0:
+        if counters.n_held == ROOM:
+            release(quarantine, counters, lightest(quarantine, counters.n_held))
+        group = counters.n_held
+        counters.n_held += 1
+        quarantine.held_count[group] = 0
+        for p in range(x.shape[0]):
+            quarantine.held_points[p, group] = x[p]
+    quarantine.held_count[group] += 1
+    quarantine.held_since[group] = age(counters)
+    if quarantine.held_count[group] < rules.quarantine_size:
+        return False
+    release(quarantine, counters, group)
+    return True
+
+
+OUTLIER_SLOT, REMOVED = -1, -2  # in place of a vertex: kept out as an outlier, or no longer counted
+
+
+class Memory(NamedTuple):
+    """A ring: the example that came after i others, the barred not counted, lies at i modulo room.
+
+    A source that has its share cannot flood it.
+    """
+
+    seen_rows: Floats  # (room, features)
+    seen_vertex: SmallInts  # which vertex stands for it, or OUT, or GONE
+    seen_label: SmallInts  # its class if it was taught, else UNLABELLED
+    seen_number: Ints  # its number, or NO_ROW
+    seen_first: Ints  # the same; where it was taught late, that under which it came first
+
+
+@compiled
+def remember(memory: Memory, counters: Counters, x: Floats, label: int, vertex: int) -> None:
+    """Keep the row in hand, in place of the oldest."""
+    room = memory.seen_vertex.shape[0]
+    if room == 0:
+        return
+    place = (age(counters) - 1) % room
+    for p in range(x.shape[0]):
+        memory.seen_rows[place, p] = x[p]
+    memory.seen_vertex[place] = vertex
+    memory.seen_label[place] = label
+    memory.seen_number[place] = counters.n_seen - 1
+    memory.seen_first[place] = counters.id

@@ -8,16 +8,25 @@ choice depends on the state alone, so a stream cut into other chunks takes the v
 from __future__ import annotations
 
 from labelwalk.arrays import Floats, Ints
-from labelwalk.kernels.answer import KernelAnswers, write_answer
+from labelwalk.kernels.answer import (
+    KernelAnswers,
+    extended,
+    nearest_label,
+    reaches,
+    write_answer,
+)
+from labelwalk.kernels.assign import (
+    OUTLIER_SLOT,
+    REMOVED,
+    Memory,
+    Quarantine,
+    hold,
+    learn,
+    remember,
+)
 from labelwalk.kernels.certificate import Readout, compute_error
-from labelwalk.kernels.comparison import RowComparison, compare_with, is_outlier
-from labelwalk.kernels.cover import UNLABELLED, Vertices
-from labelwalk.kernels.drift import DriftWindow, watch_row
-from labelwalk.kernels.extension import compare_row, extended, nearest_label, reaches
-from labelwalk.kernels.jit import compiled
-from labelwalk.kernels.learning import learn
-from labelwalk.kernels.memory import OUTLIER_SLOT, REMOVED, Memory, age, remember
-from labelwalk.kernels.progress import (
+from labelwalk.kernels.compare import RowComparison, compare_with, is_outlier
+from labelwalk.kernels.counters import (
     ARRIVED,
     COMPARED,
     ENDED,
@@ -29,8 +38,11 @@ from labelwalk.kernels.progress import (
     Counters,
     CountersArray,
     KernelParams,
+    age,
 )
-from labelwalk.kernels.quarantine import Quarantine, hold
+from labelwalk.kernels.cover import UNLABELLED, Vertices, compare_row
+from labelwalk.kernels.drift import DriftWindow, watch_row
+from labelwalk.kernels.jit import compiled
 from labelwalk.kernels.relaxation import NOT_CERTIFIED, relax_until_certified
 from labelwalk.kernels.system import UNIT_ROUNDOFF, System
 

@@ -1,4 +1,4 @@
-"""A row beside every vertex: distances, similarities, and whether it is like none of them."""
+"""Comparison of a row with all vertices: distances, bandwidths, similarities, outliers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Floats
+from labelwalk.kernels.counters import Counters, KernelParams
 from labelwalk.kernels.jit import compiled
-from labelwalk.kernels.progress import Counters, KernelParams
 
 FADED = 39.0  # at so many bandwidths a Gaussian is zero in double precision
 ABREAST = 8  # features that are read side by side
