@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +16,8 @@ from typer.testing import CliRunner, Result
 
 from labelwalk import OnlineLearner, demo
 from labelwalk.cli import app
-from labelwalk.demo import DemoResult, SoFar, digits, run_demo, warm_up
-from labelwalk.picture import BLUE, ORANGE, draw
+from labelwalk.demo import DemoProgress, DemoResult, load_digit_stream, run_demo, warm_up
+from labelwalk.plotting import COLOURS, draw_comparison
 
 pytestmark = pytest.mark.shell
 
@@ -34,21 +35,22 @@ def labelwalk(*arguments: str, **environment: str) -> Result:
 
 class TestStream:
     def test_every_digit_is_taught_or_observed_once(self) -> None:
-        stream = digits(seed=3, labels_per_class=4)
+        stream = load_digit_stream(seed=3, labels_per_class=4)
         assert np.bincount(stream.labels).tolist() == [4] * 10
         assert len(stream.rows) == len(stream.truth) == 1797 - 40
         everything = np.concatenate([stream.taught, stream.rows])
-        whole = np.concatenate([digits(0, 4).taught, digits(0, 4).rows])
+        whole = np.concatenate(load_digit_stream(0, 4)[::2])
         assert sorted(everything.tolist()) == sorted(whole.tolist())
 
     def test_the_seed_decides_the_order(self) -> None:
-        np.testing.assert_array_equal(digits(3, 4).rows, digits(3, 4).rows)
-        assert not np.array_equal(digits(3, 4).rows[:50], digits(4, 4).rows[:50])
+        rows, same, other = (load_digit_stream(seed, 4).rows for seed in (3, 3, 4))
+        np.testing.assert_array_equal(rows, same)
+        assert not np.array_equal(rows[:50], other[:50])
 
     @pytest.mark.parametrize("labels", [0, 101])
     def test_labels_beyond_reason(self, labels: int) -> None:
         with pytest.raises(ValueError, match=f"labels_per_class={labels} is not from 1 to 100"):
-            digits(0, labels)
+            load_digit_stream(0, labels)
 
     def test_no_examples(self) -> None:
         with pytest.raises(ValueError, match="limit=0 leaves no examples"):
@@ -58,22 +60,22 @@ class TestStream:
 class TestRun:
     def test_is_strictly_online(self, small: DemoResult) -> None:
         """One row at a time, and no look at the truth, gives the same answers."""
-        stream = digits(1, 4, 60)
+        stream = load_digit_stream(1, 4, 60)
         learner = OnlineLearner(n_centroids=30)
         learner.teach(stream.taught, stream.labels)
         answers = [learner.observe(row).label for row in stream.rows]
-        np.testing.assert_array_equal(small.right, np.array(answers, object) == stream.truth)
+        np.testing.assert_array_equal(small.correct, np.array(answers, object) == stream.truth)
         assert small.n_labelled_vertices + small.n_unlabelled_vertices == learner.n_vertices
         assert (small.radius, small.distortion) == (learner.radius, learner.distortion)
 
     def test_nearest_label(self, small: DemoResult) -> None:
-        stream = digits(1, 4, 60)
-        for row, truth, right in zip(stream.rows, stream.truth, small.nearest_right, strict=True):
+        stream = load_digit_stream(1, 4, 60)
+        for row, truth, right in zip(stream.rows, stream.truth, small.nearest_correct, strict=True):
             distances = [np.linalg.norm(row - taught) for taught in stream.taught]
             assert (stream.labels[int(np.argmin(distances))] == truth) == right
 
     def test_shares(self, small: DemoResult) -> None:
-        assert small.accuracy == small.right.sum() / 60
+        assert small.accuracy == small.correct.sum() / 60
         assert small.accuracy <= small.answered <= 1.0 - small.outliers
         assert 0.0 <= small.certain <= 1.0
         assert 0.0 < small.largest_bound <= 0.01
@@ -81,18 +83,18 @@ class TestRun:
         assert small.n_unlabelled_vertices <= 30
 
     def test_watch_sees_every_chunk(self) -> None:
-        seen: list[SoFar] = []
+        seen: list[DemoProgress] = []
         result = run_demo(1, n_centroids=30, limit=60, watch=seen.append)
-        assert [now.done for now in seen] == [25, 50, 60]
+        assert [progress.n_done for progress in seen] == [25, 50, 60]
         assert seen[-1].accuracy == result.accuracy
         assert seen[-1].seconds == result.seconds
 
     def test_chunks_change_nothing(
         self, small: DemoResult, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(demo, "CHUNK", 7)
+        monkeypatch.setattr(demo, "BATCH_ROWS", 7)
         again = run_demo(1, n_centroids=30, limit=60)
-        np.testing.assert_array_equal(again.right, small.right)
+        np.testing.assert_array_equal(again.correct, small.correct)
         assert again.distortion == small.distortion
 
     def test_numbers_are_plain(self, small: DemoResult) -> None:
@@ -103,7 +105,7 @@ class TestRun:
 
     def test_warm_up_leaves_the_run_alone(self, small: DemoResult) -> None:
         warm_up()
-        np.testing.assert_array_equal(run_demo(1, n_centroids=30, limit=60).right, small.right)
+        np.testing.assert_array_equal(run_demo(1, n_centroids=30, limit=60).correct, small.correct)
 
     @pytest.mark.slow
     def test_beats_the_nearest_label(self) -> None:
@@ -112,19 +114,21 @@ class TestRun:
 
 
 class TestPicture:
+    def draw(self, correct: Any, other: Any, path: Path) -> None:
+        draw_comparison({"labelwalk": correct, "nearest label": other}, "title").savefig(path)
+
     def test_shows_both_lines(self, small: DemoResult, tmp_path: Path) -> None:
-        draw(small, tmp_path / "small.png")
+        self.draw(small.correct, small.nearest_correct, tmp_path / "small.png")
         pixels = imread(tmp_path / "small.png")
         assert pixels.shape == (750, 1350, 4)
-        for colour in (BLUE, ORANGE):
+        for colour in COLOURS[:2]:
             exact = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
             assert (np.abs(pixels[..., :3] - exact).max(axis=2) < 0.02).sum() > 500
 
     @pytest.mark.parametrize("n", [1, 199, 200, 201])
-    def test_any_length(self, small: DemoResult, n: int, tmp_path: Path) -> None:
-        right = np.arange(n) % 2 == 0
-        changed = {"right": right, "nearest_right": ~right, "n_examples": n}
-        draw(DemoResult(**(vars(small) | changed)), tmp_path / "any.png")
+    def test_any_length(self, n: int, tmp_path: Path) -> None:
+        correct = np.arange(n) % 2 == 0
+        self.draw(correct, ~correct, tmp_path / "any.png")
         assert imread(tmp_path / "any.png").std() > 0.05
 
 
@@ -139,8 +143,8 @@ class TestCommand:
         assert written.keys() == expected.keys()
         assert all(written[name] == expected[name] for name in expected.keys() - timed)
         assert "compiling (first run only) ..." in result.output
-        assert f"got {small.accuracy:.1%} of all right" in " ".join(result.output.split())
-        assert f"have got {small.nearest_accuracy:.1%}" in " ".join(result.output.split())
+        assert f"{small.accuracy:.1%} of all correctly" in " ".join(result.output.split())
+        assert f"reaches {small.nearest_accuracy:.1%}" in " ".join(result.output.split())
 
     def test_plain_and_narrow_without_a_terminal(self) -> None:
         result = labelwalk("demo", *SMALL_OPTIONS, "--no-picture", COLUMNS="60")

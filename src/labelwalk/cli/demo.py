@@ -18,31 +18,31 @@ from rich.table import Table
 from labelwalk.cli.files import say_where, writing
 
 if TYPE_CHECKING:
-    from labelwalk.demo import DemoResult, SoFar
+    from labelwalk.demo import DemoProgress, DemoResult
 
-PICTURE = Path("labelwalk-demo.png")
-LINE_EVERY = 500  # examples, where no terminal keeps a line alive
+DEFAULT_PICTURE = Path("labelwalk-demo.png")
+PRINT_EVERY_ROWS = 500  # without a terminal
 
 
 def demo(
-    seed: Annotated[int, typer.Option(min=0, help="Which order the digits come in.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the order of the digits.")] = 0,
     n_centroids: Annotated[
-        int, typer.Option(min=1, help="The most unlabelled vertices that are kept.")
+        int, typer.Option(min=1, help="Maximum number of unlabelled vertices.")
     ] = 500,
     labels_per_class: Annotated[
-        int, typer.Option(min=1, max=100, help="How many of each digit are taught.")
+        int, typer.Option(min=1, max=100, help="Number of labels of each digit.")
     ] = 4,
-    limit: Annotated[int | None, typer.Option(min=1, help="Stop after so many digits.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of digits.")] = None,
     picture: Annotated[
         Path | None,
-        typer.Option(help="Where to draw accuracy over time.", show_default=str(PICTURE)),
+        typer.Option(help="Picture of the accuracy over time.", show_default=str(DEFAULT_PICTURE)),
     ] = None,
-    no_picture: Annotated[bool, typer.Option("--no-picture", help="Draw nothing.")] = False,
+    no_picture: Annotated[bool, typer.Option("--no-picture", help="Draw no picture.")] = False,
     json_path: Annotated[
-        Path | None, typer.Option("--json", help="Write the numbers to this file too.")
+        Path | None, typer.Option("--json", help="Also write the numbers to this file.")
     ] = None,
 ) -> None:
-    """Watch the learner: a few handwritten digits are taught, then 1700 pass, each named at once.
+    """Show the learner on handwritten digits: a few labels, then 1700 digits answered one by one.
 
     \b
     Examples:
@@ -53,7 +53,7 @@ def demo(
 
     console = Console(highlight=False)
     _compile(console)
-    with _live_line(console) as watch:
+    with _show_progress(console) as watch:
         result = run_demo(
             seed,
             labels_per_class=labels_per_class,
@@ -61,8 +61,8 @@ def demo(
             limit=limit,
             watch=watch,
         )
-    console.print(_table(result))
-    console.print(_story(result))
+    console.print(_format_table(result))
+    console.print(_summarize(result))
     if json_path is not None:
         _save_numbers(console, result, json_path)
     if not no_picture:
@@ -72,42 +72,45 @@ def demo(
 def _compile(console: Console) -> None:
     from labelwalk.demo import warm_up
 
-    words = "compiling (first run only) ..."
+    message = "compiling (first run only) ..."
     if not console.is_terminal:
-        console.print(words)
-    with console.status(words):
+        console.print(message)
+    with console.status(message):
         warm_up()
 
 
 @contextmanager
-def _live_line(console: Console) -> Iterator[Callable[[SoFar], None]]:
-    """Yield what keeps one line up to date; without a terminal, it prints a line now and then."""
+def _show_progress(console: Console) -> Iterator[Callable[[DemoProgress], None]]:
+    """Yield a function that updates one line of a terminal, or else prints some lines."""
     if not console.is_terminal:
-        yield partial(_print_rarely, console)
+        yield partial(_print_some, console)
         return
     line = BarColumn(None, complete_style="cyan", finished_style="cyan")
     bar = Progress(line, TextColumn("{task.description}"), console=console, expand=True)
     task = bar.add_task("reading the digits ...")
     with bar:
-        yield lambda now: bar.update(
-            task, total=now.total, completed=now.done, description=_line(now)
+        yield lambda progress: bar.update(
+            task,
+            total=progress.n_total,
+            completed=progress.n_done,
+            description=_format_progress(progress),
         )
 
 
-def _print_rarely(console: Console, now: SoFar) -> None:
-    if now.done % LINE_EVERY == 0 or now.done == now.total:
-        console.print(_line(now))
+def _print_some(console: Console, progress: DemoProgress) -> None:
+    if progress.n_done % PRINT_EVERY_ROWS == 0 or progress.n_done == progress.n_total:
+        console.print(_format_progress(progress))
 
 
-def _line(now: SoFar) -> str:
-    speed = now.done / now.seconds
-    return f"{now.done}/{now.total}  {speed:,.0f} examples/s  {now.accuracy:.1%} right"
+def _format_progress(progress: DemoProgress) -> str:
+    n_done, n_total, seconds, accuracy = progress
+    return f"{n_done}/{n_total}  {n_done / seconds:,.0f} examples/s  {accuracy:.1%} correct"
 
 
-def _table(result: DemoResult) -> Table:
+def _format_table(result: DemoResult) -> Table:
     labelled, unlabelled = result.n_labelled_vertices, result.n_unlabelled_vertices
     rows = {
-        "right as the stream passed\n[dim](abstaining counts as wrong)": f"{result.accuracy:.1%}",
+        "correct, strictly online\n[dim](an abstention is not correct)": f"{result.accuracy:.1%}",
         f"nearest of the same {result.n_labels} labels (1-NN)": f"{result.nearest_accuracy:.1%}",
         "answered": f"{result.answered:.1%}",
         "outliers": f"{result.outliers:.1%}",
@@ -127,14 +130,14 @@ def _table(result: DemoResult) -> Table:
     return table
 
 
-def _story(result: DemoResult) -> str:
-    named = round(result.answered * result.n_examples)
+def _summarize(result: DemoResult) -> str:
+    n_answered = round(result.answered * result.n_examples)
     return (
-        f"From {result.n_labels} labels the learner named {named} of {result.n_examples} digits as "
-        f"they passed and got {result.accuracy:.1%} of all right; the nearest label alone would "
-        f"have got {result.nearest_accuracy:.1%}. It proved that {result.certain:.1%} of its "
+        f"With {result.n_labels} labels the learner answered {n_answered} of {result.n_examples} "
+        f"digits as they came, and {result.accuracy:.1%} of all correctly; the nearest label "
+        f"reaches {result.nearest_accuracy:.1%}. It proved that {result.certain:.1%} of its "
         "answers are those of the exact solution on its graph, which never has more than "
-        f"{result.n_centroids} unlabelled vertices, however long the stream."
+        f"{result.n_centroids} unlabelled vertices."
     )
 
 
@@ -144,13 +147,15 @@ def _save_numbers(console: Console, result: DemoResult, path: Path) -> None:
     say_where(console, "The same numbers", path)
 
 
-def _save_picture(console: Console, result: DemoResult, wanted: Path | None) -> None:
+def _save_picture(console: Console, result: DemoResult, path: Path | None) -> None:
     try:
-        from labelwalk.picture import draw
+        from labelwalk.plotting import draw_comparison
     except ImportError:
         console.print("The picture needs matplotlib: pip install matplotlib", markup=False)
-        raise typer.Exit(0 if wanted is None else 1) from None
-    path = wanted or PICTURE
+        raise typer.Exit(0 if path is None else 1) from None
+    path = path or DEFAULT_PICTURE
+    title = f"{result.n_labels} labels, then {result.n_examples} digits without a label"
+    correct = {"labelwalk": result.correct, "nearest label": result.nearest_correct}
     with writing(path):
-        draw(result, path)
+        draw_comparison(correct, title).savefig(path)
     say_where(console, "Accuracy over time", path)

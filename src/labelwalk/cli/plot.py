@@ -54,20 +54,20 @@ def plot(
       labelwalk plot accuracy labelled.csv --truth-column y
     """  # noqa: D301
     with told():
-        from labelwalk import charts
+        from labelwalk import plotting
         from labelwalk.io import ReadOptions
         from labelwalk.io.scored_output import compute_precision_and_recall, read_scored_output
         from labelwalk.learner import load
 
         if kind is Kind.centroids:
-            figure = charts.centroids(load(input))
+            figure = plotting.draw_centroids(load(input))
         else:
             reading = ReadOptions(format, delimiter)
             found = read_scored_output(input, truth_column, label_column, prefix, reading)
             figure = (
-                charts.accuracy(found.is_right)
+                plotting.draw_accuracy(found.is_right)
                 if kind is Kind.accuracy
-                else charts.precision_recall(*compute_precision_and_recall(found))
+                else plotting.draw_precision_recall(*compute_precision_and_recall(found))
             )
         path = output or Path(f"{kind.value}.png")
         with writing(path):
