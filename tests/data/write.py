@@ -43,14 +43,14 @@ def write(version: str, folder: Path) -> None:
         run(task, OnlineLearner(4, remember=3), checkpoint="checkpoint.lw")
     if version == "0.4":
         return
-    from labelwalk.service.commands import Observe, Teach
-    from labelwalk.service.learner_store import LearnerStore
+    from labelwalk.service.events import Observe, Teach  # type: ignore[import-not-found]
+    from labelwalk.service.keeper import Keeper  # type: ignore[import-not-found]
 
-    store = LearnerStore("service", every=2)
-    number = store.create("old", OnlineLearner(4, remember=3)).result()
-    store.submit(number, Teach(np.array([[-2.0, 0.0], [2.0, 0.0]]), ("low", "high"))).result()
-    store.submit(number, Observe(rows[:5])).result()
-    store.close()
+    keeper = Keeper("service", every=2)
+    number = keeper.create("old", OnlineLearner(4, remember=3)).result()
+    keeper.change(number, Teach(np.array([[-2.0, 0.0], [2.0, 0.0]]), ("low", "high"))).result()
+    keeper.change(number, Observe(rows[:5])).result()
+    keeper.close()
 
 
 if __name__ == "__main__":

@@ -254,7 +254,9 @@ class TestForget:
         folder = tmp_path / "people"
         ok("enroll", folder, "Ada", pictures(tmp_path / "ada"))
         ok("enroll", folder, "Ben", pictures(tmp_path / "ben", BEN))
-        store = LearnerStore(str(folder), every=1, retain=0.0)  # events are let go of at once
+        store = LearnerStore(
+            str(folder), snapshot_every=1, retain=0.0
+        )  # events are let go of at once
         for _ in range(3):
             store.submit(store.find_id(LEARNER_NAME), Observe(np.ones((1, 576)))).result()
         store.close()

@@ -203,7 +203,7 @@ def test_a_folder_that_a_service_uses(tmp_path: Path) -> None:
     try:
         for command in (["watch", "demo", "--people"], ["people"]):
             said = refused(1, *command, tmp_path / "people")
-            assert f"is in use by process {os.getpid()}. Stop that one" in said
+            assert f"is in use by process {os.getpid()}. Stop that process" in said
     finally:
         store.close()
 

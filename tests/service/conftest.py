@@ -21,7 +21,7 @@ def sizes(request: pytest.FixtureRequest) -> Sizes:
 @pytest.fixture
 def quick_scrypt(monkeypatch: pytest.MonkeyPatch) -> None:
     """See that folders that are begun here cost no half second each time they are opened."""
-    monkeypatch.setattr(of_a_folder, "N", 2)
+    monkeypatch.setattr(of_a_folder, "SCRYPT_N", 2)
 
 
 @pytest.fixture(params=[None, "correct horse"], ids=["plain", "encrypted"])

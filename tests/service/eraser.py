@@ -13,7 +13,7 @@ EVERY = 40
 
 def main(folder: str, number: str, label: str) -> None:
     """Erase a class."""
-    store = LearnerStore(folder, every=EVERY, passphrase=os.environ.get(VARIABLE))
+    store = LearnerStore(folder, snapshot_every=EVERY, passphrase=os.environ.get(VARIABLE))
     os.write(1, b"begun\n")
     store.erase(int(number), label=label).result()
     os.write(1, b"erased\n")

@@ -45,8 +45,8 @@ def main(folder: str, seed: str, most: str = "") -> None:
 
     The folder has the passphrase that the environment tells, if any.
     """
-    of_a_folder.N = 2  # nobody guesses here
-    store = LearnerStore(folder, every=EVERY, passphrase=os.environ.get(VARIABLE))
+    of_a_folder.SCRYPT_N = 2  # nobody guesses here
+    store = LearnerStore(folder, snapshot_every=EVERY, passphrase=os.environ.get(VARIABLE))
     done = store.query_all(lambda learners: dict(learners)).result()
     number = next(iter(done), None) or store.create("only", OnlineLearner(K)).result()
     stream = islice(events(int(seed)), int(most) if most else None)

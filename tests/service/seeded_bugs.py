@@ -9,28 +9,35 @@ from typing import Any
 
 from labelwalk.service import database, idempotency, journal
 from labelwalk.service.database import Database
-from labelwalk.service.journal import Entry, HighWaterMark, Journal, JournalPosition, StoredEvent
+from labelwalk.service.journal import (
+    Entry,
+    HighWaterMark,
+    Journal,
+    JournalPosition,
+    JournalReader,
+    StoredEvent,
+)
 from labelwalk.service.snapshots import Snapshots
 
 Patch = Callable[[object, str, Any], object]
 
 
 def without_setting(patch: Patch, name: str, value: str) -> None:
-    others = [one for one in database.SETTINGS if not one.startswith(name)]
-    patch(database, "SETTINGS", (*others, f"{name} = {value}"))
+    others = [one for one in database.PRAGMAS if not one.startswith(name)]
+    patch(database, "PRAGMAS", (*others, f"{name} = {value}"))
 
 
 def commits_late(patch: Patch) -> None:
     """Each transaction is ended by the next one."""
 
     @contextmanager
-    def writing(self: Database, *, erasing: bool = False) -> Iterator[sqlite3.Connection]:
+    def transaction(self: Database, *, erases: bool = False) -> Iterator[sqlite3.Connection]:
         if self._connection.in_transaction:
             self._connection.execute("COMMIT")
         self._connection.execute("BEGIN IMMEDIATE")
         yield self._connection
 
-    patch(Database, "writing", writing)
+    patch(Database, "transaction", transaction)
 
 
 def witness_first(patch: Patch) -> None:
@@ -39,48 +46,48 @@ def witness_first(patch: Patch) -> None:
     def early(self: Journal, entries: list[Entry]) -> None:
         last = self.last
         for entry in entries:
-            row = journal._row(entry, last, self.cipher)
+            row = journal._create_event(entry, last, self.reader.cipher)
             last = JournalPosition(row.sequence, row.chain)
-        self._witness.write(last, now=True)
+        self._mark.write(last, sync=True)
         append(self, entries)
 
     patch(Journal, "append", early)
 
 
 def no_witness(patch: Patch) -> None:
-    patch(Journal, "_ask_witness", lambda self: None)
+    patch(Journal, "_check_mark", lambda self: None)
 
 
 def witness_forgets(patch: Patch) -> None:
     write = HighWaterMark.write
 
-    def at_first(self: HighWaterMark, seen: JournalPosition, *, now: bool = False) -> None:
-        if seen == journal.START:
-            write(self, seen, now=now)
+    def at_first(self: HighWaterMark, seen: JournalPosition, *, sync: bool = False) -> None:
+        if seen == journal.JOURNAL_START:
+            write(self, seen, sync=sync)
 
     patch(HighWaterMark, "write", at_first)
 
 
 def chain_unread(patch: Patch) -> None:
-    patch(Journal, "_prove", lambda self, row, before: None)
+    patch(JournalReader, "_verify", lambda self, row, before: None)
 
 
 def payload_unread(patch: Patch) -> None:
-    def prove(self: Journal, row: StoredEvent, before: JournalPosition) -> None:
+    def prove(self: JournalReader, row: StoredEvent, before: JournalPosition) -> None:
         assert row.sequence == before.sequence + 1
 
-    patch(Journal, "_prove", prove)
+    patch(JournalReader, "_verify", prove)
 
 
 def errors_swallowed(patch: Patch) -> None:
     @contextmanager
-    def writing(self: Database, *, erasing: bool = False) -> Iterator[sqlite3.Connection]:
+    def transaction(self: Database, *, erases: bool = False) -> Iterator[sqlite3.Connection]:
         with suppress(sqlite3.Error):
             self._connection.execute("BEGIN IMMEDIATE")
             yield self._connection
             self._connection.execute("COMMIT")
 
-    patch(Database, "writing", writing)
+    patch(Database, "transaction", transaction)
 
 
 def goes_on_after_a_failure(patch: Patch) -> None:
@@ -93,17 +100,17 @@ def goes_on_after_a_failure(patch: Patch) -> None:
 
 
 def keys_unwritten(patch: Patch) -> None:
-    patch(idempotency, "MOST", 0)
+    patch(idempotency, "MAX_KEYS", 0)
 
 
 def snapshot_too_early(patch: Patch) -> None:
     """A round is said to be one event older than it is."""
-    keep = Snapshots.keep
+    save = Snapshots.save
 
     def early(self: Snapshots, at: JournalPosition, changed: Any, alive: Any) -> None:
-        keep(self, self._ledger.at(at.sequence - 1), changed, alive)
+        save(self, self._reader.read_position(at.sequence - 1), changed, alive)
 
-    patch(Snapshots, "keep", early)
+    patch(Snapshots, "save", early)
 
 
 BUGS_OF_THE_DISK: dict[str, Callable[[Patch], None]] = {

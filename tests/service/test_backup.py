@@ -25,7 +25,7 @@ def digest_of(folder: Path, passphrase: str | None) -> str:
 
 
 def test_a_copy_is_of_one_moment(tmp_path: Path, passphrase: str | None) -> None:
-    store = LearnerStore(str(tmp_path / "kept"), every=EVERY, passphrase=passphrase)
+    store = LearnerStore(str(tmp_path / "kept"), snapshot_every=EVERY, passphrase=passphrase)
     number = store.create("a", OnlineLearner(K)).result()
     answers = [store.submit(number, event) for event in islice(events(0), 60)]
     done = sum(answer.done() for answer in answers)
@@ -44,7 +44,7 @@ def test_a_copy_is_of_one_moment(tmp_path: Path, passphrase: str | None) -> None
 
 
 def test_a_spoilt_copy_is_not_brought_back(tmp_path: Path, passphrase: str | None) -> None:
-    store = LearnerStore(str(tmp_path / "kept"), every=EVERY, passphrase=passphrase)
+    store = LearnerStore(str(tmp_path / "kept"), snapshot_every=EVERY, passphrase=passphrase)
     number = store.create("a", OnlineLearner(K)).result()
     for event in islice(events(0), 60):
         store.submit(number, event)
@@ -67,15 +67,15 @@ def test_a_spoilt_copy_is_not_brought_back(tmp_path: Path, passphrase: str | Non
 
 
 def test_what_a_start_does_not_need_is_looked_through(tmp_path: Path) -> None:
-    store = LearnerStore(str(tmp_path), every=EVERY)
+    store = LearnerStore(str(tmp_path), snapshot_every=EVERY)
     number = store.create("a", OnlineLearner(K)).result()
     for event in islice(events(0), 60):
         store.submit(number, event)
     before = store.query(number, lambda managed: managed.learner.digest()).result()
-    with store._journal.database.writing() as connection:
+    with store._journal.database.transaction() as connection:
         connection.execute("UPDATE events SET at = at + 1 WHERE sequence = 3")
     store.close()
-    again = LearnerStore(str(tmp_path), every=EVERY)
+    again = LearnerStore(str(tmp_path), snapshot_every=EVERY)
     assert again.query(number, lambda managed: managed.learner.digest()).result() == before
     end = time.monotonic() + 30
     while again.damage is None:

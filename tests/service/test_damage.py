@@ -43,9 +43,9 @@ def killed(folder: Path, groups: int = 60, passphrase: str | None = None) -> Lef
 def contents(folder: Path, passphrase: str | None = None) -> list[bytes]:
     journal = Journal(str(folder), passphrase)
     try:
-        events = list(journal.events())
+        events = list(journal.reader.read_events())
         for event in events if passphrase is not None else []:
-            journal.decrypt(event)
+            journal.reader.decrypt(event)
         return [event.payload + event.chain for event in events]
     finally:
         journal.close()

@@ -25,11 +25,11 @@ from labelwalk.service.backup import restore
 from labelwalk.service.commands import Adjust, Forget, Observe, Retract, Teach, TeachLater
 from labelwalk.service.database import DamagedError, Database
 from labelwalk.service.encryption import AesGcmCipher, DecryptionError, PassphraseError
-from labelwalk.service.erasure import CopyError
+from labelwalk.service.erasure import BackupError
 from labelwalk.service.journal import Entry, Journal, JournalReader, StoredEvent
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.sealed_parts import decode_parts, encode_parts, redact_parts
-from labelwalk.service.snapshots import Snapshots, _proof
+from labelwalk.service.snapshots import Snapshots, _compute_proof
 from tests.reference import encrypted_folder
 from tests.service.keeper_writer import EVERY, K, events
 from tests.service.test_server import ENVIRONMENT, free_port, served
@@ -73,7 +73,7 @@ def told(folder: Path, passphrase: str | None) -> tuple[LearnerStore, Needles]:
     """Return a store after the story, and bytes that tell something of it."""
     known = OnlineLearner(K, source_share=0.9)
     known.teach([[50.0] * 4], [CLASS_BEFORE])
-    store = LearnerStore(str(folder), every=60, passphrase=passphrase)
+    store = LearnerStore(str(folder), snapshot_every=60, passphrase=passphrase)
     number = store.create(NAME, known).result()
     words = {word.encode() for word in (NAME, *LABELS, SOURCE, CLASS_BEFORE)}
     needles = Needles(words | {b"LABELWALK", b"n_centroids"}, set(), set())
@@ -134,7 +134,9 @@ class TestNothingCanBeRead:
         store, _ = told(tmp_path, SECRET)
         store.erase(1, examples=[0]).result()  # so that there is a round now
         states = store.query_all(lambda all_: [one.to_bytes() for one in all_.values()]).result()
-        held = [store._journal.decrypt(event) for event in store._journal.events()]
+        held = [
+            store._journal.reader.decrypt(event) for event in store._journal.reader.read_events()
+        ]
         parts = [part for one in held for part in one.parts if part is not None]
         for content in [*states, *parts]:
             digest = blake2b(content, digest_size=32).digest()
@@ -145,7 +147,7 @@ class TestNothingCanBeRead:
         store, _ = told(tmp_path, SECRET)
         store.close()
         reader = JournalReader(Database(str(tmp_path / "journal.db")))
-        event = list(reader.events())[3]
+        event = list(reader.read_events())[3]
         assert (event.kind, event.about) == ("observe", '{"d":4,"first":4,"type":"<f8"}')
         assert found({KEY.encode()}, tmp_path)
         reader.database.close()
@@ -155,7 +157,7 @@ class TestNothingCanBeRead:
         journal.append([Entry(1, "observe", "{}", [bytes(40), bytes(40)])] * 3)
         kept = [
             part.content or b""
-            for event in journal.events()
+            for event in journal.reader.read_events()
             for part in decode_parts(event.payload)
         ]
         assert len({one[:12] for one in kept}) == len({one[12:-16] for one in kept}) == 6
@@ -169,8 +171,8 @@ class TestAllElseIsAsEver:
         store.erase(1, examples=[0, 7]).result()
         state = store.query(1, lambda managed: managed.to_bytes()).result()
         expected = []
-        for event in store._journal.events():
-            held = store._journal.decrypt(event)
+        for event in store._journal.reader.read_events():
+            held = store._journal.reader.decrypt(event)
             expected.append((event.kind, held.parts + ([held.answer] if event.key else [])))
         store.close()
         path = str(tmp_path / "journal.db")
@@ -193,23 +195,25 @@ class TestAllElseIsAsEver:
             elif what == "erase" and twin:
                 event = data.draw(st.integers(0, len(twin) - 1))
                 which = data.draw(st.sets(st.integers(0, 4)))
-                payload = journal.event(event + 1).payload
-                journal.rewrite({event + 1: redact_parts(payload, which)})
+                payload = journal.reader.read_event(event + 1).payload
+                journal.reader.replace_payloads({event + 1: redact_parts(payload, which)})
                 twin[event] = [None if i in which else p for i, p in enumerate(twin[event])]
             else:
                 journal.close()
                 journal = Journal(folder, SECRET)
-            assert [journal.decrypt(one).parts for one in journal.events()] == twin
+            assert [
+                journal.reader.decrypt(one).parts for one in journal.reader.read_events()
+            ] == twin
         journal.close()
 
     def test_states_that_did_not_change_are_kept_once(self, tmp_path: Path) -> None:
         for round_ in range(3):
             journal = Journal(str(tmp_path), SECRET)
-            snapshots = Snapshots(journal)
+            snapshots = Snapshots(journal.reader)
             journal.append([Entry(1, "observe", "{}", [b"row"])])
             if round_:
-                assert snapshots.latest() is not None
-            snapshots.keep(journal.last, {1: b"one", 2: f"{round_}".encode()}, alive=[1, 2])
+                assert snapshots.read_latest() is not None
+            snapshots.save(journal.last, {1: b"one", 2: f"{round_}".encode()}, learner_ids=[1, 2])
             kept = journal.database.read("SELECT count(*), count(DISTINCT digest) FROM contents")
             [(n_rounds,)] = journal.database.read("SELECT count(*) FROM rounds")
             assert kept == [(n_rounds + 1, n_rounds + 1)]
@@ -243,7 +247,7 @@ class TestRefused:
         store.close()
         before = files(tmp_path)
         for wrong in ("Correct horse", "correct horse\n", "x"):
-            with pytest.raises(PassphraseError, match="Nothing has changed: give the right one"):
+            with pytest.raises(PassphraseError, match="Nothing was changed: give the right one"):
                 LearnerStore(str(tmp_path), passphrase=wrong)
         with pytest.raises(PassphraseError, match=r"none was given\. Give it by --passphrase-file"):
             LearnerStore(str(tmp_path))
@@ -258,7 +262,7 @@ class TestRefused:
         store, _ = told(tmp_path, None)
         store.close()
         before = files(tmp_path)
-        with pytest.raises(PassphraseError, match="export its learners, and import them"):
+        with pytest.raises(PassphraseError, match="export its learners, and import"):
             LearnerStore(str(tmp_path), passphrase=SECRET)
         assert files(tmp_path) | {"owner": b""} == before | {"owner": b""}
         LearnerStore(str(tmp_path)).close()
@@ -273,16 +277,16 @@ class TestRefused:
     def test_an_earlier_format(self, n_events: int, tmp_path: Path) -> None:
         journal = Journal(str(tmp_path))
         journal.append([Entry(1, "observe", "{}", [b"row"])] * n_events)
-        with journal.database.writing() as connection:
+        with journal.database.transaction() as connection:
             connection.execute("DROP TABLE lock")
             connection.execute("PRAGMA user_version = 2")
         journal.close()
         if n_events:
-            with pytest.raises(PassphraseError, match="begun without"):
+            with pytest.raises(PassphraseError, match="created without"):
                 Journal(str(tmp_path), SECRET)
         again = Journal(str(tmp_path), None if n_events else SECRET)
-        assert len(list(again.events())) == n_events
-        assert (again.cipher.name == b"") == bool(n_events)
+        assert len(list(again.reader.read_events())) == n_events
+        assert (again.reader.cipher.key_name == b"") == bool(n_events)
         again.close()
 
     def test_letters_may_be_written_in_two_ways(self, tmp_path: Path) -> None:
@@ -299,7 +303,7 @@ class TestRefused:
             copy = tmp_path / "kept" / "backups" / f"other {i}.db"
             copy.write_bytes((tmp_path / f"other {i}" / "backups" / name).read_bytes())
             before = copy.read_bytes()
-            with pytest.raises(CopyError, match=rf"other {i}\.db is no copy of this folder"):
+            with pytest.raises(BackupError, match=rf"other {i}\.db is not a backup of this folder"):
                 store.erase(1, examples=[3]).result()
             assert copy.read_bytes() == before
             copy.unlink()
@@ -338,7 +342,7 @@ class TestChanged:
     def test_events(self, tmp_path: Path) -> None:
         journal = Journal(str(tmp_path), SECRET)
         journal.append([Entry(1, "teach", "{}", [b"one", b"two"])] * 2)
-        one, two = journal.events()
+        one, two = journal.reader.read_events()
         first, second = (part.content or b"" for part in decode_parts(one.payload))
         moved: list[StoredEvent] = [
             one._replace(payload=two.payload),
@@ -351,24 +355,24 @@ class TestChanged:
             one._replace(key="k"),
         ]
         for event in moved:
-            with pytest.raises(DamagedError, match="event 1 cannot be unlocked"):
-                journal.decrypt(event)
-        assert journal.decrypt(one).parts == [b"one", b"two"]
+            with pytest.raises(DamagedError, match="event 1 cannot be decrypted"):
+                journal.reader.decrypt(event)
+        assert journal.reader.decrypt(one).parts == [b"one", b"two"]
         journal.close()
 
     def test_states(self, tmp_path: Path) -> None:
         journal = Journal(str(tmp_path), SECRET)
         journal.append([Entry(1, "observe", "{}", [b"row"])])
-        snapshots = Snapshots(journal)
-        snapshots.keep(journal.last, {1: b"one", 2: b"two"}, alive=[1, 2])
+        snapshots = Snapshots(journal.reader)
+        snapshots.save(journal.last, {1: b"one", 2: b"two"}, learner_ids=[1, 2])
         [(listing,)] = journal.database.read("SELECT listing FROM rounds")
         (_, one), (_, two) = json.loads(listing)
         swapped = json.dumps([[1, two], [2, one]])
-        with journal.database.writing() as connection:
-            values = (swapped, _proof(journal.last, swapped))
+        with journal.database.transaction() as connection:
+            values = (swapped, _compute_proof(journal.last, swapped))
             connection.execute("UPDATE rounds SET listing = ?, proof = ?", values)
-        with pytest.raises(DamagedError, match="that of learner 1 cannot be unlocked"):
-            snapshots.latest()
+        with pytest.raises(DamagedError, match="that of learner 1 cannot be decrypted"):
+            snapshots.read_latest()
         journal.close()
 
     def test_the_wrapped_key(self, tmp_path: Path) -> None:
@@ -383,7 +387,7 @@ class TestChanged:
             spoilt = bytearray(content)
             spoilt[place] ^= 4
             (tmp_path / "journal.db").write_bytes(spoilt)
-            with pytest.raises(DamagedError, match="key behind the passphrase was changed"):
+            with pytest.raises(DamagedError, match="key of the folder was changed"):
                 Journal(str(tmp_path), SECRET)
         (tmp_path / "journal.db").write_bytes(content)
         Journal(str(tmp_path), SECRET).close()
@@ -391,15 +395,15 @@ class TestChanged:
     @pytest.mark.parametrize("passphrase", [None, SECRET])
     @pytest.mark.parametrize("every", [60, 10**6])
     def test_a_key_that_is_gone(self, every: int, passphrase: str | None, tmp_path: Path) -> None:
-        store = LearnerStore(str(tmp_path), every=every, passphrase=SECRET)
+        store = LearnerStore(str(tmp_path), snapshot_every=every, passphrase=SECRET)
         number = store.create(NAME, OnlineLearner(K)).result()
         for event in islice(events(0), 20):
             store.submit(number, event).result()
-        with store._journal.database.writing() as connection:
+        with store._journal.database.transaction() as connection:
             connection.execute("DELETE FROM lock")
         store.close()
         with pytest.raises((DamagedError, PassphraseError)):
-            LearnerStore(str(tmp_path), every=EVERY, passphrase=passphrase)
+            LearnerStore(str(tmp_path), snapshot_every=EVERY, passphrase=passphrase)
 
 
 class TestCommand:

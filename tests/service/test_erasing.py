@@ -18,7 +18,7 @@ import pytest
 from labelwalk import OnlineLearner
 from labelwalk.service.backup import restore
 from labelwalk.service.commands import Adjust, Command, Observe, Retract, Teach, TeachLater
-from labelwalk.service.erasure import CopyError
+from labelwalk.service.erasure import BackupError
 from labelwalk.service.idempotency import KeyReusedError
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.sealed_parts import decode_parts
@@ -121,7 +121,7 @@ class Told:
 def kept(
     folder: Path, seed: int, n: int = 120, passphrase: str | None = None
 ) -> tuple[LearnerStore, int, Told]:
-    store = LearnerStore(str(folder), every=EVERY, passphrase=passphrase)
+    store = LearnerStore(str(folder), snapshot_every=EVERY, passphrase=passphrase)
     other = store.create("other", OnlineLearner(K)).result()
     number = store.create("one", OnlineLearner(K)).result()
     story = list(islice(events(seed), n))
@@ -150,7 +150,7 @@ def everything(folder: Path) -> dict[str, bytes]:
 def traces(store: LearnerStore, number: int, gone: set[int]) -> list[bytes]:
     """Return the bytes in which examples are kept, encrypted or not."""
     found = []
-    for event in store._journal.events():
+    for event in store._journal.reader.read_events():
         if event.learner == number and event.kind in (Observe.kind, Teach.kind):
             parts = decode_parts(event.payload)[: -1 if event.key else None]
             for i, part in enumerate(parts, read_first_id(event)):
@@ -222,7 +222,7 @@ def test_as_if_never_seen(seed: int, kind: str, tmp_path: Path, passphrase: str 
     assert expected == alone.digest()
     store.close()
 
-    again = LearnerStore(str(folder), every=EVERY, passphrase=passphrase)
+    again = LearnerStore(str(folder), snapshot_every=EVERY, passphrase=passphrase)
     assert digest(again, number) == expected
     again.close()
 
@@ -256,7 +256,7 @@ def test_twice_and_after_a_restart(tmp_path: Path) -> None:
     first, second = {3, 4, 5}, {5, 6, 50}
     assert store.erase(number, examples=first).result().examples == 3
     store.close()
-    store = LearnerStore(str(tmp_path / "kept"), every=EVERY)
+    store = LearnerStore(str(tmp_path / "kept"), snapshot_every=EVERY)
     assert store.erase(number, examples=second).result().examples == 2
     assert digest(store, number) == told.without(first | second).digest()
     with pytest.raises(ValueError, match="was erased"):
@@ -313,7 +313,7 @@ def test_other_files_beside_copies_do_no_harm(tmp_path: Path) -> None:
     assert (backups / "README").exists()
     assert not (backups / "x.db.part").exists()
     (backups / "spoilt.db").write_bytes(b"no database at all" * 100)
-    with pytest.raises(CopyError, match=r"spoilt\.db is damaged"):
+    with pytest.raises(BackupError, match=r"spoilt\.db is damaged"):
         store.erase(number, examples=[2]).result()
     assert store.submit(number, Observe(np.zeros((1, D)))).result().first > 0
     store.close()
@@ -322,7 +322,9 @@ def test_other_files_beside_copies_do_no_harm(tmp_path: Path) -> None:
 def test_the_journal_says_that_something_was_erased(tmp_path: Path) -> None:
     store, number, _ = kept(tmp_path, 2, n=20)
     store.erase(number, examples=[1, 2]).result()
-    found = [json.loads(one.about) for one in store._journal.events() if one.kind == "erase"]
+    found = [
+        json.loads(one.about) for one in store._journal.reader.read_events() if one.kind == "erase"
+    ]
     assert found[0]["examples"] == 2
     store.close()
 
@@ -340,7 +342,7 @@ def test_killed_while_it_erases(tmp_path: Path, passphrase: str | None) -> None:
         folder = tmp_path / f"{i}"
         shutil.copytree(tmp_path / "kept", folder)
         said = killed_eraser(folder, number, seconds=0.25 * rng.random())
-        again = LearnerStore(str(folder), every=EVERY, passphrase=passphrase)
+        again = LearnerStore(str(folder), snapshot_every=EVERY, passphrase=passphrase)
         found = digest(again, number)
         assert found == after or (found == before and "erased" not in said)
         if found == before:

@@ -458,11 +458,11 @@ def test_views_named_otherwise_stay(store: LearnerStore) -> None:
 
 def test_what_came_before_the_events_that_are_kept_is_said(tmp_path: Path) -> None:
     folder = str(tmp_path / "kept")
-    store = LearnerStore(folder, every=20, retain=0.0)
+    store = LearnerStore(folder, snapshot_every=20, retain=0.0)
     gallery = a_gallery(store)
     for row in views(60, 1):
         gallery.recognizer.observe(row[None])
-    wait_until(lambda: store._journal.anchor().sequence > 0)
+    wait_until(lambda: store._journal.reader.read_anchor().sequence > 0)
     example = int(gallery.recognizer.observe(views(1, 1)).ids[0])
     store.back_up()
     gallery.recognizer.name(example, "ada")

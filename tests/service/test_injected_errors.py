@@ -45,8 +45,8 @@ pytestmark = pytest.mark.shell
 PACKAGE = str(Path(labelwalk.__file__).parent)
 ERRORS = (MemoryError, OSError, RuntimeError)
 LAST_RESORT = {  # what meets an error when all else has failed, and what tells of it
-    *("_learn", "_take_note", "_put_group", "put", "wait", "take", "wake"),
-    *("_write", "_try", "fail", "refusal", "is_behind", "_is_over", "_may_be_taken"),
+    *("_run", "_note_error", "_enqueue_group", "put", "wait", "take", "wake"),
+    *("_try", "fail", "get_refusal", "is_behind", "_is_finished", "_can_take"),
     *("_send", "emit", "tell", "tell_error", "end", "lessen"),
 }
 EVERY = 40
@@ -112,9 +112,9 @@ def injecting() -> Iterator[Injector]:
     """Let an injector into the threads that learn and write."""
     injector = Injector()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LearnerWorker, "_do_all", injector.traced(LearnerWorker._do_all))
-        patch.setattr(JournalWriter, "_put_down", injector.traced(JournalWriter._put_down))
-        patch.setattr(Snapshots, "keep", injector.traced(Snapshots.keep))
+        patch.setattr(LearnerWorker, "_execute_all", injector.traced(LearnerWorker._execute_all))
+        patch.setattr(JournalWriter, "_write", injector.traced(JournalWriter._write))
+        patch.setattr(Snapshots, "save", injector.traced(Snapshots.save))
         yield injector
 
 
@@ -136,7 +136,7 @@ class Client:
     unwritten: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.store = LearnerStore(self.folder, every=EVERY)
+        self.store = LearnerStore(self.folder, snapshot_every=EVERY)
 
     def send(self, number: int, sent: Sequence[tuple[str, Command]]) -> None:
         """Have requests wait together, and send again what was not done."""
@@ -177,7 +177,7 @@ class Client:
         """Start again where the disk is thought to have failed."""
         if self.store.failure is not None:
             self.store.close()
-            self.store = LearnerStore(self.folder, every=EVERY)
+            self.store = LearnerStore(self.folder, snapshot_every=EVERY)
             self.n_starts += 1
 
     def contents(self) -> dict[int, bytes]:
@@ -221,12 +221,12 @@ def check(client: Client, sent: dict[str, Command], number: int) -> None:
     assert again.contents() == before
     alone, done = OnlineLearner(K), set[str]()
     journal = again.store._journal
-    for stored in journal.events():
+    for stored in journal.reader.read_events():
         if stored.learner != number or stored.kind == CREATE:
             continue
         assert stored.key not in done, f"{stored.key} was done twice"
         done.add(stored.key)
-        event = decode_command(stored.kind, stored.about, journal.decrypt(stored).parts)
+        event = decode_command(stored.kind, stored.about, journal.reader.decrypt(stored).parts)
         assert event is not None
         said = event.apply(alone)
         if said is not None:
@@ -306,19 +306,19 @@ class Failing:
 STEPS = [
     (managed_learner, "compute_axes"),
     (ManagedLearner, "apply"),
-    (ManagedLearner, "observe_together"),
+    (ManagedLearner, "apply_blocks"),
     (ManagedLearner, "to_bytes"),
-    (page_state.Past, "observed"),
+    (page_state.RecentHistory, "add_observed"),
     (OnlineLearner, "observe"),
     (OnlineLearner, "teach"),
     (Journal, "append"),
-    (IdempotencyCache, "keep"),
-    (IdempotencyCache, "written"),
-    (Snapshots, "keep"),
+    (IdempotencyCache, "add_pending"),
+    (IdempotencyCache, "mark_written"),
+    (Snapshots, "save"),
     (HighWaterMark, "write"),
     (worker, "Entry"),
     (worker, "encode_metadata"),
-    (worker, "runs"),
+    (worker, "split_batches"),
 ]
 
 
@@ -454,7 +454,7 @@ def test_a_failed_deletion_is_no_deletion(
         store.delete(number).result()
     with pytest.raises(Exception, match="Try again"):  # it is not said that there is none
         store.find_id("a")
-    wait_until(lambda: not store._learning._doubtful and not store._learning._scribe.is_interrupted)
+    wait_until(lambda: not store._worker._doubtful and not store._worker._writer.is_interrupted)
     assert store.find_id("a") == number
 
 
@@ -499,7 +499,9 @@ def test_memory_that_is_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     again = LearnerStore(str(tmp_path / "kept"))
     number = again.find_id("a")
     assert again.query(number, lambda managed: managed.learner.digest()).result() == digest
-    keys = [stored.key for stored in again._journal.events() if stored.kind == Observe.kind]
+    keys = [
+        stored.key for stored in again._journal.reader.read_events() if stored.kind == Observe.kind
+    ]
     assert sorted(keys) == sorted({f"k {i}" for i in range(len(blocks))})
     again.close()
     print(f"{len(refused)} of {len(blocks)} requests refused while memory was short")

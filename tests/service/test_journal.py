@@ -26,7 +26,7 @@ from labelwalk.service.commands import (
     encode_command,
     encode_metadata,
 )
-from labelwalk.service.database import FORMAT, DamagedError, DiskError, FolderInUseError
+from labelwalk.service.database import FORMAT_VERSION, DamagedError, DiskError, FolderInUseError
 from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.sealed_parts import (
     compute_commitment,
@@ -106,30 +106,34 @@ class TestJournal:
     def test_events_after_one(self, tmp_path: Path) -> None:
         journal = Journal(str(tmp_path))
         journal.append([Entry(1, "observe", "{}", [str(i).encode()]) for i in range(600)])
-        assert [event.sequence for event in journal.events(after=597)] == [598, 599, 600]
-        assert len(list(journal.events())) == 600
+        assert [event.sequence for event in journal.reader.read_events(after=597)] == [
+            598,
+            599,
+            600,
+        ]
+        assert len(list(journal.reader.read_events())) == 600
         journal.close()
 
     def test_an_earlier_format_is_brought_up(self, tmp_path: Path) -> None:
         journal = Journal(str(tmp_path))
         journal.append([Entry(1, "observe", "{}", [b"row"])])
-        Snapshots(journal).keep(journal.last, {1: b"state"}, alive=[1])
-        with journal.database.writing() as connection:
+        Snapshots(journal.reader).save(journal.last, {1: b"state"}, learner_ids=[1])
+        with journal.database.transaction() as connection:
             connection.execute("DROP INDEX contents_by_digest")
             connection.execute("DROP TABLE lock")
             connection.execute("PRAGMA user_version = 1")
         journal.close()
         again = Journal(str(tmp_path))
-        assert again.database.read("PRAGMA user_version") == [(FORMAT,)]
+        assert again.database.read("PRAGMA user_version") == [(FORMAT_VERSION,)]
         assert again.database.read("PRAGMA index_list(contents)")
-        found = Snapshots(again).latest()
+        found = Snapshots(again.reader).read_latest()
         assert found is not None
-        assert (len(list(again.events())), found.states) == (1, {1: b"state"})
+        assert (len(list(again.reader.read_events())), found.states) == (1, {1: b"state"})
         again.close()
 
     def test_a_later_format_is_left_alone(self, tmp_path: Path) -> None:
         journal = Journal(str(tmp_path))
-        with journal.database.writing() as connection:
+        with journal.database.transaction() as connection:
             connection.execute("PRAGMA user_version = 99")
         journal.close()
         with pytest.raises(DamagedError, match="has format 99"):
@@ -138,7 +142,7 @@ class TestJournal:
     def test_nothing_is_accepted_after_a_failure(self, tmp_path: Path) -> None:
         journal = Journal(str(tmp_path))
         journal.append([Entry(1, "observe", "{}", [b"kept"])])
-        with journal.database.writing() as connection:
+        with journal.database.transaction() as connection:
             connection.execute("PRAGMA max_page_count = 8")
         with pytest.raises(DiskError, match="full"):
             journal.append([Entry(1, "observe", "{}", [bytes(100_000)])])
@@ -146,7 +150,7 @@ class TestJournal:
             journal.append([Entry(1, "observe", "{}", [b"small"])])
         journal.close()
         again = Journal(str(tmp_path))
-        assert [event.sequence for event in again.events()] == [1]
+        assert [event.sequence for event in again.reader.read_events()] == [1]
         again.close()
 
     @pytest.mark.slow
@@ -165,12 +169,12 @@ class TestJournal:
             sequence, chain = [line for line in said if len(line.split()) == 2][-1].split()
             told = int(sequence), chain
             journal = Journal(str(tmp_path / "journal"))
-            found = list(journal.events(after=before))
+            found = list(journal.reader.read_events(after=before))
             journal.close()
             assert found[told[0] - before - 1].chain.hex() == told[1]
             assert whole_groups(found, seed)
             before += len(found)
         journal = Journal(str(tmp_path / "journal"))
-        assert sum(1 for _ in journal.events()) == before
+        assert sum(1 for _ in journal.reader.read_events()) == before
         journal.close()
         print(f"{sizes.writer_kills} times kill -9 of a writer, {before} events: all there, once")

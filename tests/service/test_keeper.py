@@ -38,7 +38,7 @@ WRITER = [sys.executable, "-m", "tests.service.keeper_writer"]
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[LearnerStore]:
-    store = LearnerStore(str(tmp_path / "kept"), every=EVERY)
+    store = LearnerStore(str(tmp_path / "kept"), snapshot_every=EVERY)
     yield store
     store.close()
 
@@ -87,7 +87,7 @@ def test_names_of_columns_last(tmp_path: Path, passphrase: str | None) -> None:
 def test_it_is_as_if_they_were_alone(tmp_path: Path, passphrase: str | None) -> None:
     folder, numbers, done = str(tmp_path / "kept"), list[int](), 0
     for size in (30, 1, 60, 45):
-        store = LearnerStore(folder, every=EVERY, passphrase=passphrase)
+        store = LearnerStore(folder, snapshot_every=EVERY, passphrase=passphrase)
         if not numbers:
             numbers = [store.create(f"of {i}", OnlineLearner(K)).result() for i in range(2)]
         answers = [
@@ -125,7 +125,7 @@ class TestKeys:
         again = LearnerStore(folder, passphrase=passphrase)
         assert again.submit(number, Observe(self.ROWS), key="k").result() == told
         assert again.query(number, lambda managed: managed.learner.n_seen).result() == 3
-        with pytest.raises(KeyReusedError, match="key 'k' was used for something else"):
+        with pytest.raises(KeyReusedError, match="key 'k' was used for another command"):
             again.submit(number, Observe(self.ROWS + 1), key="k").result()
         again.close()
 
@@ -170,7 +170,7 @@ class TestRefused:
         store = LearnerStore(str(tmp_path / "kept"))
         number = store.create("a", OnlineLearner(K)).result()
         store.submit(number, Observe(np.zeros((1, D)))).result()
-        with store._journal.database.writing() as connection:
+        with store._journal.database.transaction() as connection:
             connection.execute("PRAGMA max_page_count = 20")
         with pytest.raises(DiskError, match="full"):
             store.submit(number, Observe(np.zeros((5000, D)))).result()
@@ -218,7 +218,7 @@ def test_kill_9(tmp_path: Path, sizes: Sizes, passphrase: str | None) -> None:
             process.send_signal(signal.SIGKILL)
             said = process.stdout.read().decode().splitlines()
         told = max([told, *(int(line.split()[0]) for line in said[:-1])])
-        store = LearnerStore(folder, every=EVERY, passphrase=passphrase)
+        store = LearnerStore(folder, snapshot_every=EVERY, passphrase=passphrase)
         (number, done), *_ = store.query_all(
             lambda learners: [(n, managed.next_example_id) for n, managed in learners.items()]
         ).result()
@@ -255,8 +255,8 @@ def test_an_error_that_nobody_expected_is_refused_and_leaves_nothing(
         raise RuntimeError("nobody expected it")
 
     if where == "learn":
-        monkeypatch.setattr(worker.LearnerWorker, "_noted", fails)
-        monkeypatch.setattr(worker, "runs", fails)
+        monkeypatch.setattr(worker.LearnerWorker, "_create_entry", fails)
+        monkeypatch.setattr(worker, "split_batches", fails)
     else:
         monkeypatch.setattr(Journal, "append", fails)
     for _ in range(3):

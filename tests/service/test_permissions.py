@@ -80,7 +80,7 @@ def check_private(folder: Path, modes: dict[str, int], *expected: str) -> None:
 def test_files_of_a_keeper(tmp_path: Path, mask: int, passphrase: str | None) -> None:
     folder = open_folder(tmp_path / "kept")
     with watched(folder) as modes:
-        store = LearnerStore(str(folder), every=EVERY, passphrase=passphrase)
+        store = LearnerStore(str(folder), snapshot_every=EVERY, passphrase=passphrase)
         number = store.create("a", OnlineLearner(K)).result()
         for event in islice(events(0), 60):
             store.submit(number, event)
@@ -95,7 +95,7 @@ def test_files_of_a_keeper(tmp_path: Path, mask: int, passphrase: str | None) ->
 
 
 def test_files_of_a_copy_that_is_brought_back(tmp_path: Path, mask: int) -> None:
-    store = LearnerStore(str(tmp_path / "kept"), every=EVERY)
+    store = LearnerStore(str(tmp_path / "kept"), snapshot_every=EVERY)
     number = store.create("a", OnlineLearner(K)).result()
     for event in islice(events(0), 200):
         store.submit(number, event).result()

@@ -106,7 +106,7 @@ def alone_after_each(seed: int, n: int) -> Iterator[str]:
 
 def learned(folder: Path, passphrase: str | None) -> tuple[int, str]:
     """Return how much is there, the learner itself counted as one, and its state."""
-    store = LearnerStore(str(folder), every=EVERY, passphrase=passphrase)
+    store = LearnerStore(str(folder), snapshot_every=EVERY, passphrase=passphrase)
     states = store.query_all(lambda all: [one.learner.digest() for one in all.values()]).result()
     happened = store._journal.last.sequence
     store.close()
@@ -122,7 +122,7 @@ def test_mistakes_are_caught(bug: str, tmp_path: Path, quick_folder: Path) -> No
 
 def check(folder: Path, told: tuple[int, str]) -> None:
     journal = Journal(str(folder))
-    found = list(journal.events())
+    found = list(journal.reader.read_events())
     journal.close()
     assert len(found) >= told[0]
     assert told[0] == 0 or found[told[0] - 1].chain.hex() == told[1]

@@ -204,11 +204,11 @@ def test_a_journal_that_is_gone_is_told(tmp_path: Path) -> None:
 
 def test_damage_of_the_past_is_told(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
-    store = LearnerStore(str(folder), every=1)
+    store = LearnerStore(str(folder), snapshot_every=1)
     number = store.create("a", OnlineLearner(20)).result()
     for _ in range(3):
         store.submit(number, Observe(np.zeros((2, 2)))).result()
-    with store._journal.database.writing() as connection:
+    with store._journal.database.transaction() as connection:
         connection.execute("UPDATE events SET kind = 'teach' WHERE sequence = 3")
     store.close()
     with served(folder, options=["--log=json"]) as one:

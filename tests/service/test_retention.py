@@ -26,13 +26,15 @@ def digest(store: LearnerStore, number: int) -> str:
 
 
 def test_learners_outlive_their_events(tmp_path: Path, passphrase: str | None) -> None:
-    store = LearnerStore(str(tmp_path / "kept"), every=EVERY, retain=0.0, passphrase=passphrase)
+    store = LearnerStore(
+        str(tmp_path / "kept"), snapshot_every=EVERY, retain=0.0, passphrase=passphrase
+    )
     number = store.create("a", OnlineLearner(K)).result()
     alone = OnlineLearner(K)
     for i, event in enumerate(islice(events(3), 150)):
         store.submit(number, event, key=f"{i}").result()
         event.apply(alone)
-    kept = [one.sequence for one in store._journal.events()]
+    kept = [one.sequence for one in store._journal.reader.read_events()]
     assert 0 < len(kept) < 150
     assert digest(store, number) == alone.digest()
     name = store.back_up()
@@ -56,7 +58,7 @@ def test_learners_outlive_their_events(tmp_path: Path, passphrase: str | None) -
 def test_what_is_kept_can_be_erased_when_older_events_are_gone(
     tmp_path: Path, passphrase: str | None
 ) -> None:
-    store = LearnerStore(str(tmp_path), every=EVERY, retain=0.0, passphrase=passphrase)
+    store = LearnerStore(str(tmp_path), snapshot_every=EVERY, retain=0.0, passphrase=passphrase)
     number = store.create("a", OnlineLearner(K)).result()
     for event in islice(events(4), 150):
         told = store.submit(number, event).result()
@@ -76,10 +78,10 @@ def test_the_older_the_fewer_states(
     tmp_path_factory: pytest.TempPathFactory, gaps: list[int]
 ) -> None:
     journal = Journal(str(tmp_path_factory.mktemp("kept")))
-    snapshots, moments = Snapshots(journal), []
+    snapshots, moments = Snapshots(journal.reader), []
     for gap in gaps:
         journal.append([Entry(1, "observe", "{}", [b"row"])] * gap)
-        snapshots.keep(journal.last, {1: str(journal.last.sequence).encode()}, alive=[1])
+        snapshots.save(journal.last, {1: str(journal.last.sequence).encode()}, learner_ids=[1])
         moments.append(journal.last.sequence)
     now = moments[-1]
     kept = [
@@ -91,7 +93,7 @@ def test_the_older_the_fewer_states(
     assert len(kept) <= 3 + 2 * now.bit_length()
     for event in range(moments[0] + 1, now + 1):
         nearest = max(one for one in moments if one < event)
-        found = snapshots.before(event)
+        found = snapshots.read_before(event)
         assert found is not None
-        assert now - found.at.sequence <= 2 * (now - nearest)
+        assert now - found.position.sequence <= 2 * (now - nearest)
     journal.close()

@@ -58,11 +58,11 @@ def held(hold: threading.Event, learners: dict[int, ManagedLearner]) -> None:
     hold.wait()
 
 
-@pytest.mark.parametrize("room", [worker.WAITING, 5])
+@pytest.mark.parametrize("room", [worker.MAX_WAITING, 5])
 def test_what_cannot_be_learned_is_not_read(
     room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "WAITING", room)
+    monkeypatch.setattr(worker, "MAX_WAITING", room)
     store = LearnerStore(str(tmp_path))
     number = store.create("a", OnlineLearner(20)).result()
     hold = threading.Event()

@@ -41,14 +41,14 @@ class Undisturbed:
         """Let happen what is new, and see that each was sent, and is there once."""
         sent = {key: one for client in clients for key, one in client.sent.items()}
         journal = Journal(str(folder))
-        for event in journal.events(after=self._last):
+        for event in journal.reader.read_events(after=self._last):
             if event.kind == CREATE:
                 self.learners[event.sequence] = OnlineLearner(K)
                 continue
             assert event.key not in self.done, f"{event.key} happened twice"
             self.done.add(event.key)
             self.kinds.add(event.kind)
-            happening = decode_command(event.kind, event.about, journal.decrypt(event).parts)
+            happening = decode_command(event.kind, event.about, journal.reader.decrypt(event).parts)
             assert happening is not None
             assert said(happening) == sent[event.key], f"{event.key} was not sent like this"
             happening.apply(self.learners[event.learner])

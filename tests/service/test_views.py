@@ -11,8 +11,8 @@ import pytest
 from labelwalk import OnlineLearner
 from labelwalk.service.commands import Observe, Retract, Teach, TeachLater
 from labelwalk.service.learner_store import LearnerStore
-from labelwalk.service.managed_learner import ManagedLearner, load_managed_learner
-from labelwalk.service.page_state import ROOM, compute_axes
+from labelwalk.service.managed_learner import ManagedLearner
+from labelwalk.service.page_state import MAX_RECENT, compute_axes
 from labelwalk.service.views import (
     MAX_SHOWN_LABELS,
     describe_vertex,
@@ -110,7 +110,7 @@ def test_what_came_last(ask: Asking) -> None:
     assert [one["taught"] for one in shown] == ["x"] + [None] * 9
     assert all(isinstance(one["x"], float) and isinstance(one["y"], float) for one in shown)
     observe(ask, "a", rows(3, 700))
-    assert len(ask("GET", "/api/learners/a/recent?n=500").json()["verdicts"]) == ROOM
+    assert len(ask("GET", "/api/learners/a/recent?n=500").json()["verdicts"]) == MAX_RECENT
     for n in (0, 501, "x"):
         refused = ask("GET", f"/api/learners/a/recent?n={n}")
         assert (refused.status_code, "error" in refused.json()) == (422, True)
@@ -154,9 +154,9 @@ def fed() -> ManagedLearner:
 def test_it_is_the_same_after_a_restart() -> None:
     managed = fed()
     content = managed.to_bytes()
-    again = load_managed_learner(content)
+    again = ManagedLearner.from_bytes(content)
     assert again.to_bytes() == content
-    for view in (draw_map, list_labels, lambda one: list_recent(one, ROOM)):
+    for view in (draw_map, list_labels, lambda one: list_recent(one, MAX_RECENT)):
         assert view(again) == view(managed)
     one = draw_map(managed)["vertices"]["id"][0]
     assert describe_vertex(again, one) == describe_vertex(managed, one)
@@ -168,7 +168,7 @@ def test_it_is_the_same_after_a_restart() -> None:
 
 @pytest.mark.parametrize("cut", [10, 10_000])
 def test_from_the_journal_as_from_memory(cut: int, tmp_path: Path) -> None:
-    store = LearnerStore(str(tmp_path / "kept"), every=cut)
+    store = LearnerStore(str(tmp_path / "kept"), snapshot_every=cut)
     one = store.create("a", OnlineLearner(20)).result()
     for seed in range(12):
         store.submit(one, Observe(rows(seed, 3 + 7 * seed)))
@@ -187,10 +187,10 @@ def test_blocks_of_any_size_are_the_same_past() -> None:
         managed = ManagedLearner("p", OnlineLearner(30))
         for start in range(0, len(given), size):
             managed.apply(Observe(given[start : start + size]))
-        seen = managed.past.seen()
+        seen = managed.history.get_examples()
         assert seen.id.tolist() == list(range(1200, 1700))
         assert np.array_equal(seen.row, given[1200:])
-        shown.append((seen.label.tolist(), seen.confidence.tolist(), managed.past.n_observed))
+        shown.append((seen.label.tolist(), seen.confidence.tolist(), managed.history.n_observed))
     assert shown.count(shown[0]) == len(shown)
 
 
@@ -234,7 +234,7 @@ def test_axes_are_drawn_anew_when_examples_have_doubled_and_points_stay_close(d:
     new = compute_axes(managed.learner, old)
     assert old is not None
     assert new is not None
-    before, after = old.place(managed.learner, means), new.place(managed.learner, means)
+    before, after = old.project(managed.learner, means), new.project(managed.learner, means)
     spread = np.linalg.norm(before - before.mean(axis=0), axis=1).max()
     assert np.linalg.norm(after - before, axis=1).max() < 0.35 * spread
     assert np.allclose(new.directions @ new.directions.T, np.eye(2))
@@ -247,7 +247,7 @@ def test_axes_carry_most_of_the_spread() -> None:
     learner.observe(given)
     axes = compute_axes(learner, None)
     assert axes is not None
-    spread = axes.place(learner, given).std(axis=0)
+    spread = axes.project(learner, given).std(axis=0)
     assert spread == pytest.approx([9.0, 5.0], rel=0.2)
     assert np.abs(axes.directions[0]).argmax() == 1
 

@@ -313,9 +313,9 @@ def print_table(
 
 def has_learners(folder: str) -> bool:
     """Return whether a folder has learners, of faces or others."""
-    from labelwalk.service.journal import FILE
+    from labelwalk.service.journal import JOURNAL_FILE
 
-    return os.path.exists(os.path.join(folder, FILE))
+    return os.path.exists(os.path.join(folder, JOURNAL_FILE))
 
 
 @contextmanager

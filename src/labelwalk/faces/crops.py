@@ -11,9 +11,9 @@ from pathlib import Path
 
 from labelwalk.faces.frames import Box, Image, crop_box
 from labelwalk.faces.pictures import encode_jpeg
-from labelwalk.service.database import sync_folder
 from labelwalk.service.encryption import Cipher, DecryptionError, NoEncryption
 from labelwalk.service.erasure import CleanupError
+from labelwalk.storage.atomic_write import sync_folder
 
 CROP_MARGIN = 0.25  # of a face, on each side
 MAX_CACHED_CROPS = 1000
@@ -39,7 +39,7 @@ class CropStore:
         self, folder: str | None = None, cipher: Cipher | None = None, *, are_kept: bool = True
     ) -> None:
         self._cipher = cipher or NoEncryption()
-        self._suffix = ENCRYPTED_SUFFIX if self._cipher.name else PLAIN_SUFFIX
+        self._suffix = ENCRYPTED_SUFFIX if self._cipher.key_name else PLAIN_SUFFIX
         self._folder = None if folder is None else Path(folder)
         self._cache: OrderedDict[int, bytes] = OrderedDict()
         self.are_kept = are_kept and self._folder is not None

@@ -122,11 +122,11 @@ class StrangerNumbers:
         Examples
         --------
         >>> numbers = StrangerNumbers()
-        >>> numbers.assign([[7, 9], [12]], alive=[7, 9, 12])
+        >>> numbers.assign([[7, 9], [12]], learner_ids=[7, 9, 12])
         [1, 2]
-        >>> numbers.assign([[12, 30], [40]], alive=[9, 12, 30, 40])
+        >>> numbers.assign([[12, 30], [40]], learner_ids=[9, 12, 30, 40])
         [2, 3]
-        >>> numbers.assign([[9]], alive=[9, 12, 30, 40])
+        >>> numbers.assign([[9]], learner_ids=[9, 12, 30, 40])
         [1]
         """
         founders = set(alive)
@@ -155,12 +155,12 @@ class StrangerNumbers:
         Examples
         --------
         >>> numbers = StrangerNumbers()
-        >>> _ = numbers.assign([[7, 9, 11]], alive=[7, 9, 11])
+        >>> _ = numbers.assign([[7, 9, 11]], learner_ids=[7, 9, 11])
         >>> stored = numbers.to_json()
-        >>> _ = numbers.assign([[9, 11, 12]], alive=[9, 11, 12])
+        >>> _ = numbers.assign([[9, 11, 12]], learner_ids=[9, 11, 12])
         >>> numbers.are_stored_in(stored)
         True
-        >>> _ = numbers.assign([[11, 12]], alive=[11, 12])
+        >>> _ = numbers.assign([[11, 12]], learner_ids=[11, 12])
         >>> numbers.are_stored_in(stored)
         False
         """

@@ -28,6 +28,7 @@ from labelwalk.learner import OnlineLearner
 from labelwalk.service.commands import (
     Adjust,
     Command,
+    CommandResult,
     Observe,
     Retract,
     Rows,
@@ -36,7 +37,7 @@ from labelwalk.service.commands import (
 )
 from labelwalk.service.erasure import ErasureResult
 from labelwalk.service.learner_store import LearnerStore
-from labelwalk.service.managed_learner import CommandResult, ManagedLearner
+from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.service.worker import NoLearnerError
 
 T = TypeVar("T")
@@ -91,7 +92,7 @@ class DurableLearner:
     def ask(self, question: Callable[[OnlineLearner], T]) -> T:
         """Call a function with the learner, in the thread that changes it."""
         answer: T = self._store.query(
-            self._number, lambda managed: question(managed.learner), at_once=True
+            self._number, lambda managed: question(managed.learner), skip_durability=True
         ).result()
         return answer
 
@@ -141,7 +142,7 @@ class PeopleStore:
         self.representation, self.crops = representation, crops or CropStore()
         self._store, self.n_purges = store, 0
         self._open()
-        store.when_lessened = self._purge
+        store.on_erased.append(self._purge)
         self._purge()
 
     @property
@@ -286,7 +287,7 @@ class PeopleStore:
         """Return the labels of examples that are remembered, or were labelled recently."""
 
         def list_labels(learner: OnlineLearner) -> dict[int, Label]:
-            taught, remembered = list(self.managed.past.taught), learner.remembered
+            taught, remembered = list(self.managed.history.labels), learner.remembered
             recent_ids = self._list_ids([entry.id for entry in taught])
             labels = dict(zip(recent_ids, (entry.label for entry in taught), strict=True))
             ids = self._list_ids(remembered.id)

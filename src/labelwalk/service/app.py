@@ -28,7 +28,7 @@ from labelwalk.service.live_updates import LiveUpdates, PageSampler
 from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.service.metrics import METRICS_TYPE, format_metrics
 from labelwalk.service.openapi import SESSION_COOKIE, complete_document
-from labelwalk.service.page_state import ROOM
+from labelwalk.service.page_state import MAX_RECENT
 from labelwalk.service.request_bodies import MAX_KEY_LENGTH, RowsBody, parse_rows
 from labelwalk.service.request_log import add_log_facts
 from labelwalk.service.schemas import (
@@ -216,7 +216,7 @@ def _add_query_routes(app: FastAPI, store: LearnerStore) -> None:
 
     @app.get("/api/learners/{name}/ask")
     async def ask(name: str, n: Annotated[int, Field(ge=1, le=100)] = 5) -> Any:
-        return await _query(store, name, lambda managed: managed.questions(n))
+        return await _query(store, name, lambda managed: managed.list_questions(n))
 
     @app.get("/api/learners/{name}/health")
     async def get_health(name: str) -> Any:
@@ -244,7 +244,7 @@ def _add_page_data_routes(app: FastAPI, store: LearnerStore, sampler: PageSample
         return await _query(store, name, lambda managed: views.describe_vertex(managed, id))
 
     @app.get("/api/learners/{name}/recent")
-    async def get_recent(name: str, n: Annotated[int, Query(ge=1, le=ROOM)] = 100) -> Any:
+    async def get_recent(name: str, n: Annotated[int, Query(ge=1, le=MAX_RECENT)] = 100) -> Any:
         return {"verdicts": await _query(store, name, lambda one: views.list_recent(one, n))}
 
     @app.get("/api/learners/{name}/taught")

@@ -1,4 +1,4 @@
-"""Copies of everything as of one moment, made while it is in use, and brought back."""
+"""Backups made while the service is in use, their restoration, and retention of events."""
 
 from __future__ import annotations
 
@@ -6,26 +6,23 @@ import os
 import shutil
 import time
 
-from labelwalk.service.database import DamagedError, Database, sync_folder
+from labelwalk.service.database import DamagedError, Database
 from labelwalk.service.journal import (
-    FILE,
-    WITNESS,
+    JOURNAL_FILE,
+    MARK_FILE,
     HighWaterMark,
     Journal,
-    JournalPosition,
     JournalReader,
 )
 from labelwalk.service.snapshots import Snapshots
+from labelwalk.storage.atomic_write import sync_folder
 
-BACKUPS = "backups"
+BACKUP_FOLDER = "backups"
 
 
 def back_up(journal: Journal) -> str:
-    """Write a copy into the folder of backups, and return its name.
-
-    It holds all that was acknowledged before the call.
-    """
-    folder = os.path.join(os.path.dirname(journal.database.path), BACKUPS)
+    """Write a backup of all acknowledged events, and return its file name."""
+    folder = os.path.join(os.path.dirname(journal.database.path), BACKUP_FOLDER)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     moment = time.strftime("%Y-%m-%dT%H-%M-%S", time.gmtime())
     name = f"{moment}-{journal.last.sequence}.db"
@@ -37,74 +34,59 @@ def back_up(journal: Journal) -> str:
 
 
 def restore(backup: str, folder: str) -> int:
-    """Bring a copy back as a folder of its own, and return how many events it holds.
+    """Make a backup a data folder of its own, and return how many events it has.
 
-    It is proved without being read: no passphrase is needed, and the folder has that of the copy.
+    The backup is verified without the passphrase; the folder gets the passphrase of the backup.
 
     Parameters
     ----------
     backup : str
-        A file that `back_up` made.
+        A file that `back_up` wrote.
     folder : str
-        Where nothing is kept yet.
+        A folder without learners; created if it does not exist.
 
     Raises
     ------
     FileExistsError
-        Something is kept there.
+        The folder has learners.
     DamagedError
-        The copy is not as it was made; then nothing is left in the folder.
+        The backup is damaged. Nothing is left in the folder.
     """
-    path = os.path.join(folder, FILE)
-    if os.path.exists(path) or os.path.exists(os.path.join(folder, WITNESS)):
+    path, mark = os.path.join(folder, JOURNAL_FILE), os.path.join(folder, MARK_FILE)
+    if os.path.exists(path) or os.path.exists(mark):
         raise FileExistsError(f"{folder} holds learners already. Choose another folder.")
     os.makedirs(folder, mode=0o700, exist_ok=True)
     try:
-        new = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        with open(backup, "rb") as copy, open(os.open(path, new, 0o600), "wb") as file:
-            shutil.copyfileobj(copy, file)
-        end = _proved(path)
-        _testify(folder, end)
-        return end.sequence
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with open(backup, "rb") as source, open(os.open(path, flags, 0o600), "wb") as target:
+            shutil.copyfileobj(source, target)
+        return _verify(path, mark)
     except DamagedError:
-        for name in (FILE, f"{FILE}-wal", WITNESS):
-            if os.path.exists(os.path.join(folder, name)):
-                os.remove(os.path.join(folder, name))
+        for name in filter(os.path.exists, (path, f"{path}-wal", mark)):
+            os.remove(name)
         raise
 
 
-def _proved(path: str) -> JournalPosition:
-    """Return the last event of a copy in which all is as it was written."""
+def apply_retention(reader: JournalReader, snapshots: Snapshots, retain_s: float) -> None:
+    """Delete events older than a number of seconds, as far as a snapshot can replace them."""
+    sequence = snapshots.find_older_than(int(1000 * (time.time() - retain_s)))
+    if sequence is not None:
+        reader.drop_events(reader.read_position(sequence))
+        snapshots.delete(before=sequence)
+
+
+def _verify(path: str, mark_path: str) -> int:
+    """Verify everything in a database, and write its high-water mark."""
     database = Database(path)
     try:
         reader = JournalReader(database)
-        for _ in reader.events():
+        for _ in reader.read_events():
             pass
-        Snapshots(reader).latest()
-        return reader.end()
+        Snapshots(reader).read_latest()
+        end = reader.read_end()
     finally:
         database.close()
-
-
-def _testify(folder: str, end: JournalPosition) -> None:
-    """Let a witness say what the copy itself says: nobody else was there."""
-    witness = HighWaterMark(os.path.join(folder, WITNESS))
-    for _ in range(2):
-        witness.write(end, now=True)
-    witness.close()
-
-
-def apply_retention(reader: JournalReader, snapshots: Snapshots, seconds: float) -> None:
-    """Drop events that are older than need be, up to a round from which a start can begin.
-
-    Parameters
-    ----------
-    reader, snapshots : JournalReader, Snapshots
-    seconds : float
-        How long events are kept at least.
-    """
-    base = snapshots.older_than(int(1000 * (time.time() - seconds)))
-    if base is None:
-        return
-    reader.drop(reader.at(base))
-    snapshots.strike(before=base)
+    mark = HighWaterMark(mark_path)
+    mark.write_twice(end)
+    mark.close()
+    return end.sequence

@@ -1,285 +1,320 @@
-"""What can happen to a learner, as parts that a journal keeps; and what it does to the learner."""
+"""Commands to learners and their stored form in the journal, and requests to the worker."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwalk.arrays import Label
+from labelwalk.arrays import Bools, Label
 from labelwalk.learner import OnlineLearner
 from labelwalk.rows import NamedRows, column_names, places
-from labelwalk.service.journal import Entry
-from labelwalk.service.sealed_parts import SIZE
+from labelwalk.service.sealed_parts import UINT32
 
 Rows = NDArray[np.float32] | NDArray[np.float64]
-# made once: this is done for every event
-ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+# Encoders are created once, because every event needs one.
+COMPACT_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+ANSWER_JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 @dataclass(frozen=True)
 class Observe:
-    """Examples without a label; a source each, or none at all."""
+    """Learn examples without a label; with a source each, or without sources."""
 
     kind: ClassVar[str] = "observe"
     rows: Rows
     sources: tuple[Label, ...] = ()
 
     def apply(self, learner: OnlineLearner) -> Any:
-        """Learn them, and return verdicts."""
+        """Return the verdicts."""
         return learner.observe(self.rows, source=list(self.sources) or None)
 
 
 @dataclass(frozen=True)
 class Teach:
-    """Examples, each with its label."""
+    """Learn examples with a label each."""
 
     kind: ClassVar[str] = "teach"
     rows: Rows
     labels: tuple[Label, ...]
 
     def apply(self, learner: OnlineLearner) -> None:
-        """Learn them."""
+        """Execute the command."""
         learner.teach(self.rows, list(self.labels))
 
 
 @dataclass(frozen=True)
 class TeachLater:
-    """The label of an example that was observed before."""
+    """Learn the label of an example that was observed before."""
 
     kind: ClassVar[str] = "teach-later"
     example: int
     label: Label
 
     def apply(self, learner: OnlineLearner) -> None:
-        """Learn it."""
+        """Execute the command."""
         learner.teach_later(self.example, self.label)
 
 
 @dataclass(frozen=True)
 class Retract:
-    """Take back what was taught: an example, or a class."""
+    """Take back the label of an example, or all labels of a class."""
 
     kind: ClassVar[str] = "retract"
     example: int | None = None
     label: Label | None = None
 
     def apply(self, learner: OnlineLearner) -> None:
-        """Unlearn it."""
+        """Execute the command."""
         learner.retract(self.example, label=self.label)
 
 
 @dataclass(frozen=True)
 class Forget:
-    """Strike out a class."""
+    """Remove a class."""
 
     kind: ClassVar[str] = "forget"
     label: Label
 
     def apply(self, learner: OnlineLearner) -> None:
-        """Unlearn it."""
+        """Execute the command."""
         learner.forget(self.label)
 
 
 @dataclass(frozen=True)
 class Adjust:
-    """Settings given anew; a prior of shares as pairs, since labels may be integers."""
+    """Change settings; a prior is given as pairs, since labels may be integers."""
 
     kind: ClassVar[str] = "adjust"
-    dials: dict[str, Any]
+    settings: dict[str, Any]
 
     def apply(self, learner: OnlineLearner) -> None:
-        """Go on with them."""
-        given = dict(self.dials)
-        if isinstance(given.get("prior"), list):
-            given["prior"] = dict(given["prior"])
-        learner.adjust(**given)
+        """Execute the command."""
+        settings = dict(self.settings)
+        if isinstance(settings.get("prior"), list):
+            settings["prior"] = dict(settings["prior"])
+        learner.adjust(**settings)
 
 
 @dataclass(frozen=True)
 class Note:
-    """What whoever uses a learner wants to find again with it; what is not named stays."""
+    """Update the notes kept with a learner; other notes stay."""
 
     kind: ClassVar[str] = "note"
     notes: dict[str, Any]
 
     def apply(self, learner: OnlineLearner) -> None:
-        """Leave the learner as it is: notes are kept beside it."""
+        """Leave the learner as it is."""
 
 
 Command = Observe | Teach | TeachLater | Retract | Forget | Adjust | Note
-SMALL: dict[str, type[TeachLater | Retract | Forget | Adjust | Note]] = {
-    one.kind: one for one in (TeachLater, Retract, Forget, Adjust, Note)
+# The stored name of each field, by kind of command. Stored names never change.
+STORED_NAMES: dict[type[TeachLater | Retract | Forget | Adjust | Note], dict[str, str]] = {
+    TeachLater: {"example": "example", "label": "label"},
+    Retract: {"example": "example", "label": "label"},
+    Forget: {"label": "label"},
+    Adjust: {"settings": "dials"},
+    Note: {"notes": "notes"},
 }
+TYPES_BY_KIND = {command_type.kind: command_type for command_type in STORED_NAMES}
 
 
-def encode_command(event: Command) -> list[bytes]:
-    """Return an event as parts, one for each example.
+class CommandResult(NamedTuple):
+    """The answer to a command: the id of its first example, and the answers in columns."""
+
+    first: int
+    columns: dict[str, list[Any]]
+
+    def to_json(self) -> bytes:
+        """Return the answer as it is stored and sent."""
+        return ANSWER_JSON.encode({"first": self.first, **self.columns}).encode()
+
+    @classmethod
+    def from_json(cls, content: bytes) -> CommandResult:
+        """Return a stored answer."""
+        columns = json.loads(content)
+        return cls(columns.pop("first"), columns)
+
+
+def count_rows(command: Command) -> int:
+    """Return how many examples a command brings."""
+    return len(command.rows) if isinstance(command, Observe | Teach) else 0
+
+
+def encode_command(command: Command) -> list[bytes]:
+    """Return the parts of the stored form: one for each example, or a single one.
 
     Examples
     --------
-    >>> event = Teach(np.array([[1.0, 2.0]]), ("cat",))
-    >>> encode_metadata(event, 7)
+    >>> command = Teach(np.array([[1.0, 2.0]]), ("cat",))
+    >>> encode_metadata(command, 7)
     '{"d":2,"first":7,"type":"<f8"}'
-    >>> decode_command("teach", encode_metadata(event, 7), encode_command(event))
+    >>> decode_command("teach", encode_metadata(command, 7), encode_command(command))
     Teach(rows=array([[1., 2.]]), labels=('cat',))
     """
-    if isinstance(event, Observe):
-        words: Sequence[Label | None] = event.sources or [None] * len(event.rows)
-        return _rows_written(event.rows, words)
-    if isinstance(event, Teach):
-        return _rows_written(event.rows, event.labels)
-    return [_json(vars(event)).encode()]
+    if isinstance(command, Observe):
+        sources: Sequence[Label | None] = command.sources or [None] * len(command.rows)
+        return _encode_rows(command.rows, sources)
+    if isinstance(command, Teach):
+        return _encode_rows(command.rows, command.labels)
+    names = STORED_NAMES[type(command)]
+    fields = {stored: getattr(command, name) for name, stored in names.items()}
+    return [COMPACT_JSON.encode(fields).encode()]
 
 
-def encode_metadata(event: Command, first: int) -> str:
-    """Return what may be known of an event even when its parts are erased.
-
-    Parameters
-    ----------
-    event : Command
-    first : int
-        How many numbers had been given to examples before it.
-    """
-    if isinstance(event, Observe | Teach):
-        kind = event.rows.dtype.newbyteorder("<").str
-        known = {"d": event.rows.shape[1], "first": first, "type": kind}
-        names = column_names(event.rows)
-        return _json(known | {"names": names} if names else known)
-    return _json({"first": first})
+def encode_metadata(command: Command, first: int) -> str:
+    """Return what is stored readably and survives erasure; `first` is the next example id."""
+    metadata: dict[str, Any] = {"first": first}
+    if isinstance(command, Observe | Teach):
+        number_type = command.rows.dtype.newbyteorder("<").str
+        metadata |= {"d": command.rows.shape[1], "type": number_type}
+        if names := column_names(command.rows):
+            metadata["names"] = names
+    return COMPACT_JSON.encode(metadata)
 
 
 def decode_command(kind: str, about: str, parts: Sequence[bytes | None]) -> Command | None:
-    """Return an event as it was, without what is erased; None where nothing is left."""
-    left = [part for part in parts if part is not None]
-    if not left:
+    """Return a stored command without its erased examples; None if nothing is left."""
+    present = [part for part in parts if part is not None]
+    if not present:
         return None
-    if kind in SMALL:
-        return SMALL[kind](**json.loads(left[0]))
-    words, rows = _rows_read(json.loads(about), left)
+    if command_type := TYPES_BY_KIND.get(kind):
+        fields, names = json.loads(present[0]), STORED_NAMES[command_type]
+        arguments = {name: fields[stored] for name, stored in names.items() if stored in fields}
+        return command_type(**arguments)
+    metadata = json.loads(about)
+    labels, rows = [decode_label(part) for part in present], _decode_rows(metadata, present)
     if kind == Teach.kind:
-        return Teach(rows, tuple(words))
-    return Observe(rows, tuple(word for word in words if word is not None))
+        return Teach(rows, tuple(labels))  # type: ignore[arg-type]
+    return Observe(rows, tuple(label for label in labels if label is not None))
 
 
 def decode_label(part: bytes) -> Label | None:
     """Return the label, or the source, in the part of an example."""
-    said = part[SIZE.size : SIZE.size + SIZE.unpack_from(part)[0]]
-    word: Label | None = json.loads(said) if said else None
-    return word
+    text = part[UINT32.size : _find_row(part)]
+    label: Label | None = json.loads(text) if text else None
+    return label
 
 
-def _rows_written(rows: Rows, words: Sequence[Label | None]) -> list[bytes]:
-    little = np.ascontiguousarray(rows, dtype=rows.dtype.newbyteorder("<"))
+def _encode_rows(rows: Rows, labels: Sequence[Label | None]) -> list[bytes]:
+    little_endian = np.ascontiguousarray(rows, dtype=rows.dtype.newbyteorder("<"))
     parts = []
-    for word, row in zip(words, little, strict=True):
-        said = b"" if word is None else _json(word).encode()
-        parts.append(SIZE.pack(len(said)) + said + row.tobytes())
+    for label, row in zip(labels, little_endian, strict=True):
+        text = b"" if label is None else COMPACT_JSON.encode(label).encode()
+        parts.append(UINT32.pack(len(text)) + text + row.tobytes())
     return parts
 
 
-def _rows_read(about: dict[str, Any], parts: Sequence[bytes]) -> tuple[list[Any], Rows]:
-    words: list[Any] = []
-    rows = []
-    for part in parts:
-        words.append(decode_label(part))
-        end = SIZE.size + SIZE.unpack_from(part)[0]
-        rows.append(np.frombuffer(part, dtype=about["type"], offset=end))
-    stacked = np.stack(rows)
-    return words, NamedRows(stacked, tuple(about["names"])) if "names" in about else stacked
+def _decode_rows(metadata: dict[str, Any], parts: Sequence[bytes]) -> Rows:
+    number_type = metadata["type"]
+    rows = np.stack(
+        [np.frombuffer(part, dtype=number_type, offset=_find_row(part)) for part in parts]
+    )
+    return NamedRows(rows, tuple(metadata["names"])) if "names" in metadata else rows
 
 
-def _json(value: Any) -> str:
-    return ENCODER.encode(value)
+def _find_row(part: bytes) -> int:
+    """Return the byte at which the numbers of an example begin."""
+    return UINT32.size + int(UINT32.unpack_from(part)[0])
 
 
 class UnfinishedError(Exception):
-    """An unexpected error stopped a request; what it may have left half done is rebuilt."""
+    """An unexpected error stopped a request; a half-done change is undone by a rebuild."""
 
     def __init__(self, reason: str = "an unexpected error stopped this request") -> None:
         super().__init__(f"{reason}; the log says more. Try again, with the same Idempotency-Key.")
 
 
 @dataclass(frozen=True)
-class LearnerCommand:
-    """Something that is to happen to a learner.
+class CreateLearner:
+    """Request to add a learner under a name."""
 
-    Attributes
-    ----------
-    learner : int
-    event : Command
-    parts : list of bytes
-        The event as it will be written.
-    key : str
-        By which a repetition is known; empty: by none.
-    """
-
-    learner: int
-    event: Command
-    parts: list[bytes]
-    key: str
-
-    def in_order(self, names: tuple[str, ...]) -> LearnerCommand:
-        """Return the change with the columns in the order of a learner's, where both have names."""
-        event: Any = self.event
-        given = column_names(getattr(event, "rows", None))
-        if not names or given in ((), names):
-            return self
-        event = replace(event, rows=NamedRows(event.rows[:, places(given, names)], names))
-        return replace(self, event=event, parts=encode_command(event))
+    name: str
+    learner: OnlineLearner
+    notes: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class QueuedCall:
-    """Something to be done in its turn, and where the answer goes.
+class DeleteLearner:
+    """Request to remove a learner."""
+
+    learner_id: int
+
+
+@dataclass(frozen=True)
+class LearnerCommand:
+    """Request to apply a command to a learner.
 
     Attributes
     ----------
-    do : function of a learner, or of all
-        Returns an answer, and what is to be written before it is given, if anything.
-    answer : Future
-    change : LearnerCommand or None
-        What `do` does, where it changes a learner.
-    alone : bool
-        Whether nothing may be on its way to the disk meanwhile.
-    at_once : bool
-        Whether the answer need not wait until what came before is on the disk.
-    learner : int or None
-        Whom alone `do` is given; all learners where there is none.
+    learner_id : int
+    command : Command
+    parts : list of bytes
+        The stored form of the command.
+    key : str
+        The idempotency key; empty if there is none.
     """
 
-    do: Callable[[Any], tuple[Any, Entry | None]]
-    answer: Future[Any]
-    change: LearnerCommand | None = None
-    alone: bool = False
-    at_once: bool = False
-    learner: int | None = None
+    learner_id: int
+    command: Command
+    parts: list[bytes]
+    key: str
+
+    def reorder_columns(self, names: tuple[str, ...]) -> LearnerCommand:
+        """Return the request with the columns in the order of a learner's feature names."""
+        command: Any = self.command
+        columns = column_names(getattr(command, "rows", None))
+        if not names or columns in ((), names):
+            return self
+        rows = NamedRows(command.rows[:, places(columns, names)], names)
+        command = replace(command, rows=rows)
+        return replace(self, command=command, parts=encode_command(command))
 
 
-def runs(asked: Iterable[QueuedCall]) -> Iterator[list[QueuedCall]]:
-    """Yield what is asked, in order, and together what can be observed as one block."""
-    run: list[QueuedCall] = []
-    for one in asked:
-        if run and not _go_together(run, one):
-            yield run
-            run = []
-        run.append(one)
-    if run:
-        yield run
+@dataclass(frozen=True)
+class ErasureRequest:
+    """Request to erase a class with all examples taught as it, or examples by their ids.
+
+    Attributes
+    ----------
+    learner_id : int
+    label : str or int or None
+    examples : frozenset of int
+    belongs : function or None
+        Given the learner as it was before and rows: which rows are to be erased too, out of those
+        that were observed and not taught as another class since.
+    """
+
+    learner_id: int
+    label: Label | None = None
+    examples: frozenset[int] = frozenset()
+    belongs: Callable[..., Bools] | None = None
 
 
-def _go_together(run: list[QueuedCall], one: QueuedCall) -> bool:
-    first, next_ = run[0].change, one.change
-    if first is None or next_ is None or first.learner != next_.learner:
-        return False
-    blocks = [first.event, next_.event]
-    if not all(isinstance(x, Observe) and not (x.sources or column_names(x.rows)) for x in blocks):
-        return False
-    widths = {block.rows.shape[1] for block in blocks if isinstance(block, Observe)}
-    keys = {other.change.key for other in run if other.change is not None}
-    return len(widths) == 1 and (not next_.key or next_.key not in keys)
+@dataclass(frozen=True)
+class Query:
+    """Request to call a function that changes nothing.
+
+    Attributes
+    ----------
+    function : function
+        Given the learner, or a dict of all learners by id.
+    learner_id : int or None
+        None: all learners.
+    n_rows : int
+        How many examples the query counts for in the queue.
+    skip_durability : bool
+        Whether to answer first and by all changes, on disk or not.
+    """
+
+    function: Callable[[Any], Any]
+    learner_id: int | None = None
+    n_rows: int = 1
+    skip_durability: bool = False
+
+
+Request = CreateLearner | DeleteLearner | LearnerCommand | ErasureRequest | Query

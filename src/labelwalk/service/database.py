@@ -1,4 +1,4 @@
-"""The file under journal and snapshots: SQLite, where what is written is on the disk."""
+"""The SQLite file of a data folder: durable transactions, erasure, and the lock of the folder."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-CLEAN, SOILED = 0, 1  # of the application_id: whether what was erased may still lie about
-EMPTY_THE_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
-SETTINGS = (
+from labelwalk.storage.atomic_write import sync_folder
+
+# The application_id of the file: whether deleted content may still be in it.
+PURGED, PURGE_PENDING = 0, 1
+PRAGMAS = (
     "locking_mode = EXCLUSIVE",
     "journal_mode = WAL",
     "synchronous = FULL",
@@ -20,7 +22,7 @@ SETTINGS = (
     "trusted_schema = OFF",
     "cell_size_check = ON",
 )
-FORMATS = (  # each makes a file of its format from one of the format before
+MIGRATIONS = (  # each one turns a file of the previous format into the next format
     """
 CREATE TABLE anchor (sequence INTEGER PRIMARY KEY, chain BLOB NOT NULL) STRICT;
 CREATE TABLE events (
@@ -59,42 +61,47 @@ CREATE TABLE lock (
 ) STRICT;
 """,
 )
-FORMAT = len(FORMATS)
+FORMAT_VERSION = len(MIGRATIONS)
+LOCK_FILE = "owner"
 
 
 class DamagedError(Exception):
-    """What was written is not there, or not as it was written; says where."""
+    """Stored content is missing or differs from what was written."""
 
 
 class DiskError(Exception):
-    """The disk refused: nothing more is accepted before the file is opened again."""
+    """A write failed. Nothing more is accepted until the folder is opened again."""
+
+
+class FolderInUseError(Exception):
+    """Another process uses the folder."""
 
 
 class Database:
-    """One connection for all threads, one at a time.
+    """One SQLite connection, shared by all threads.
 
     Parameters
     ----------
     path : str
-        Made if it is not there.
+        Created if it does not exist.
 
     Raises
     ------
     DamagedError
-        The file is none of ours, of a later version, or spoiled.
+        The file is damaged, is not a labelwalk database, or has a later format.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._lock = threading.RLock()
-        self._failed: str | None = None
+        self._failure: str | None = None
         _make_private(path)
-        with self._blaming_the_file():
+        with self._errors_as_damage():
             self._connection = sqlite3.connect(
                 path, isolation_level=None, check_same_thread=False, cached_statements=32
             )
         try:
-            with self._blaming_the_file():
+            with self._errors_as_damage():
                 self._prepare()
         except BaseException:
             self._connection.close()
@@ -103,30 +110,31 @@ class Database:
 
     def read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
-        with self._lock, self._blaming_the_file():
+        with self._lock, self._errors_as_damage():
             return self._connection.execute(query, values).fetchall()
 
     @contextmanager
-    def writing(self, *, erasing: bool = False) -> Iterator[sqlite3.Connection]:
-        """Hold what is written together: it is all on the disk afterwards.
+    def transaction(self, *, erases: bool = False) -> Iterator[sqlite3.Connection]:
+        """Commit the statements of the block together; they are on disk when it ends.
 
         Parameters
         ----------
-        erasing : bool
-            Whether what is overwritten must go for good: with `cleanse`, or else at the next start.
+        erases : bool
+            Whether overwritten content must disappear from the file: by `purge`, or else when the
+            file is opened again.
 
         Raises
         ------
         DiskError
-            Then it may be there or not, and nothing is written any more.
+            The transaction may or may not be on disk. All further writes are refused.
         """
         with self._lock:
-            if self._failed is not None:
-                raise DiskError(self._failed)
+            if self._failure is not None:
+                raise DiskError(self._failure)
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
-                if erasing:
-                    self._connection.execute(f"PRAGMA application_id = {SOILED}")
+                if erases:
+                    self._connection.execute(f"PRAGMA application_id = {PURGE_PENDING}")
                 yield self._connection
                 self._connection.execute("COMMIT")
             except sqlite3.Error as error:
@@ -137,13 +145,18 @@ class Database:
                 raise
 
     def fail(self, reason: str) -> None:
-        """Refuse all that comes."""
-        self._failed = f"{reason}. Make room or change the disk, then start again"
-        raise DiskError(self._failed)
+        """Refuse all further writes.
+
+        Raises
+        ------
+        DiskError
+        """
+        self._failure = f"{reason}. Free disk space or replace the disk, then restart"
+        raise DiskError(self._failure)
 
     def copy_to(self, path: str) -> None:
-        """Write all of it, as of one moment, to another file."""
-        with self._lock, self._blaming_the_file():
+        """Write a consistent copy to another file."""
+        with self._lock, self._errors_as_damage():
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
             target = sqlite3.connect(path)
             try:
@@ -151,85 +164,75 @@ class Database:
             finally:
                 target.close()
 
-    def cleanse(self) -> None:
-        """Write all of it anew: what was deleted or overwritten is nowhere any more.
+    def purge(self) -> None:
+        """Rewrite the file and truncate its log, so that no deleted content is left in them.
 
-        SQLite overwrites what is deleted, but not what is left behind where it moves rows about.
+        SQLite overwrites what is deleted, but not the old place of a row that it moved.
         """
         with self._lock:
             try:
-                for statement in ("VACUUM", EMPTY_THE_LOG, f"PRAGMA application_id = {CLEAN}"):
+                for statement in (
+                    "VACUUM",
+                    "PRAGMA wal_checkpoint(TRUNCATE)",
+                    f"PRAGMA application_id = {PURGED}",
+                ):
                     self._connection.execute(statement).fetchall()
             except sqlite3.Error as error:
                 self.fail(f"{self.path} cannot be written ({error})")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             self._connection.close()
 
     def _prepare(self) -> None:
-        for setting in SETTINGS:
-            self._connection.execute(f"PRAGMA {setting}").fetchall()
+        for pragma in PRAGMAS:
+            self._connection.execute(f"PRAGMA {pragma}").fetchall()
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > FORMAT:
+        if version > FORMAT_VERSION:
             raise DamagedError(
-                f"{self.path} has format {version}, and this version of labelwalk knows those up "
-                f"to {FORMAT}. Use a later one"
+                f"{self.path} has format {version}, and this version of labelwalk supports formats "
+                f"up to {FORMAT_VERSION}. Upgrade labelwalk"
             )
-        if version < FORMAT:  # all at once: a file is never between two formats
-            steps = "".join(FORMATS[version:])
-            statements = f"BEGIN IMMEDIATE; {steps} PRAGMA user_version = {FORMAT}; COMMIT;"
-            self._connection.executescript(statements)
-        if self._connection.execute("PRAGMA application_id").fetchone()[0] == SOILED:
-            self.cleanse()
+        if version < FORMAT_VERSION:  # one transaction: a file never stays between two formats
+            steps = "".join(MIGRATIONS[version:])
+            self._connection.executescript(
+                f"BEGIN IMMEDIATE; {steps} PRAGMA user_version = {FORMAT_VERSION}; COMMIT;"
+            )
+        if self._connection.execute("PRAGMA application_id").fetchone()[0] == PURGE_PENDING:
+            self.purge()
 
     @contextmanager
-    def _blaming_the_file(self) -> Iterator[None]:
+    def _errors_as_damage(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
             raise DamagedError(f"{self.path} cannot be read ({error})") from error
 
 
-def sync_folder(folder: str) -> None:
-    """See that files that are new will be found: SQLite asks for it, and does not hear a no."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _make_private(path: str) -> None:
-    """Create a file before SQLite does, which gives its logs the same permissions."""
-    os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    for name in filter(os.path.exists, (path, f"{path}-wal", f"{path}-journal")):
-        os.chmod(name, 0o600)
-
-
-NAME = "owner"
-
-
-class FolderInUseError(Exception):
-    """Another process has the folder."""
-
-
 class FolderLock:
-    """Holds a folder until it is released, or the process ends, however it ends.
+    """Locks a folder until `release`, or until the process ends in whatever way.
+
+    Parameters
+    ----------
+    folder : str
+
+    Raises
+    ------
+    FolderInUseError
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     owner = FolderLock(folder)
+    ...     lock = FolderLock(folder)
     ...     FolderLock(folder)
     Traceback (most recent call last):
     labelwalk.service.database.FolderInUseError: ... is in use by process ...
     """
 
     def __init__(self, folder: str) -> None:
-        path = os.path.join(folder, NAME)
+        path = os.path.join(folder, LOCK_FILE)
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -237,11 +240,19 @@ class FolderLock:
             process = os.pread(self._file, 20, 0).decode("ascii", "replace").strip()
             os.close(self._file)
             raise FolderInUseError(
-                f"{folder} is in use by process {process}. Stop that one, or choose another folder."
+                f"{folder} is in use by process {process}. Stop that process, or choose another "
+                "folder."
             ) from None
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
-        """Let others have the folder."""
+        """Unlock the folder."""
         os.close(self._file)
+
+
+def _make_private(path: str) -> None:
+    """Create the file before SQLite does: SQLite gives its logs the permissions of the file."""
+    os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    for name in filter(os.path.exists, (path, f"{path}-wal", f"{path}-journal")):
+        os.chmod(name, 0o600)

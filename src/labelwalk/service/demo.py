@@ -10,8 +10,8 @@ from labelwalk.arrays import Floats
 from labelwalk.learner import OnlineLearner
 from labelwalk.service.commands import Observe, UnfinishedError
 from labelwalk.service.database import DamagedError, DiskError
-from labelwalk.service.learner_store import LearnerStore, NameTakenError
-from labelwalk.service.worker import BusyError, NoLearnerError
+from labelwalk.service.learner_store import LearnerStore
+from labelwalk.service.worker import BusyError, NameTakenError, NoLearnerError
 
 DEMO_LEARNER = "demo"
 EXAMPLES_PER_BLOCK, BLOCK_INTERVAL_S = 2, 0.1

@@ -1,7 +1,9 @@
-"""Bytes that are kept: locked by a key, or as they are.
+"""Encryption at rest: ciphers for stored content, and the passphrase of a folder.
 
-What is locked together has a key of its own, made from the key of the cipher and from what it is.
-So it opens nowhere else, and no key locks so much that two nonces could be the same.
+Content that is encrypted together gets a key of its own, derived from the key of the folder and a
+context. So it decrypts nowhere else, and no key encrypts enough for two nonces to collide. The key
+of the folder is stored in the database, wrapped by a key derived from the passphrase: every copy
+carries it.
 """
 
 from __future__ import annotations
@@ -15,41 +17,40 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from labelwalk.service.database import DamagedError, Database
-from labelwalk.service.sealed_parts import SIZE
+from labelwalk.service.sealed_parts import KEY_BYTES, UINT32
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-KEY, NONCE, NAME = 32, 12, 16  # bytes
+NONCE_BYTES, KEY_NAME_BYTES, SALT_BYTES = 12, 16, 32
+SCRYPT_N, SCRYPT_R, SCRYPT_P = 2**17, 8, 1  # for new folders: 128 MiB and half a second
+WRAPPED_KEY_CONTEXT = b"the key of a folder"
 
 
 class DecryptionError(Exception):
-    """Bytes that do not open: they were changed, or locked as something else, or by another key."""
+    """Content was changed, or encrypted in another context or with another key."""
+
+
+class PassphraseError(ValueError):
+    """The passphrase is missing, wrong or not usable."""
 
 
 class Cipher(Protocol):
-    """What becomes of bytes on their way to the disk, and back.
+    """Encrypts content before it is written, and decrypts it.
 
     Attributes
     ----------
-    name : bytes
-        The same for the same key, and says nothing about it; empty where there is none.
+    key_name : bytes
+        Identifies the key without revealing it; empty without encryption.
     """
 
-    name: bytes
+    key_name: bytes
 
-    def encrypt(self, parts: Sequence[bytes], what: bytes) -> Sequence[bytes]:
-        """Return what is kept in place of parts.
+    def encrypt(self, parts: Sequence[bytes], context: bytes) -> Sequence[bytes]:
+        """Return encrypted parts, which decrypt only in the same context and order."""
 
-        Parameters
-        ----------
-        parts : sequence of bytes
-        what : bytes
-            What they are together: they open as nothing else.
-        """
-
-    def decrypt(self, parts: Sequence[bytes | None], what: bytes) -> list[bytes | None]:
-        """Return parts as they were; those that are erased, None, stay so.
+    def decrypt(self, parts: Sequence[bytes | None], context: bytes) -> list[bytes | None]:
+        """Return decrypted parts; None stands for an erased part and stays.
 
         Raises
         ------
@@ -58,86 +59,84 @@ class Cipher(Protocol):
 
 
 class NoEncryption:
-    """Keeps bytes as they are."""
+    """Leaves content as it is."""
 
-    name = b""
+    key_name = b""
 
-    def encrypt(self, parts: Sequence[bytes], what: bytes) -> Sequence[bytes]:
+    def encrypt(self, parts: Sequence[bytes], context: bytes) -> Sequence[bytes]:
         """Return the parts."""
         return parts
 
-    def decrypt(self, parts: Sequence[bytes | None], what: bytes) -> list[bytes | None]:
+    def decrypt(self, parts: Sequence[bytes | None], context: bytes) -> list[bytes | None]:
         """Return the parts."""
         return list(parts)
 
 
 class AesGcmCipher:
-    """Locks bytes with AES-256-GCM; a nonce drawn at random stands before each part.
+    """AES-256-GCM; a random nonce precedes each part.
 
     Parameters
     ----------
     key : bytes
-        Of 32 bytes.
+        32 bytes.
 
     Examples
     --------
     >>> cipher = AesGcmCipher(bytes(32))
-    >>> kept = cipher.encrypt([b"one", b"two"], b"numbers")
-    >>> cipher.decrypt(kept, b"numbers")
-    [b'one', b'two']
-    >>> cipher.decrypt(kept, b"letters")
+    >>> encrypted = cipher.encrypt([b"first", b"second"], b"numbers")
+    >>> cipher.decrypt(encrypted, b"numbers")
+    [b'first', b'second']
+    >>> cipher.decrypt(encrypted, b"letters")
     Traceback (most recent call last):
-    labelwalk.service.encryption.DecryptionError: cannot be unlocked: it was changed
+    labelwalk.service.encryption.DecryptionError: cannot be decrypted: it was changed
     """
 
     def __init__(self, key: bytes) -> None:
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-        self._key, self._aes, self._refusal = key, AESGCM, InvalidTag
-        self.name = blake2b(key=key, digest_size=NAME, person=b"labelwalk name").digest()
+        self._key, self._aes, self._invalid_tag = key, AESGCM, InvalidTag
+        self.key_name = blake2b(
+            key=key, digest_size=KEY_NAME_BYTES, person=b"labelwalk name"
+        ).digest()
 
-    def encrypt(self, parts: Sequence[bytes], what: bytes) -> Sequence[bytes]:
-        """Return each part under the key of what they are, and in its place among them."""
-        aes, kept = self._for(what), []
-        drawn = secrets.token_bytes(NONCE * len(parts))  # at once: drawing costs as much as locking
+    def encrypt(self, parts: Sequence[bytes], context: bytes) -> Sequence[bytes]:
+        """Return encrypted parts, which decrypt only in the same context and order."""
+        aes, encrypted = self._create_aes(context), []
+        # One call for all nonces: a call costs as much as encrypting a part.
+        nonces = secrets.token_bytes(NONCE_BYTES * len(parts))
         for i, part in enumerate(parts):
-            nonce = drawn[NONCE * i : NONCE * (i + 1)]
-            kept.append(nonce + aes.encrypt(nonce, part, SIZE.pack(i)))
-        return kept
+            nonce = nonces[NONCE_BYTES * i : NONCE_BYTES * (i + 1)]
+            encrypted.append(nonce + aes.encrypt(nonce, part, UINT32.pack(i)))
+        return encrypted
 
-    def decrypt(self, parts: Sequence[bytes | None], what: bytes) -> list[bytes | None]:
-        """Return parts as they were; those that are erased, None, stay so.
+    def decrypt(self, parts: Sequence[bytes | None], context: bytes) -> list[bytes | None]:
+        """Return decrypted parts; None stands for an erased part and stays.
 
         Raises
         ------
         DecryptionError
         """
-        aes = self._for(what)
+        aes = self._create_aes(context)
         try:
             return [
-                None if kept is None else aes.decrypt(kept[:NONCE], kept[NONCE:], SIZE.pack(i))
-                for i, kept in enumerate(parts)
+                None
+                if part is None
+                else aes.decrypt(part[:NONCE_BYTES], part[NONCE_BYTES:], UINT32.pack(i))
+                for i, part in enumerate(parts)
             ]
-        except (self._refusal, ValueError) as error:  # the second where no nonce is left
-            raise DecryptionError("cannot be unlocked: it was changed") from error
+        except (self._invalid_tag, ValueError) as error:  # ValueError: the nonce is cut off
+            raise DecryptionError("cannot be decrypted: it was changed") from error
 
-    def _for(self, what: bytes) -> AESGCM:
-        person = b"labelwalk parts"
-        return self._aes(blake2b(what, key=self._key, digest_size=KEY, person=person).digest())
-
-
-SALT = HASH = 32
-N, R, P = 2**17, 8, 1  # of scrypt, for folders to come: 128 MiB, and half a second
-WHAT = b"the key of a folder"
+    def _create_aes(self, context: bytes) -> AESGCM:
+        derived = blake2b(
+            context, key=self._key, digest_size=KEY_BYTES, person=b"labelwalk parts"
+        ).digest()
+        return self._aes(derived)
 
 
-class PassphraseError(ValueError):
-    """A passphrase that is missing, wrong, or not wanted."""
-
-
-class _Lock(NamedTuple):
-    """The key, wrapped, and what the key around it is made from besides the passphrase."""
+class WrappedKey(NamedTuple):
+    """The encrypted key of a folder, and the parameters of the key that decrypts it."""
 
     name: bytes
     salt: bytes
@@ -146,15 +145,34 @@ class _Lock(NamedTuple):
     p: int
     wrapped: bytes
 
-    def proof(self) -> bytes:
-        """Return what tells a lock that was damaged from a passphrase that is wrong."""
-        return hashlib.blake2b(repr(tuple(self)).encode(), digest_size=HASH).digest()
+    def compute_checksum(self) -> bytes:
+        """Return what tells a damaged record from a wrong passphrase."""
+        return blake2b(repr(tuple(self)).encode(), digest_size=32).digest()
+
+    def create_wrapping_cipher(self, passphrase: str) -> AesGcmCipher:
+        """Return the cipher of the passphrase; scrypt makes guessing expensive."""
+        try:  # keyboards differ in how they compose a letter
+            secret = unicodedata.normalize("NFC", passphrase).encode()
+        except UnicodeEncodeError:
+            raise PassphraseError("the passphrase is not text in UTF-8. Choose another.") from None
+        n_bytes = 128 * self.r * (self.n + self.p + 2)  # exactly what scrypt needs
+        return AesGcmCipher(
+            hashlib.scrypt(
+                secret,
+                salt=self.salt,
+                n=self.n,
+                r=self.r,
+                p=self.p,
+                dklen=KEY_BYTES,
+                maxmem=n_bytes,
+            )
+        )
 
 
 def open_cipher(database: Database, passphrase: str | None) -> Cipher:
-    """Return what locks and unlocks all that is kept in a database.
+    """Return the cipher of a database.
 
-    A passphrase given to a database in which nothing was ever kept becomes its own.
+    An empty database takes the passphrase as its own.
 
     Parameters
     ----------
@@ -164,77 +182,68 @@ def open_cipher(database: Database, passphrase: str | None) -> Cipher:
     Raises
     ------
     PassphraseError
-        It is not that of the database; nothing has changed.
+        It is not the passphrase of the database. Nothing was changed.
     DamagedError
-        The wrapped key is not as it was kept.
+        The stored key is damaged.
     """
     if passphrase == "":
-        raise PassphraseError("passphrase='' is empty. Give one, or none at all.")
+        raise PassphraseError("passphrase='' is empty. Give a passphrase, or None.")
     folder = os.path.dirname(os.path.abspath(database.path))
-    lock = _lock_of(database)
+    record = _read_wrapped_key(database)
     if passphrase is None:
-        if lock is not None:
+        if record is not None:
             raise PassphraseError(
                 f"{folder} has a passphrase, and none was given. Give it by --passphrase-file or "
-                "LABELWALK_PASSPHRASE, or to LearnerStore as passphrase."
+                "LABELWALK_PASSPHRASE, or as LearnerStore(..., passphrase=...)."
             )
         return NoEncryption()
-    if lock is not None:
-        return AesGcmCipher(_unwrapped(lock, passphrase, folder))
+    if record is not None:
+        return _unwrap(record, passphrase, folder)
     if database.read("SELECT 1 FROM events UNION ALL SELECT 1 FROM anchor LIMIT 1"):
         raise PassphraseError(
-            f"{folder} was begun without a passphrase, so none can be given to it, by "
-            "--passphrase-file or LABELWALK_PASSPHRASE. Leave it out; or export its learners, and "
-            "import them into a new folder that has one."
+            f"{folder} was created without a passphrase and cannot get one. Omit "
+            "--passphrase-file and LABELWALK_PASSPHRASE; or export its learners, and import them "
+            "into a new folder with a passphrase."
         )
-    return _begun(database, passphrase)
+    return _create_key(database, passphrase)
 
 
-def name_of_key(database: Database) -> bytes:
-    """Return the name of the key under which a database is kept; empty where there is none."""
-    lock = _lock_of(database)
-    return b"" if lock is None else lock.name
+def read_key_name(database: Database) -> bytes:
+    """Return the name of the key of a database; empty if it is not encrypted."""
+    record = _read_wrapped_key(database)
+    return b"" if record is None else record.name
 
 
-def _lock_of(database: Database) -> _Lock | None:
+def _read_wrapped_key(database: Database) -> WrappedKey | None:
     rows = database.read("SELECT name, salt, n, r, p, wrapped, proof FROM lock")
     if not rows:
         return None
-    *values, proof = rows[0]
-    lock = _Lock(*values)
-    if lock.proof() != proof:
-        raise DamagedError(f"{database.path}: the key behind the passphrase was changed")
-    return lock
+    *values, checksum = rows[0]
+    record = WrappedKey(*values)
+    if record.compute_checksum() != checksum:
+        raise DamagedError(f"{database.path}: the encrypted key of the folder was changed")
+    return record
 
 
-def _begun(database: Database, passphrase: str) -> Cipher:
-    key, salt = secrets.token_bytes(KEY), secrets.token_bytes(SALT)
-    around = AesGcmCipher(_stretched(passphrase, salt, N, R, P))
-    [wrapped] = around.encrypt([key], WHAT)
-    cipher = AesGcmCipher(key)
-    lock = _Lock(cipher.name, salt, N, R, P, wrapped)
-    with database.writing() as connection:
-        connection.execute("INSERT INTO lock VALUES (?,?,?,?,?,?,?)", (*lock, lock.proof()))
+def _create_key(database: Database, passphrase: str) -> Cipher:
+    key = secrets.token_bytes(KEY_BYTES)
+    cipher, salt = AesGcmCipher(key), secrets.token_bytes(SALT_BYTES)
+    record = WrappedKey(cipher.key_name, salt, SCRYPT_N, SCRYPT_R, SCRYPT_P, b"")
+    [wrapped] = record.create_wrapping_cipher(passphrase).encrypt([key], WRAPPED_KEY_CONTEXT)
+    record = record._replace(wrapped=wrapped)
+    with database.transaction() as connection:
+        values = (*record, record.compute_checksum())
+        connection.execute("INSERT INTO lock VALUES (?,?,?,?,?,?,?)", values)
     return cipher
 
 
-def _unwrapped(lock: _Lock, passphrase: str, folder: str) -> bytes:
-    around = AesGcmCipher(_stretched(passphrase, lock.salt, lock.n, lock.r, lock.p))
+def _unwrap(record: WrappedKey, passphrase: str, folder: str) -> Cipher:
+    wrapping = record.create_wrapping_cipher(passphrase)
     try:
-        [key] = around.decrypt([lock.wrapped], WHAT)
+        [key] = wrapping.decrypt([record.wrapped], WRAPPED_KEY_CONTEXT)
     except DecryptionError:
         raise PassphraseError(
-            f"the passphrase is not the one of {folder}. Nothing has changed: give the right one."
+            f"this is not the passphrase of {folder}. Nothing was changed: give the right one."
         ) from None
     assert key is not None
-    return key
-
-
-def _stretched(passphrase: str, salt: bytes, n: int, r: int, p: int) -> bytes:
-    """Return a key that costs whoever guesses passphrases as much as it costs us, each time."""
-    try:  # keyboards differ in how they write the same letter
-        secret = unicodedata.normalize("NFC", passphrase).encode()
-    except UnicodeEncodeError:
-        raise PassphraseError("the passphrase is not text in UTF-8. Choose another.") from None
-    room = 128 * r * (n + p + 2)  # what it takes, to the byte
-    return hashlib.scrypt(secret, salt=salt, n=n, r=r, p=p, dklen=KEY, maxmem=room)
+    return AesGcmCipher(key)

@@ -10,11 +10,10 @@ from starlette.types import Scope, Send
 from labelwalk._extensions import load_extension
 from labelwalk.service.commands import UnfinishedError
 from labelwalk.service.database import DamagedError, DiskError
-from labelwalk.service.erasure import CleanupError, CopyError
+from labelwalk.service.erasure import BackupError, CleanupError
 from labelwalk.service.idempotency import KeyReusedError
-from labelwalk.service.learner_store import NameTakenError
 from labelwalk.service.request_log import add_log_facts
-from labelwalk.service.worker import BusyError, NoLearnerError
+from labelwalk.service.worker import BusyError, NameTakenError, NoLearnerError
 from labelwalk.storage.model_file import ModelFileError
 
 RETRY_SOON = (b"retry-after", b"1")  # seconds
@@ -41,7 +40,7 @@ STATUSES: dict[type[Exception], int] = load_extension("errors faces") | {
     NoVertexError: 404,
     NameTakenError: 409,
     KeyReusedError: 409,
-    CopyError: 409,
+    BackupError: 409,
     TooManyRowsError: 413,
     ModelFileError: 422,
     ValueError: 422,

@@ -22,7 +22,7 @@ from urllib.parse import parse_qsl
 import numpy as np
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from labelwalk.service.commands import Observe, Rows
+from labelwalk.service.commands import CommandResult, Observe, Rows
 from labelwalk.service.errors import (
     REPORTED_ERRORS,
     BodyError,
@@ -31,7 +31,6 @@ from labelwalk.service.errors import (
     send_error,
 )
 from labelwalk.service.learner_store import LearnerStore
-from labelwalk.service.managed_learner import CommandResult
 from labelwalk.service.request_bodies import MAX_KEY_LENGTH, parse_raw_rows, parse_rows
 from labelwalk.service.schemas import JSON, RAW
 from labelwalk.service.worker import BusyError, NoLearnerError, to_asyncio_future

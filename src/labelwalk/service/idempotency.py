@@ -1,30 +1,30 @@
-"""Answers to repeated commands: the same idempotency key gets the same answer."""
+"""Idempotency keys: a repeated command gets its first answer and is not applied again."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from labelwalk.service.commands import LearnerCommand
+from labelwalk.service.commands import CommandResult, LearnerCommand
 from labelwalk.service.journal import Entry, Journal
-from labelwalk.service.managed_learner import CommandResult, told_from_json
 
-MOST = 100_000  # events in which a key is looked for
+MAX_KEYS = 100_000  # also the number of events in which keys are looked for
 
 
 class KeyReusedError(ValueError):
-    """A key that stands for something else already."""
+    """The idempotency key was used for another command."""
 
 
-@dataclass(frozen=True)
-class _Underway:
-    change: LearnerCommand
-    told: CommandResult
+class _Pending(NamedTuple):
+    """A command that was applied and is not on disk yet."""
+
+    request: LearnerCommand
+    result: CommandResult
 
 
 class IdempotencyCache:
-    """The keys of the last events, and those that are not written yet.
+    """The keys of the last events, and of the commands that are not written yet.
 
     Parameters
     ----------
@@ -33,51 +33,52 @@ class IdempotencyCache:
 
     def __init__(self, journal: Journal) -> None:
         self._journal, self._lock = journal, threading.Lock()
-        self._known: dict[tuple[int, str], int | _Underway] = dict(journal.keys(MOST))
+        self._keys: dict[tuple[int, str], int | _Pending] = dict(journal.read_keys(MAX_KEYS))
 
-    def know(self, change: LearnerCommand) -> bool:
-        """Return whether there is an answer, or a reason to refuse, under the key of a change."""
-        return bool(change.key) and (change.learner, change.key) in self._known
+    def contains(self, request: LearnerCommand) -> bool:
+        """Return whether the key of a request has an answer, or is a reason to refuse it."""
+        return bool(request.key) and (request.learner_id, request.key) in self._keys
 
-    def answer(self, change: LearnerCommand) -> CommandResult | None:
-        """Return what was answered under the key of a change; None where it is new.
+    def find_result(self, request: LearnerCommand) -> CommandResult | None:
+        """Return the answer to the same request; None if its key is new.
 
         Raises
         ------
         KeyReusedError
-            It stands for something else.
         """
-        found = self._known.get((change.learner, change.key)) if change.key else None
-        if found is None:
+        match = self._keys.get((request.learner_id, request.key)) if request.key else None
+        if match is None:
             return None
-        if isinstance(found, int) and found <= self._journal.anchor().sequence:
+        if isinstance(match, _Pending):
+            first, result = match
+            is_same = (first.command.kind, first.parts) == (request.command.kind, request.parts)
+        elif match <= self._journal.reader.read_anchor().sequence:  # the event was dropped
             return None
-        if isinstance(found, _Underway):
-            before, told = found.change, found.told
-            same = (before.event.kind, before.parts) == (change.event.kind, change.parts)
         else:
-            stored = self._journal.event(found)
-            parts, content = self._journal.decrypt(stored)
-            if content is None:
-                raise KeyReusedError(f"what was sent under key {change.key!r} has been erased.")
-            same = (stored.kind, parts) == (change.event.kind, change.parts)
-            told = told_from_json(content)
-        if not same:
+            event = self._journal.reader.read_event(match)
+            parts, answer = self._journal.reader.decrypt(event)
+            if answer is None:
+                raise KeyReusedError(
+                    f"the command sent with key {request.key!r} has been erased. Use a new key."
+                )
+            is_same = (event.kind, parts) == (request.command.kind, request.parts)
+            result = CommandResult.from_json(answer)
+        if not is_same:
             raise KeyReusedError(
-                f"key {change.key!r} was used for something else. Take another one."
+                f"key {request.key!r} was used for another command. Use a new key."
             )
-        return told
+        return result
 
-    def keep(self, change: LearnerCommand, told: CommandResult) -> None:
-        """Remember an answer that is on its way to the disk."""
+    def add_pending(self, request: LearnerCommand, result: CommandResult) -> None:
+        """Store an answer whose command is not on disk yet."""
         with self._lock:
-            self._known[change.learner, change.key] = _Underway(change, told)
+            self._keys[request.learner_id, request.key] = _Pending(request, result)
 
-    def written(self, entries: Sequence[Entry], first: int) -> None:
-        """Take note that entries are on the disk, numbered from `first` on."""
+    def mark_written(self, entries: Sequence[Entry], first: int) -> None:
+        """Record that entries are on disk, with sequences from `first` on."""
         with self._lock:
             for sequence, entry in enumerate(entries, first):
                 if entry.key:
-                    self._known[entry.learner, entry.key] = sequence
-            while len(self._known) > MOST:
-                del self._known[next(iter(self._known))]
+                    self._keys[entry.learner, entry.key] = sequence
+            while len(self._keys) > MAX_KEYS:
+                del self._keys[next(iter(self._keys))]

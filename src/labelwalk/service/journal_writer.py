@@ -1,4 +1,4 @@
-"""Who writes down what has happened, a group at a time, and then lets the answers go."""
+"""Group commit: a thread that writes groups of events to the journal, then sends the answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import Queue
-from typing import Any
+from typing import Any, NamedTuple
 
 from labelwalk.service.commands import UnfinishedError
 from labelwalk.service.database import DamagedError, DiskError
@@ -17,113 +17,124 @@ from labelwalk.service.idempotency import IdempotencyCache
 from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.snapshots import Snapshots
 
-BEHIND = 2  # groups that wait for the disk while the next is learned
+MAX_GROUPS_WAITING = 2  # while these wait for the disk, the next one is learned
 LOGGER = logging.getLogger(__name__)
+
+
+class Outcome(NamedTuple):
+    """An executed request: where its answer goes, the answer, and what must be on disk before."""
+
+    future: Future[Any]
+    answer: Any
+    entry: Entry | None
 
 
 @dataclass
 class Group:
-    """What goes to the disk together.
+    """What is written together.
 
     Attributes
     ----------
-    done : list of (Future, answer, Entry or None)
-        Who waits for what was done, and how it is to be written, if at all.
-    states : dict from learners to bytes
-        For a round of snapshots: those that have changed.
-    alive : set of learners
-        All that there are, where a round is due.
+    outcomes : list of Outcome
+    states : dict of bytes by learner id
+        For a round of snapshots: the learners that have changed.
+    learner_ids : set of int
+        All learners, if a round of snapshots is due.
     is_written : bool
     """
 
-    done: list[tuple[Future[Any], Any, Entry | None]] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
     states: dict[int, bytes] = field(default_factory=dict)
-    alive: set[int] = field(default_factory=set)
+    learner_ids: set[int] = field(default_factory=set)
     is_written: bool = False
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The events to be written."""
+        return [outcome.entry for outcome in self.outcomes if outcome.entry is not None]
 
 
 class JournalWriter:
-    """A thread that writes.
+    """The thread that writes.
 
     Attributes
     ----------
-    failed : DiskError, DamagedError or None
-        Why nothing is written, and nothing answered, any more.
+    failure : DiskError, DamagedError or None
+        Why nothing is written or answered any more.
     is_interrupted : bool
-        Whether an error that is not the disk's keeps anything from being written for now.
+        Whether another error stops writing until the learners in doubt are rebuilt.
     keys : IdempotencyCache
-    when_written : function
+    on_written : function
         Called after each group.
     """
 
     def __init__(self, journal: Journal, snapshots: Snapshots, keys: IdempotencyCache) -> None:
         self._journal, self._snapshots, self.keys = journal, snapshots, keys
-        self.failed: DiskError | DamagedError | None = None
+        self.failure: DiskError | DamagedError | None = None
         self.is_interrupted = False
-        self.when_written: Callable[[], None] = lambda: None
+        self.on_written: Callable[[], None] = lambda: None
         self._groups: Queue[Group | None] = Queue()
-        self._thread = threading.Thread(target=self._write, name="scribe", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="journal-writer", daemon=True)
         self._thread.start()
 
     def put(self, group: Group) -> None:
-        """Hand over a group."""
+        """Enqueue a group."""
         self._groups.put(group)
 
     def is_behind(self) -> bool:
-        """Return whether it has enough to do."""
-        return self._groups.unfinished_tasks >= BEHIND
+        """Return whether enough groups wait for the disk."""
+        return self._groups.unfinished_tasks >= MAX_GROUPS_WAITING
 
     def wait(self) -> None:
-        """Wait until all that was handed over is on the disk."""
+        """Wait until all enqueued groups are written."""
         self._groups.join()
 
     def close(self) -> None:
-        """Write what was handed over, and no more."""
+        """Write the enqueued groups and end the thread."""
         self._groups.put(None)
         self._thread.join()
 
     def fail(self, error: Exception) -> None:
-        """Write and answer nothing because of an error: any more, or while interrupted."""
+        """Stop writing and answering: for good, or until `is_interrupted` is reset."""
         if isinstance(error, DiskError | DamagedError):
-            self.failed = error
+            self.failure = error
         else:
             self.is_interrupted = True
             LOGGER.error("events were not written", exc_info=error)
 
-    def refusal(self) -> Exception | None:
-        """Return why nothing is answered, to be raised; None where all is well."""
-        if self.failed is not None:
-            return type(self.failed)(*self.failed.args)
+    def get_refusal(self) -> Exception | None:
+        """Return the error with which requests are refused, if any."""
+        if self.failure is not None:
+            return type(self.failure)(*self.failure.args)
         return UnfinishedError() if self.is_interrupted else None
 
-    def _write(self) -> None:
+    def _run(self) -> None:
         while (group := self._groups.get()) is not None:
-            self._try(self._put_down, group)
-            for answer, said, _ in group.done:
-                with suppress(Exception):  # so that all others are answered
+            self._try(self._write, group)
+            for outcome in group.outcomes:
+                with suppress(Exception):  # a failed callback must not stop the other answers
                     if group.is_written:
-                        answer.set_result(said)
+                        outcome.future.set_result(outcome.answer)
                     else:
-                        answer.set_exception(self.refusal())
-            if group.is_written and group.alive:
-                at = self._journal.last
-                self._try(self._snapshots.keep, at, group.states, group.alive)
+                        outcome.future.set_exception(self.get_refusal())
+            if group.is_written and group.learner_ids:
+                position = self._journal.last
+                self._try(self._snapshots.save, position, group.states, group.learner_ids)
             self._groups.task_done()
-            self.when_written()
+            self.on_written()
 
-    def _try(self, step: Callable[..., None], *given: Any) -> None:
-        """Take a step, and write no more where it fails."""
+    def _try(self, step: Callable[..., None], *arguments: Any) -> None:
         try:
-            step(*given)
+            step(*arguments)
         except Exception as error:
             self.fail(error)
 
-    def _put_down(self, group: Group) -> None:
-        entries = [entry for *_, entry in group.done if entry is not None]
-        if self.refusal():  # learners may know by now what the journal does not
+    def _write(self, group: Group) -> None:
+        entries = group.entries
+        if self.get_refusal():  # learners may be ahead of the journal
             return
         if entries:
             first = self._journal.last.sequence + 1
             self._journal.append(entries)
-            self.keys.written(entries, first)
+            self.keys.mark_written(entries, first)
         group.is_written = True

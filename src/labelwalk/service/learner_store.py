@@ -1,70 +1,85 @@
-"""Who owns the learners of a folder: all that can be asked of them."""
+"""The learners of a data folder: everything that the service does with them."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from labelwalk.arrays import Bools, Label
 from labelwalk.learner import OnlineLearner
 from labelwalk.service.backup import back_up
-from labelwalk.service.commands import Command, LearnerCommand, Note, Rows, encode_command
+from labelwalk.service.commands import (
+    Command,
+    CommandResult,
+    CreateLearner,
+    DeleteLearner,
+    ErasureRequest,
+    LearnerCommand,
+    Note,
+    Query,
+    Rows,
+    encode_command,
+)
 from labelwalk.service.database import DamagedError
 from labelwalk.service.encryption import Cipher
-from labelwalk.service.erasure import ErasureRequest, ErasureResult, check_known, erase
-from labelwalk.service.journal import Entry, Journal, JournalPosition
-from labelwalk.service.managed_learner import CommandResult, ManagedLearner
+from labelwalk.service.erasure import ErasureResult
+from labelwalk.service.journal import Journal, JournalPosition
+from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.service.metrics import WriteLatency
-from labelwalk.service.snapshots import CREATE, DELETE
-from labelwalk.service.worker import LearnerWorker, NoLearnerError, known
+from labelwalk.service.worker import LearnerWorker, NoLearnerError
 
-EVERY = 20_000  # examples between two rounds of snapshots: a second of replay, or less
-
-
-class NameTakenError(ValueError):
-    """There is a learner of that name."""
+SNAPSHOT_EVERY = 20_000  # examples: they are replayed in about a second
 
 
-class Standing(NamedTuple):
-    """How it stands: events on the disk, examples waiting, disk failed, past damaged; and learners.
+class LearnerStatus(NamedTuple):
+    """Counts of a learner."""
 
-    Of each learner: examples, vertices, outliers, classes.
-    """
+    n_examples: int
+    n_vertices: int
+    n_outliers: int
+    n_classes: int
 
-    values: tuple[int, int, int, int]
-    learners: dict[str, tuple[int, int, int, int]]
+
+class ServiceStatus(NamedTuple):
+    """Events on disk, examples in the queue, two faults, and the learners by name."""
+
+    n_events: int
+    n_waiting: int
+    has_failed: bool
+    is_damaged: bool
+    learners: dict[str, LearnerStatus]
 
 
 class LearnerStore:
     """All learners of a folder.
 
-    One thread lets things happen to learners, another writes them down. An answer is given when
-    all that came before it is on the disk, so nothing is told that could be lost; but predictions,
-    which promise nothing, do not wait.
+    One thread executes requests, another writes them to disk. An answer is sent when everything
+    before it is on disk, so no answer is lost; only predictions do not wait.
 
     Parameters
     ----------
     folder : str
-    every : int
+    snapshot_every : int
         Examples between two rounds of snapshots.
     retain : float, optional
-        Seconds for which events are kept at least, so that they can be erased; the learners stay.
-        None: for ever.
+        Seconds for which events are kept at least, so that they can be erased; learners stay.
+        None: forever.
     passphrase : str, optional
-        That of the folder, which is encrypted with it; one that is new takes it as its own.
+        The passphrase of the folder; a new folder takes it as its own and is encrypted.
 
     Attributes
     ----------
+    cipher : Cipher
+        Encrypts the content of the folder.
     damage : str or None
-        What was found spoilt in what a start does not need: learners are right, the past is not.
+        Damage in events that a start does not need: the learners are right, their past is not.
+    on_erased : list of functions
+        Called when something was erased, or a learner was deleted or rebuilt: for those who store
+        more of examples.
     timing : WriteLatency
-        How long changes took until they were answered.
-    when_lessened : function
-        Called when something was erased, or a learner struck out or rebuilt: for whoever keeps
-        more of examples than we do.
+        How long commands took until they were answered.
 
     Examples
     --------
@@ -74,13 +89,13 @@ class LearnerStore:
     >>> from labelwalk.service.commands import Observe, Teach
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = LearnerStore(folder)
-    ...     one = store.create("first", OnlineLearner(50)).result()
-    ...     _ = store.submit(one, Teach(np.array([[0.0], [9.0]]), ("low", "high")))
-    ...     print(store.submit(one, Observe(np.array([[1.0]]))).result().columns["label"])
+    ...     learner_id = store.create("first", OnlineLearner(50)).result()
+    ...     _ = store.submit(learner_id, Teach(np.array([[0.0], [9.0]]), ("low", "high")))
+    ...     print(store.submit(learner_id, Observe(np.array([[1.0]]))).result().columns["label"])
     ...     store.close()
-    ...     again = LearnerStore(folder)
-    ...     print(again.look(one, lambda managed: managed.learner.n_seen).result())
-    ...     again.close()
+    ...     store = LearnerStore(folder)
+    ...     print(store.query(learner_id, lambda managed: managed.learner.n_seen).result())
+    ...     store.close()
     ['low']
     3
     """
@@ -89,224 +104,186 @@ class LearnerStore:
         self,
         folder: str,
         *,
-        every: int = EVERY,
+        snapshot_every: int = SNAPSHOT_EVERY,
         retain: float | None = None,
         passphrase: str | None = None,
     ) -> None:
-        self.timing = WriteLatency()
-        self.when_lessened: Callable[[], None] = _nothing
         self._journal = Journal(folder, passphrase)
         try:
-            ends = self._journal.anchor(), self._journal.last
-            self._learning = LearnerWorker(self._journal, every=every, retain=retain)
-            self._learning.when_rebuilt = lambda: self.when_lessened()
+            anchor, end = self._journal.reader.read_anchor(), self._journal.last
+            self._worker = LearnerWorker(
+                self._journal, snapshot_every=snapshot_every, retain_s=retain
+            )
         except BaseException:
             self._journal.close()
             raise
-        self._closing, self._copying = False, threading.Lock()
+        self.cipher: Cipher = self._journal.reader.cipher
+        self.on_erased, self.timing = self._worker.on_erased, WriteLatency()
         self.damage: str | None = None
-        threading.Thread(target=self._look_through, args=ends, daemon=True).start()
-
-    @property
-    def cipher(self) -> Cipher:
-        """What the contents of the folder are locked by."""
-        return self._journal.cipher
+        self._is_closing = False
+        threading.Thread(target=self._verify_past, args=(anchor, end), daemon=True).start()
 
     @property
     def failure(self) -> str | None:
-        """Why nothing is accepted any more; None where all is well."""
-        return None if self._learning.failed is None else str(self._learning.failed)
+        """Why nothing is accepted any more, if so."""
+        return None if self._worker.failure is None else str(self._worker.failure)
 
     def find_id(self, name: str) -> int:
-        """Return the number of the learner of a name.
+        """Return the id of the learner with a name.
 
         Raises
         ------
         NoLearnerError
         """
-        for number, managed in tuple(self._learning.learners.items()):
+        for learner_id, managed in tuple(self._worker.learners.items()):
             if managed.name == name:
-                return number
-        self._learning.check_missing()
-        raise NoLearnerError(f"there is no learner {name!r}. Create it first, or look at the list.")
+                return learner_id
+        self._worker.check_complete()
+        raise NoLearnerError(f"there is no learner {name!r}. Create it, or list the learners.")
+
+    def get(self, learner_id: int) -> ManagedLearner:
+        """Return a learner for a glance; the worker goes on changing it.
+
+        Raises
+        ------
+        NoLearnerError
+        """
+        if learner_id not in self._worker.learners:
+            self._worker.check_complete()
+        return self._worker.get_learner(learner_id)
 
     def get_classes(self, name: str) -> tuple[Label, ...]:
-        """Return the classes of a learner in their order; new ones come last."""
-        return self._learning.learners[self.find_id(name)].learner.classes
+        """Return the classes of a learner in order; new ones come last."""
+        return self.get(self.find_id(name)).learner.classes
 
     def create(
         self, name: str, learner: OnlineLearner, notes: dict[str, Any] | None = None
     ) -> Future[int]:
-        """Take in a learner under a name, with what is noted of it; the answer is its number.
+        """Add a learner under a name; the answer is its id."""
+        return self._worker.enqueue(CreateLearner(name, learner, notes or {}))
 
-        That is the number of the event.
-        """
-
-        def do(learners: dict[int, ManagedLearner]) -> tuple[int, Entry]:
-            if any(managed.name == name for managed in learners.values()):
-                raise NameTakenError(f"there is a learner {name!r} already. Choose another name.")
-            managed = ManagedLearner(name, learner, notes=notes or {})
-            content = managed.to_bytes()  # before anything has happened
-            number = self._learning.take_in(managed)
-            return number, Entry(number, CREATE, "{}", [content])
-
-        return self._learning.ask(do, 1)
-
-    def delete(self, number: int) -> Future[None]:
-        """Strike out a learner."""
-
-        def do(managed: ManagedLearner) -> tuple[None, Entry]:
-            self._learning.strike(number)
-            return None, Entry(number, DELETE, "{}", [])
-
-        answer: Future[None] = self._learning.ask(do, 1, learner=number)
-        answer.add_done_callback(lambda _: self.when_lessened())
+    def delete(self, learner_id: int) -> Future[None]:
+        """Delete a learner."""
+        answer: Future[None] = self._worker.enqueue(DeleteLearner(learner_id))
+        answer.add_done_callback(lambda _: self._worker.notify_erased())
         return answer
 
-    def submit(self, number: int, event: Command, key: str = "") -> Future[Any]:
-        """Let something happen to a learner; the answer is a `CommandResult`.
+    def submit(self, learner_id: int, command: Command, key: str = "") -> Future[CommandResult]:
+        """Apply a command to a learner.
 
         Parameters
         ----------
-        number : int
-        event : Command
+        learner_id : int
+        command : Command
         key : str, optional
-            By which a repetition is known: it gets the same answer, and nothing happens again.
+            An idempotency key: a repeated command gets the first answer and is not applied again.
         """
-        change = LearnerCommand(number, event, encode_command(event), key)
-        answer = self._learning.change(change)
+        request = LearnerCommand(learner_id, command, encode_command(command), key)
+        answer = self._worker.enqueue(request)
         self.timing.start(answer)
         return answer
 
-    def update_notes(self, number: int, notes: dict[str, Any]) -> Future[Any]:
-        """Keep with a learner what JSON can hold."""
-        return self.submit(number, Note(notes))
+    def update_notes(self, learner_id: int, notes: dict[str, Any]) -> Future[CommandResult]:
+        """Store notes with a learner; they must be representable in JSON."""
+        return self.submit(learner_id, Note(notes))
 
     def erase(
         self,
-        number: int,
+        learner_id: int,
         *,
         label: Label | None = None,
         examples: Collection[int] = (),
         belongs: Callable[[ManagedLearner, Rows], Bools] | None = None,
     ) -> Future[ErasureResult]:
-        """Make a class or some examples as if they had never been; all others wait meanwhile.
+        """Erase a class or examples as if they had never come; all other requests wait.
 
         Parameters
         ----------
-        number : int
+        learner_id : int
         label : str or int, optional
             A class, with all examples that were taught as it.
         examples : collection of int, optional
-            Examples by their numbers.
+            Ids of examples.
         belongs : function, optional
-            Says of rows that were observed, and not taught as another class since, which are to go
-            too; it is given the learner as it was before.
+            Given the learner as it was before and rows: which of them are to be erased too, out of
+            those that were observed and not taught as another class since.
         """
-        asked = ErasureRequest(number, label, frozenset(examples))
+        request = ErasureRequest(learner_id, label, frozenset(examples), belongs)
+        return self._worker.enqueue(request)
 
-        def do(learners: dict[int, ManagedLearner]) -> tuple[ErasureResult, None]:
-            managed, unwanted = known(learners, number), asked
-            managed.check_writable()
-            if belongs is None or label is not None:
-                check_known(managed, unwanted)
-            if belongs is not None:
-                unwanted = replace(asked, belongs=lambda rows: belongs(managed, rows))
-            self._learning.changing = number
-            with self._copying:  # else a copy could be made of what is being erased
-                answer = erase(self._journal, self._learning.snapshots, learners, unwanted)
-            self._learning.all_is_kept()
-            self.when_lessened()
-            return answer, None
-
-        return self._learning.ask(do, 1, alone=True)
-
-    def predict(self, number: int, rows: Rows) -> Future[CommandResult]:
-        """Answer examples without learning, by all that has happened, on the disk or not yet."""
-        return self._learning.ask(
-            lambda managed: (managed.predict(rows), None), len(rows), learner=number, at_once=True
-        )
-
-    def get(self, number: int) -> ManagedLearner:
-        """Return a learner to glance at: things go on happening to it meanwhile.
-
-        Raises
-        ------
-        NoLearnerError
-        """
-        if number not in self._learning.learners:
-            self._learning.check_missing()
-        return known(self._learning.learners, number)
+    def predict(self, learner_id: int, rows: Rows) -> Future[CommandResult]:
+        """Answer examples without learning, by all changes, on disk or not."""
+        query = Query(lambda managed: managed.predict(rows), learner_id, len(rows), True)
+        return self._worker.enqueue(query)
 
     def query(
-        self, number: int, question: Callable[[ManagedLearner], Any], *, at_once: bool = False
+        self,
+        learner_id: int,
+        function: Callable[[ManagedLearner], Any],
+        *,
+        skip_durability: bool = False,
     ) -> Future[Any]:
-        """Ask something that changes nothing.
+        """Call a function that changes nothing, in the worker's thread.
 
         Parameters
         ----------
-        number : int
-        question : function of the learner
-        at_once : bool
-            Whether to answer by all that has happened, on the disk or not yet.
+        learner_id : int
+        function : function of the learner
+        skip_durability : bool
+            Whether to answer by all changes, on disk or not.
         """
-        return self._learning.ask(
-            lambda managed: (question(managed), None), 1, learner=number, at_once=at_once
-        )
+        return self._worker.enqueue(Query(function, learner_id, skip_durability=skip_durability))
 
-    def query_all(self, question: Callable[[dict[int, ManagedLearner]], Any]) -> Future[Any]:
-        """Ask something of all learners that changes nothing."""
-        return self._learning.ask(lambda learners: (question(learners), None), 1)
+    def query_all(self, function: Callable[[dict[int, ManagedLearner]], Any]) -> Future[Any]:
+        """Call a function of all learners that changes nothing."""
+        return self._worker.enqueue(Query(function))
 
     def back_up(self) -> str:
-        """Write a copy of all that is on the disk, and return its name; others go on meanwhile."""
-        with self._copying:
+        """Write a backup of everything on disk, and return its name; requests go on meanwhile."""
+        with self._worker.backup_lock:
             return back_up(self._journal)
 
-    def get_status(self) -> Standing:
-        """Return how it stands, at once and without waiting for anything."""
-        learners = {}
-        for managed in tuple(self._learning.learners.values()):
-            one = managed.learner
-            learners[managed.name] = (
+    def get_status(self) -> ServiceStatus:
+        """Return the status at once."""
+        learners = {
+            managed.name: LearnerStatus(
                 managed.next_example_id,
-                one.n_vertices,
-                one.n_outliers,
-                len(one.classes),
+                managed.learner.n_vertices,
+                managed.learner.n_outliers,
+                len(managed.learner.classes),
             )
-        failed, damaged = int(self._learning.failed is not None), int(self.damage is not None)
-        events = self._journal.last.sequence
-        return Standing((events, self._learning.n_waiting, failed, damaged), learners)
+            for managed in tuple(self._worker.learners.values())
+        }
+        return ServiceStatus(
+            self._journal.last.sequence,
+            self._worker.n_waiting,
+            self._worker.failure is not None,
+            self.damage is not None,
+            learners,
+        )
 
     def is_full(self) -> bool:
-        """Return, at once, whether hardly anything more can wait."""
-        return self._learning.is_full()
+        """Return at once whether the queue is almost full."""
+        return self._worker.is_full()
 
     def count_changes(self) -> dict[int, int]:
-        """Return how many events have happened to each learner, at once; some may not be written.
-
-        So whoever watches learns that there is something new, and asks for it.
-        """
-        return {
-            number: managed.n_changes for number, managed in tuple(self._learning.learners.items())
-        }
+        """Return at once the number of commands applied to each learner, written or not."""
+        learners = tuple(self._worker.learners.items())
+        return {learner_id: managed.n_changes for learner_id, managed in learners}
 
     def close(self) -> None:
-        """Do what waits, write it down, and let go of the folder."""
-        self._closing = True
-        self._learning.close()
+        """Execute and write the waiting requests, and unlock the folder."""
+        self._is_closing = True
+        self._worker.close()
         self._journal.close()
 
-    def _look_through(self, anchor: JournalPosition, end: JournalPosition) -> None:
-        """Prove what a start does not need: all events before the last round."""
+    def _verify_past(self, anchor: JournalPosition, end: JournalPosition) -> None:
+        """Verify the events before the last snapshot, which a start does not read."""
+        reader = self._journal.reader
         try:
-            for event in self._journal.events():
-                if event.sequence >= end.sequence or self._closing:
+            for event in reader.read_events():
+                if event.sequence >= end.sequence or self._is_closing:
                     return
         except DamagedError as error:
-            if not self._closing and self._journal.anchor() == anchor:  # else it has been let go
+            if not self._is_closing and reader.read_anchor() == anchor:  # else events were dropped
                 self.damage = str(error)
-
-
-def _nothing() -> None:
-    """Do nothing: nobody keeps more."""

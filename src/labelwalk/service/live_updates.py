@@ -182,7 +182,7 @@ class PageSampler:
             return
         measured = self._query(numbers, _measure_learner)
         latency, memory = self._store.timing.compute_percentiles(), measure_memory_mib()
-        waiting, clock = self._store.get_status().values[1], time.monotonic()
+        waiting, clock = self._store.get_status().n_waiting, time.monotonic()
         for number, (status, health) in measured.items():
             learner = self._learners[number]
             rate = _compute_rate(learner, clock, status["examples"])
@@ -231,7 +231,7 @@ def _sample_learner(managed: ManagedLearner) -> LearnerSample:
     return LearnerSample(
         managed.n_changes,
         managed.next_example_id,
-        managed.past.n_observed,
+        managed.history.n_observed,
         list_recent(managed, MAX_SAMPLED_VERDICTS),
     )
 

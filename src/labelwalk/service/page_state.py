@@ -1,7 +1,6 @@
-"""What is shown of a learner's past: the last examples with their verdicts, and the last labels.
+"""What the page shows of a learner beyond the learner itself: recent examples, labels, and a map.
 
-It follows from the events that happened to the learner, and from nothing else. Examples have the
-numbers that the learner gives them.
+It follows from the commands that were applied to the learner, and from nothing else.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from labelwalk.one_thread import one_blas_thread
 from labelwalk.service.commands import Command, Forget, Retract, Rows, Teach, TeachLater
 from labelwalk.verdicts import Verdicts
 
-ROOM = 500  # examples, and labels
+MAX_RECENT = 500  # examples, and labels
 
 
-class Seen(NamedTuple):
-    """Examples that were observed, oldest first, and what was said of them."""
+class RecentExamples(NamedTuple):
+    """Observed examples with their verdicts, oldest first; ids are those of the learner."""
 
     id: Ints
     row: Rows
@@ -33,146 +32,133 @@ class Seen(NamedTuple):
     confidence: Floats
     outlier: Bools
 
-    def last(self, n: int) -> Seen:
+    def last(self, n: int) -> RecentExamples:
         """Return the newest n."""
-        since = slice(max(0, len(self.id) - n), None)
-        said = self.label[since], self.confidence[since], self.outlier[since]
-        return Seen(self.id[since], self.row[since], *said)
+        newest = slice(max(0, len(self.id) - n), None)
+        return RecentExamples._make(column[newest] for column in self)
 
 
-class _Block(NamedTuple):
-    """The same as it came: numbered one after the other, from a first one on."""
-
-    first: int | Ints
-    row: Rows
-    label: NDArray[np.object_]
-    confidence: Floats
-    outlier: Bools
-
-    def seen(self) -> Seen:
-        first = self.first
-        ids = np.arange(first, first + len(self.row)) if isinstance(first, int) else first
-        return Seen(ids, *self[1:])
-
-    def last(self, n: int) -> _Block:
-        """Return the newest n as arrays of their own, so that the others can go."""
-        kept = self.seen().last(n)
-        said = kept.label.copy(), kept.confidence.copy(), kept.outlier.copy()
-        return _Block(kept.id.copy(), kept.row.copy(), *said)
-
-
-class Taught(NamedTuple):
-    """A label that a person gave."""
+class RecentLabel(NamedTuple):
+    """A label that a person gave, and the kind of command that gave it."""
 
     id: int
     label: Label
     how: str
 
 
-class Past:
+class RecentHistory:
     """The last examples and labels of a learner.
 
-    Examples come in blocks and are kept as blocks, so that one costs next to nothing.
+    Examples are stored in the blocks in which they came, so that one costs next to nothing.
 
     Attributes
     ----------
     n_observed : int
-        How many examples were observed in all.
-    taught : list of Taught
-        The last labels that stand, oldest first.
+        The number of all examples that were observed.
+    labels : list of RecentLabel
+        The last labels that were not taken back, oldest first.
     """
 
     def __init__(self) -> None:
         self.n_observed = 0
-        self.taught: list[Taught] = []
-        self._blocks: deque[_Block] = deque()
-        self._n_kept = 0
+        self.labels: list[RecentLabel] = []
+        self._blocks: deque[RecentExamples] = deque()
+        self._n_stored = 0
 
-    def observed(self, first: int, rows: Rows, verdicts: Verdicts) -> None:
-        """Take note of a block of examples, numbered from `first` on."""
+    def add_observed(self, first: int, rows: Rows, verdicts: Verdicts) -> None:
+        """Add a block of examples with ids from `first` on."""
         n = len(rows)
         self.n_observed += n
-        block = _Block(first, rows, verdicts.label, verdicts.confidence, verdicts.outlier)
-        self._keep(block if n <= ROOM else block.last(ROOM))
+        ids = np.arange(first, first + n)
+        block = RecentExamples(ids, rows, verdicts.label, verdicts.confidence, verdicts.outlier)
+        if n > MAX_RECENT:  # copies, so that the whole block can be freed
+            block = RecentExamples._make(column.copy() for column in block.last(MAX_RECENT))
+        self._add(block)
 
-    def _keep(self, block: _Block) -> None:
-        self._blocks.append(block)
-        self._n_kept += len(block.row)
-        while self._n_kept - len(self._blocks[0].row) >= ROOM:
-            self._n_kept -= len(self._blocks.popleft().row)
-
-    def changed(self, first: int, event: Command) -> None:
-        """Take note of labels; those of `event`, if it brings examples, are numbered from first."""
-        if isinstance(event, Teach):
-            skipped = max(0, len(event.labels) - ROOM)
-            numbered = enumerate(event.labels[skipped:], first + skipped)
-            self.taught += [Taught(i, label, Teach.kind) for i, label in numbered]
-        elif isinstance(event, TeachLater):
-            if all(one.id != event.example for one in self.taught):
-                self.taught.append(Taught(event.example, event.label, TeachLater.kind))
-        elif isinstance(event, Retract | Forget):
-            example = event.example if isinstance(event, Retract) else None
-            self.taught = [
-                one for one in self.taught if one.id != example and one.label != event.label
+    def add_command(self, first: int, command: Command) -> None:
+        """Add or remove labels; the examples of the command have ids from `first` on."""
+        if isinstance(command, Teach):
+            n_skipped = max(0, len(command.labels) - MAX_RECENT)
+            for i, label in enumerate(command.labels[n_skipped:], first + n_skipped):
+                self.labels.append(RecentLabel(i, label, Teach.kind))
+        elif isinstance(command, TeachLater):
+            if all(taught.id != command.example for taught in self.labels):
+                self.labels.append(RecentLabel(command.example, command.label, TeachLater.kind))
+        elif isinstance(command, Retract | Forget):
+            example = command.example if isinstance(command, Retract) else None
+            self.labels = [
+                taught
+                for taught in self.labels
+                if taught.id != example and taught.label != command.label
             ]
-        del self.taught[:-ROOM]
+        del self.labels[:-MAX_RECENT]
 
-    def seen(self) -> Seen:
-        """Return the last examples, no more than there is room for."""
+    def get_examples(self) -> RecentExamples:
+        """Return the last examples, at most `MAX_RECENT`."""
         if not self._blocks:
-            nothing: NDArray[Any] = np.zeros(0)
-            return Seen(nothing.astype(np.int64), np.zeros((0, 0)), nothing, nothing, nothing)
-        columns = zip(*(block.seen() for block in self._blocks), strict=True)
-        return Seen(*(np.concatenate(column) for column in columns)).last(ROOM)
+            empty: NDArray[Any] = np.zeros(0)
+            return RecentExamples(empty.astype(np.int64), np.zeros((0, 0)), empty, empty, empty)
+        columns = zip(*self._blocks, strict=True)
+        return RecentExamples._make(map(np.concatenate, columns)).last(MAX_RECENT)
 
-    def described(self) -> dict[str, Any]:
-        """Return all of it as JSON can hold it."""
-        seen = self.seen()
-        rows = np.ascontiguousarray(seen.row, dtype="<f8")
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in the form that JSON can store."""
+        examples = self.get_examples()
+        rows = np.ascontiguousarray(examples.row, dtype="<f8")
         return {
             "observed": self.n_observed,
-            "taught": [list(one) for one in self.taught],
-            "id": seen.id.tolist(),
+            "taught": [list(taught) for taught in self.labels],
+            "id": examples.id.tolist(),
             "row": base64.b64encode(rows.tobytes()).decode(),
-            "label": seen.label.tolist(),
-            "confidence": seen.confidence.tolist(),
-            "outlier": seen.outlier.tolist(),
+            "label": examples.label.tolist(),
+            "confidence": examples.confidence.tolist(),
+            "outlier": examples.outlier.tolist(),
         }
 
+    @classmethod
+    def from_dict(cls, stored: dict[str, Any]) -> RecentHistory:
+        """Return what `to_dict` stored."""
+        history = cls()
+        history.n_observed = int(stored["observed"])
+        history.labels = [RecentLabel(*taught) for taught in stored["taught"]]
+        if stored["id"]:
+            rows = np.frombuffer(base64.b64decode(stored["row"]), dtype="<f8")
+            block = RecentExamples(
+                np.array(stored["id"], dtype=np.int64),
+                rows.reshape(len(stored["id"]), -1).copy(),
+                _as_object_array(stored["label"]),
+                np.array(stored["confidence"]),
+                np.array(stored["outlier"], dtype=bool),
+            )
+            history._add(block)
+        return history
 
-def past_described(said: dict[str, Any]) -> Past:
-    """Return what `Past.described` told."""
-    past = Past()
-    past.n_observed = int(said["observed"])
-    past.taught = [Taught(*one) for one in said["taught"]]
-    if said["id"]:
-        rows = np.frombuffer(base64.b64decode(said["row"]), dtype="<f8")
-        rows = rows.reshape(len(said["id"]), -1).copy()
-        confidence, outlier = np.array(said["confidence"]), np.array(said["outlier"], dtype=bool)
-        ids = np.array(said["id"], dtype=np.int64)
-        past._keep(_Block(ids, rows, _named(said["label"]), confidence, outlier))
-    return past
+    def _add(self, block: RecentExamples) -> None:
+        self._blocks.append(block)
+        self._n_stored += len(block.row)
+        while self._n_stored - len(self._blocks[0].row) >= MAX_RECENT:
+            self._n_stored -= len(self._blocks.popleft().row)
 
 
-def _named(labels: Sequence[Label | None]) -> NDArray[np.object_]:
-    names = np.empty(len(labels), dtype=object)
-    names[:] = labels
-    return names
+def _as_object_array(labels: Sequence[Label | None]) -> NDArray[np.object_]:
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
+    return array
 
 
 @dataclass(frozen=True)
-class Axes:
-    """Where rows lie in the plane.
+class MapAxes:
+    """A projection of rows onto the plane.
 
     Attributes
     ----------
     version : int
-        How often axes have been drawn.
+        How often axes have been computed.
     drawn_at : int
-        How many examples had come by then.
+        How many examples the learner had seen then.
     directions : array of shape (2, d)
     offset : array of 2 floats
-        What is taken away in the plane.
+        Subtracted in the plane.
     """
 
     version: int
@@ -180,17 +166,17 @@ class Axes:
     directions: Floats
     offset: Floats
 
-    def place(self, learner: OnlineLearner, rows: Floats) -> Floats:
-        """Return x and y of each row; one or two features are drawn as they are."""
+    def project(self, learner: OnlineLearner, rows: Floats) -> Floats:
+        """Return x and y of each row."""
         with one_blas_thread():
-            return np.asarray(_measured(learner, rows) @ self.directions.T - self.offset)
+            return np.asarray(_to_units(learner, rows) @ self.directions.T - self.offset)
 
     def is_due(self, n_seen: int) -> bool:
-        """Say whether it is time to draw them anew: the number of examples has doubled."""
+        """Return whether the number of examples has doubled since; never for d <= 2."""
         return self.directions.shape[1] > 2 and n_seen >= 2 * self.drawn_at
 
-    def described(self) -> dict[str, Any]:
-        """Return them as JSON can hold them."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in the form that JSON can store."""
         return {
             "version": self.version,
             "drawn_at": self.drawn_at,
@@ -198,32 +184,22 @@ class Axes:
             "offset": self.offset.tolist(),
         }
 
+    @classmethod
+    def from_dict(cls, stored: dict[str, Any]) -> MapAxes:
+        """Return what `to_dict` stored."""
+        return cls(
+            int(stored["version"]),
+            int(stored["drawn_at"]),
+            np.array(stored["directions"], dtype=np.float64),
+            np.array(stored["offset"], dtype=np.float64),
+        )
 
-def axes_described(said: dict[str, Any]) -> Axes:
-    """Return what `Axes.described` told."""
-    return Axes(
-        int(said["version"]),
-        int(said["drawn_at"]),
-        np.array(said["directions"], dtype=np.float64),
-        np.array(said["offset"], dtype=np.float64),
-    )
 
+def compute_axes(learner: OnlineLearner, previous: MapAxes | None) -> MapAxes | None:
+    """Return the principal axes of the vertices' means, weighted by their counts.
 
-def compute_axes(learner: OnlineLearner, before: Axes | None) -> Axes | None:
-    """Return the axes along which the vertices' means are spread most, by their counts.
-
-    They are turned and mirrored, and shifted, such that the means lie closest to where they were.
-
-    Parameters
-    ----------
-    learner : OnlineLearner
-    before : Axes or None
-        Those so far.
-
-    Returns
-    -------
-    axes : Axes or None
-        Those so far where there are no vertices.
+    They are rotated, mirrored and shifted such that the means lie closest to where the previous
+    axes put them: points do not jump. Without vertices, the previous axes stay.
 
     Examples
     --------
@@ -232,34 +208,33 @@ def compute_axes(learner: OnlineLearner, before: Axes | None) -> Axes | None:
     >>> learner = OnlineLearner(50)
     >>> _ = learner.observe([[0.0, 0.0, 1.0], [9.0, 0.0, 1.0], [0.0, 4.0, 1.0], [9.0, 4.0, 1.0]])
     >>> axes = compute_axes(learner, None)
-    >>> axes.place(learner, learner.vertices.means).round(3).tolist()
+    >>> axes.project(learner, learner.vertices.means).round(3).tolist()
     [[-4.5, -2.0], [4.5, -2.0], [-4.5, 2.0], [4.5, 2.0]]
     """
     table = learner.vertices
     if not len(table):
-        return before
-    version, n_seen = 1 if before is None else before.version + 1, learner.n_seen
+        return previous
+    version, n_seen = 1 if previous is None else previous.version + 1, learner.n_seen
     d = table.means.shape[1]
     if d <= 2:
-        return Axes(version, n_seen, np.eye(2)[:, :d], np.zeros(2))
-    means, shares = _measured(learner, table.means), table.count / table.count.sum()
+        return MapAxes(version, n_seen, np.eye(2)[:, :d], np.zeros(2))
+    means, shares = _to_units(learner, table.means), table.count / table.count.sum()
     with one_blas_thread():
-        centre = shares @ means
-        spread = np.sqrt(shares)[:, None] * (means - centre)
-        directions = np.linalg.svd(np.vstack([spread, np.zeros((2, d))]), full_matrices=False)[2][
-            :2
-        ]
-        if before is None:
+        center = shares @ means
+        spread = np.sqrt(shares)[:, None] * (means - center)
+        padded = np.vstack([spread, np.zeros((2, d))])
+        directions = np.linalg.svd(padded, full_matrices=False)[2][:2]
+        if previous is None:
             largest = np.take_along_axis(directions, np.abs(directions).argmax(1)[:, None], 1)
             directions *= np.where(largest < 0, -1.0, 1.0)
-            return Axes(version, n_seen, directions, directions @ centre)
-        old = np.sqrt(shares)[:, None] * ((means - centre) @ before.directions.T)
+            return MapAxes(version, n_seen, directions, directions @ center)
+        old = np.sqrt(shares)[:, None] * ((means - center) @ previous.directions.T)
         left, _, right = np.linalg.svd(old.T @ (spread @ directions.T))
         directions = left @ right @ directions
-        there = before.directions @ centre - before.offset
-        return Axes(version, n_seen, directions, directions @ centre - there)
+        old_center = previous.directions @ center - previous.offset
+        return MapAxes(version, n_seen, directions, directions @ center - old_center)
 
 
-def _measured(learner: OnlineLearner, rows: Floats) -> Floats:
-    """Return rows in the units of distances, but as they are where they are drawn as they are."""
+def _to_units(learner: OnlineLearner, rows: Floats) -> Floats:
+    """Return rows in the units of distances; rows of up to two features are shown as they are."""
     return rows if rows.shape[1] <= 2 or not len(rows) else learner.scaled(rows)

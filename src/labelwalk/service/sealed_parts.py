@@ -1,30 +1,30 @@
-"""The contents of an event as parts that can be erased one by one, and what proves the others.
+"""The payload of an event: parts that can be erased one by one without breaking the hash chain.
 
-Each part has a key of its own. Its commitment is a keyed hash: it proves the part to whoever has
-the key, and says nothing about it to whoever has not. Erasing a part destroys the part and its key,
-and keeps the commitment; so all hashes over commitments stay as they are.
+Each part has its own key, and its commitment is a keyed hash: it verifies the part for those who
+have the key, and reveals nothing to others. Erasing a part destroys the part and its key and keeps
+the commitment, so every hash over commitments stays valid.
 """
 
 from __future__ import annotations
 
 import secrets
 import struct
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-WHOLE, PARTLY = b"\0", b"\1"
-SIZE = struct.Struct("<I")
-SECRET = HASH = 32
+COMPLETE, REDACTED = b"\0", b"\1"  # the first byte of a payload
+UINT32 = struct.Struct("<I")
+KEY_BYTES = HASH_BYTES = 32
 
 
 class InvalidPartsError(ValueError):
-    """Bytes that are no sealed parts."""
+    """Bytes that are not a payload."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part as it is kept: with its key, or erased and only its commitment left."""
+    """A part with its key; if it was erased, only the commitment is left."""
 
     content: bytes | None
     key: bytes | None
@@ -32,107 +32,104 @@ class Part:
 
 
 def encode_parts(parts: Sequence[bytes]) -> tuple[bytes, bytes]:
-    """Return bytes to keep, and the commitment to all parts.
+    """Return the payload, and the commitment to all parts.
 
     Examples
     --------
-    >>> kept, commitment = encode_parts([b"one", b"two"])
-    >>> [part.content for part in decode_parts(kept)]
-    [b'one', b'two']
-    >>> rest = redact_parts(kept, [0])
-    >>> (
-    ...     [part.content for part in decode_parts(rest)],
-    ...     compute_commitment(rest) == commitment,
-    ...     b"one" in rest,
-    ... )
-    ([None, b'two'], True, False)
+    >>> payload, commitment = encode_parts([b"first", b"second"])
+    >>> [part.content for part in decode_parts(payload)]
+    [b'first', b'second']
+    >>> rest = redact_parts(payload, [0])
+    >>> [part.content for part in decode_parts(rest)], b"first" in rest
+    ([None, b'second'], False)
+    >>> compute_commitment(rest) == commitment
+    True
     """
-    secret = secrets.token_bytes(SECRET)
-    sizes = b"".join(SIZE.pack(len(part)) for part in parts)
-    kept = b"".join([WHOLE, secret, SIZE.pack(len(parts)), sizes, *parts])
-    return kept, _all(_commitment(part, _key(secret, i)) for i, part in enumerate(parts))
+    secret = secrets.token_bytes(KEY_BYTES)
+    sizes = b"".join(UINT32.pack(len(part)) for part in parts)
+    payload = b"".join([COMPLETE, secret, UINT32.pack(len(parts)), sizes, *parts])
+    return payload, _hash_all(_commit(part, _derive_key(secret, i)) for i, part in enumerate(parts))
 
 
-def decode_parts(kept: bytes) -> list[Part]:
+def decode_parts(payload: bytes) -> list[Part]:
     """Return the parts in order.
 
     Raises
     ------
     InvalidPartsError
-        The bytes are damaged in a way that leaves no parts.
     """
-    reader = _Reader(kept)
+    reader = _Reader(payload)
     kind = reader.take(1)
-    if kind == WHOLE:
-        parts = list(_whole(reader))
-    elif kind == PARTLY:
-        parts = list(_partly(reader))
+    if kind == COMPLETE:
+        parts = list(_read_complete(reader))
+    elif kind == REDACTED:
+        parts = list(_read_redacted(reader))
     else:
         raise InvalidPartsError(f"it begins with {kind!r}")
-    if reader.at != len(kept):
-        raise InvalidPartsError(f"{len(kept) - reader.at} bytes are left over")
+    if reader.position != len(payload):
+        raise InvalidPartsError(f"{len(payload) - reader.position} bytes are left over")
     return parts
 
 
-def compute_commitment(kept: bytes) -> bytes:
-    """Return the commitment to all parts, those included that are erased."""
-    return _all(part.commitment for part in decode_parts(kept))
+def compute_commitment(payload: bytes) -> bytes:
+    """Return the commitment to all parts, the erased ones included."""
+    return _hash_all(part.commitment for part in decode_parts(payload))
 
 
-def redact_parts(kept: bytes, which: Collection[int]) -> bytes:
-    """Return the bytes to keep instead, without the parts of these numbers."""
-    pieces = []
-    for i, part in enumerate(decode_parts(kept)):
-        if part.content is None or part.key is None or i in which:
+def redact_parts(payload: bytes, indices: Collection[int]) -> bytes:
+    """Return the payload without the content of some parts."""
+    parts, pieces = decode_parts(payload), []
+    for i, part in enumerate(parts):
+        if part.content is None or part.key is None or i in indices:
             pieces += [b"\0", part.commitment]
         else:
-            pieces += [b"\1", part.key, SIZE.pack(len(part.content)), part.content]
-    return b"".join([PARTLY, SIZE.pack(len(decode_parts(kept))), *pieces])
+            pieces += [b"\1", part.key, UINT32.pack(len(part.content)), part.content]
+    return b"".join([REDACTED, UINT32.pack(len(parts)), *pieces])
 
 
-def _whole(reader: _Reader) -> Iterator[Part]:
-    secret = reader.take(SECRET)
-    sizes = [reader.size() for _ in range(reader.size())]
+def _read_complete(reader: _Reader) -> Iterator[Part]:
+    secret = reader.take(KEY_BYTES)
+    sizes = [reader.take_uint32() for _ in range(reader.take_uint32())]
     for i, size in enumerate(sizes):
-        content, key = reader.take(size), _key(secret, i)
-        yield Part(content, key, _commitment(content, key))
+        content, key = reader.take(size), _derive_key(secret, i)
+        yield Part(content, key, _commit(content, key))
 
 
-def _partly(reader: _Reader) -> Iterator[Part]:
-    for _ in range(reader.size()):
+def _read_redacted(reader: _Reader) -> Iterator[Part]:
+    for _ in range(reader.take_uint32()):
         if reader.take(1) == b"\0":
-            yield Part(None, None, reader.take(HASH))
+            yield Part(None, None, reader.take(HASH_BYTES))
         else:
-            key = reader.take(SECRET)
-            content = reader.take(reader.size())
-            yield Part(content, key, _commitment(content, key))
+            key = reader.take(KEY_BYTES)
+            content = reader.take(reader.take_uint32())
+            yield Part(content, key, _commit(content, key))
 
 
-def _key(secret: bytes, i: int) -> bytes:
-    return blake2b(SIZE.pack(i), key=secret, digest_size=SECRET).digest()
+def _derive_key(secret: bytes, i: int) -> bytes:
+    return blake2b(UINT32.pack(i), key=secret, digest_size=KEY_BYTES).digest()
 
 
-def _commitment(part: bytes, key: bytes) -> bytes:
-    return blake2b(part, key=key, digest_size=HASH).digest()
+def _commit(part: bytes, key: bytes) -> bytes:
+    return blake2b(part, key=key, digest_size=HASH_BYTES).digest()
 
 
-def _all(commitments: Iterator[bytes]) -> bytes:
-    return blake2b(b"".join(commitments), digest_size=HASH).digest()
+def _hash_all(commitments: Iterable[bytes]) -> bytes:
+    return blake2b(b"".join(commitments), digest_size=HASH_BYTES).digest()
 
 
 class _Reader:
-    """Takes bytes from the front, and complains where there are too few."""
+    """Takes bytes from the front of a payload."""
 
-    def __init__(self, content: bytes) -> None:
-        self._content, self.at = content, 0
+    def __init__(self, payload: bytes) -> None:
+        self._payload, self.position = payload, 0
 
-    def take(self, n: int) -> bytes:
-        end = self.at + n
-        if end > len(self._content):
-            raise InvalidPartsError(f"it ends at byte {len(self._content)} of at least {end}")
-        found = self._content[self.at : end]
-        self.at = end
-        return found
+    def take(self, n_bytes: int) -> bytes:
+        start, self.position = self.position, self.position + n_bytes
+        if self.position > len(self._payload):
+            raise InvalidPartsError(
+                f"it has {len(self._payload)} bytes and needs at least {self.position}"
+            )
+        return self._payload[start : self.position]
 
-    def size(self) -> int:
-        return int(SIZE.unpack(self.take(SIZE.size))[0])
+    def take_uint32(self) -> int:
+        return int(UINT32.unpack(self.take(UINT32.size))[0])

@@ -1,8 +1,8 @@
-"""All learners as they were after an event: where a replay can begin.
+"""Snapshots of all learners, and replay: restoring learners from a snapshot and later events.
 
-A round lists every learner with the digest of its state as it is kept; a state that several rounds
-share, since nothing happened to the learner in between, is kept once. The older, the fewer are
-kept: wherever a replay must begin, it has at most about twice as far to go as it must.
+A round of snapshots lists every learner with the digest of its stored state; a state shared by
+several rounds, because the learner did not change in between, is stored once. Older rounds are
+thinned out: a replay never has much more than twice the necessary number of events to apply.
 """
 
 from __future__ import annotations
@@ -17,31 +17,34 @@ from labelwalk.service.commands import Observe, Teach, decode_command
 from labelwalk.service.database import DamagedError
 from labelwalk.service.encryption import DecryptionError
 from labelwalk.service.journal import JournalPosition, JournalReader, StoredEvent
-from labelwalk.service.managed_learner import ManagedLearner, load_managed_learner
-from labelwalk.service.sealed_parts import HASH
+from labelwalk.service.managed_learner import ManagedLearner
+from labelwalk.service.sealed_parts import HASH_BYTES
+
+# Kinds of events that are not commands to a learner.
+CREATE, DELETE, ERASE = "create", "delete", "erase"
 
 
 class Round(NamedTuple):
-    """A moment: the last event in it, and the state of each learner."""
+    """The states of all learners by id, after the event at a position."""
 
-    at: JournalPosition
+    position: JournalPosition
     states: dict[int, bytes]
 
 
-class _Listed(NamedTuple):
-    """A state in a round: the digest of itself, in memory alone, and of what is kept of it."""
+class _ListedState(NamedTuple):
+    """Digests of a state, which is only held in memory, and of its stored, encrypted form."""
 
     state: str
-    kept: str
+    stored: str
 
 
 class Snapshots:
-    """The rounds that are kept.
+    """The stored rounds of snapshots.
 
     Parameters
     ----------
     reader : JournalReader
-        Whose events they go with.
+        Of the journal to which the rounds belong.
 
     Examples
     --------
@@ -50,128 +53,207 @@ class Snapshots:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     journal = Journal(folder)
     ...     journal.append([Entry(1, "observe", "{}", [b"a row"])])
-    ...     snapshots = Snapshots(journal)
-    ...     snapshots.keep(journal.last, {1: b"one", 2: b"two"}, alive=[1, 2])
-    ...     snapshots.latest().states
+    ...     snapshots = Snapshots(journal.reader)
+    ...     snapshots.save(journal.last, {1: b"one", 2: b"two"}, learner_ids=[1, 2])
+    ...     snapshots.read_latest().states
     {1: b'one', 2: b'two'}
     """
 
     def __init__(self, reader: JournalReader) -> None:
-        self._ledger, self._database = reader, reader.database
-        self._listed: dict[int, _Listed] = {}
+        self._reader, self._database = reader, reader.database
+        self._listed: dict[int, _ListedState] = {}
 
-    def keep(
-        self, at: JournalPosition, changed: Mapping[int, bytes], alive: Collection[int]
+    def save(
+        self,
+        position: JournalPosition,
+        changed: Mapping[int, bytes],
+        learner_ids: Collection[int],
     ) -> None:
-        """Keep a round: how all learners are after an event.
+        """Store a round.
 
         Parameters
         ----------
-        at : JournalPosition
-        changed : mapping from learners to states
-            Of those to which something has happened since the last round.
-        alive : collection of learners
-            All that there are.
+        position : JournalPosition
+            The last event that the states include.
+        changed : mapping from learner ids to states
+            The learners that have changed since the last round.
+        learner_ids : collection of int
+            All learners.
         """
-        known = {digest for (digest,) in self._database.read("SELECT digest FROM contents")}
+        stored = {digest for (digest,) in self._database.read("SELECT digest FROM contents")}
         listed, new = dict(self._listed), dict[str, bytes]()
-        for learner, state in changed.items():
-            digest, before = _digest(state), listed.get(learner)
-            if before is None or before.state != digest or before.kept not in known:
-                [kept] = self._ledger.cipher.encrypt([state], _what(learner))
-                listed[learner] = _Listed(digest, digest if kept is state else _digest(kept))
-                new[listed[learner].kept] = kept
-        listed = {k: one for k, one in listed.items() if k in alive}
-        listing = json.dumps(sorted((k, one.kept) for k, one in listed.items()))
-        with self._database.writing() as connection:
+        for learner_id, state in changed.items():
+            digest, before = _digest(state), listed.get(learner_id)
+            if before is None or before.state != digest or before.stored not in stored:
+                [content] = self._reader.cipher.encrypt([state], _context(learner_id))
+                content_digest = digest if content is state else _digest(content)
+                listed[learner_id] = _ListedState(digest, content_digest)
+                new[content_digest] = content
+        listed = {i: entry for i, entry in listed.items() if i in learner_ids}
+        listing = json.dumps(sorted((i, entry.stored) for i, entry in listed.items()))
+        with self._database.transaction() as connection:
             connection.executemany(
                 "INSERT INTO contents (digest, content) VALUES (?, ?)",
-                [(digest, kept) for digest, kept in new.items() if digest not in known],
+                [(digest, content) for digest, content in new.items() if digest not in stored],
             )
             connection.execute(
                 "INSERT OR REPLACE INTO rounds VALUES (?, ?, ?)",
-                (at.sequence, listing, _proof(at, listing)),
+                (position.sequence, listing, _compute_proof(position, listing)),
             )
-            _thin(connection, at.sequence)
-            _strike_unlisted(connection)
+            _thin_out(connection, position.sequence)
+            _delete_unlisted(connection)
         self._listed = listed
 
-    def latest(self) -> Round | None:
-        """Return the last round, or None where there is none.
+    def read_latest(self) -> Round | None:
+        """Return the last round, if any.
 
         Raises
         ------
         DamagedError
-            It is not as it was kept.
         """
-        return self.before(self._ledger.end().sequence + 1)
+        return self.read_before(self._reader.read_end().sequence + 1)
 
-    def before(self, event: int) -> Round | None:
-        """Return the last round before an event, or None where there is none.
+    def read_before(self, sequence: int) -> Round | None:
+        """Return the last round before an event, if any.
 
         Raises
         ------
         DamagedError
-            It is not as it was kept.
         """
         rows = self._database.read(
             "SELECT sequence, listing, proof FROM rounds WHERE sequence < ? "
             "ORDER BY sequence DESC LIMIT 1",
-            (event,),
+            (sequence,),
         )
         return None if not rows else self._read(*rows[0])
 
-    def older_than(self, milliseconds: int) -> int | None:
-        """Return the event of the last round before a moment; None where there is none."""
+    def find_older_than(self, milliseconds: int) -> int | None:
+        """Return the event of the last round before a moment, if any."""
         rows = self._database.read(
             "SELECT max(sequence) FROM rounds JOIN events USING (sequence) WHERE at < ?",
             (milliseconds,),
         )
-        found: int | None = rows[0][0]
-        return found
+        sequence: int | None = rows[0][0]
+        return sequence
 
-    def strike(self, *, before: int | None = None, since: int | None = None) -> None:
-        """Strike out the rounds before an event, or those since one, and their states."""
-        with self._database.writing() as connection:
+    def delete(self, *, before: int | None = None, since: int | None = None) -> None:
+        """Delete the rounds before an event, or those since an event."""
+        with self._database.transaction() as connection:
             connection.execute(
                 "DELETE FROM rounds WHERE sequence < ? OR sequence >= ?", (before, since)
             )
-            _strike_unlisted(connection)
+            _delete_unlisted(connection)
 
     def _read(self, sequence: int, listing: str, proof: bytes) -> Round:
         place = f"{self._database.path}: the states after event {sequence}"
-        at = self._ledger.at(sequence)
-        if _proof(at, str(listing)) != proof:
+        position = self._reader.read_position(sequence)
+        if _compute_proof(position, str(listing)) != proof:
             raise DamagedError(f"{place} were changed")
-        states, listed = dict[int, bytes](), dict[int, _Listed]()
-        for learner, digest in json.loads(listing):
+        states, listed = dict[int, bytes](), dict[int, _ListedState]()
+        for learner_id, digest in json.loads(listing):
+            place_of_state = f"{place}: that of learner {learner_id}"
             rows = self._database.read("SELECT content FROM contents WHERE digest = ?", (digest,))
-            kept = rows[0][0] if rows else None
-            if not isinstance(kept, bytes) or _digest(kept) != digest:
-                raise DamagedError(f"{place}: that of learner {learner} is missing or was changed")
+            content = rows[0][0] if rows else None
+            if not isinstance(content, bytes) or _digest(content) != digest:
+                raise DamagedError(f"{place_of_state} is missing or was changed")
             try:
-                [state] = self._ledger.cipher.decrypt([kept], _what(learner))
+                [state] = self._reader.cipher.decrypt([content], _context(learner_id))
             except DecryptionError as error:
-                raise DamagedError(f"{place}: that of learner {learner} {error}") from error
+                raise DamagedError(f"{place_of_state} {error}") from error
             assert state is not None
-            states[learner] = state
-            listed[learner] = _Listed(digest if state is kept else _digest(state), digest)
+            states[learner_id] = state
+            state_digest = digest if state is content else _digest(state)
+            listed[learner_id] = _ListedState(state_digest, digest)
         self._listed = listed
-        return Round(at, states)
+        return Round(position, states)
 
 
-def _thin(connection: sqlite3.Connection, now: int) -> None:
-    """Strike out rounds whose neighbours lie close, for how long ago they were."""
+def restore_learners(reader: JournalReader, snapshots: Snapshots) -> dict[int, ManagedLearner]:
+    """Return all learners as they are after the last event.
+
+    Raises
+    ------
+    DamagedError
+    """
+    latest = snapshots.read_latest()
+    states = {} if latest is None else latest.states
+    try:
+        learners = {i: ManagedLearner.from_bytes(content) for i, content in states.items()}
+    except ValueError as error:
+        raise DamagedError(f"{reader.database.path}: a state cannot be read: it {error}") from error
+    for event in reader.read_events(after=None if latest is None else latest.position.sequence):
+        try:
+            replay_event(learners, reader, event)
+        except (ValueError, KeyError) as error:
+            raise DamagedError(f"event {event.sequence} cannot be replayed: {error}") from error
+    return learners
+
+
+def rebuild_learner(
+    reader: JournalReader, snapshots: Snapshots, learner_id: int, before: int
+) -> dict[int, ManagedLearner]:
+    """Return a learner, if it exists, restored from a snapshot before an event."""
+    start = snapshots.read_before(before)
+    learners = dict[int, ManagedLearner]()
+    if start is not None and learner_id in start.states:
+        learners[learner_id] = ManagedLearner.from_bytes(start.states[learner_id])
+    for event in reader.read_events(after=None if start is None else start.position.sequence):
+        if event.learner == learner_id:
+            replay_event(learners, reader, event)
+    return learners
+
+
+def replay_event(
+    learners: dict[int, ManagedLearner], reader: JournalReader, event: StoredEvent
+) -> None:
+    """Apply an event again, without its erased parts."""
+    if event.kind == CREATE:
+        [content] = reader.decrypt(event).parts
+        if content is not None:
+            learners[event.learner] = ManagedLearner.from_bytes(content)
+    elif event.kind == DELETE:
+        del learners[event.learner]
+    else:
+        learners[event.learner].advance_ids(read_first_id(event))
+        if event.kind != ERASE:
+            _replay_command(learners[event.learner], event, reader.decrypt(event).parts)
+
+
+def _replay_command(managed: ManagedLearner, event: StoredEvent, parts: list[bytes | None]) -> None:
+    if managed.read_only is not None:
+        return
+    are_erased = [part is None for part in parts]
+    managed.has_erasures |= any(are_erased)
+    first, command = managed.next_example_id, decode_command(event.kind, event.about, parts)
+    try:
+        if command is not None:
+            managed.apply(command)
+    except ValueError as error:
+        # A command that is invalid without what was erased would have been refused then.
+        if not managed.has_erasures or type(error) is not ValueError:
+            raise
+        are_erased = [True] * len(parts)
+    if event.kind in (Observe.kind, Teach.kind):
+        managed.reserve_erased(first, are_erased)
+
+
+def read_first_id(event: StoredEvent) -> int:
+    """Return the id that the next example had before an event."""
+    return int(json.loads(event.about)["first"])
+
+
+def _thin_out(connection: sqlite3.Connection, last: int) -> None:
+    """Delete rounds whose neighbors are close, relative to their age."""
     query = "SELECT sequence FROM rounds ORDER BY sequence DESC"
-    kept: list[int] = []
+    remaining: list[int] = []
     for (sequence,) in connection.execute(query).fetchall():
-        while len(kept) >= 2 and now - sequence <= 2 * (now - kept[-2]):
-            connection.execute("DELETE FROM rounds WHERE sequence = ?", (kept.pop(),))
-        kept.append(sequence)
+        while len(remaining) >= 2 and last - sequence <= 2 * (last - remaining[-2]):
+            connection.execute("DELETE FROM rounds WHERE sequence = ?", (remaining.pop(),))
+        remaining.append(sequence)
 
 
-def _strike_unlisted(connection: sqlite3.Connection) -> None:
-    """Strike out the states that no round lists."""
+def _delete_unlisted(connection: sqlite3.Connection) -> None:
+    """Delete the states that no round lists."""
     listed = set()
     for sequence, listing in connection.execute("SELECT sequence, listing FROM rounds").fetchall():
         try:
@@ -183,81 +265,15 @@ def _strike_unlisted(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM contents WHERE digest = ?", (digest,))
 
 
-def _what(learner: int) -> bytes:
-    """Say what a state is, so that it can stand for no other learner."""
-    return f"state of learner {learner}".encode()
+def _context(learner_id: int) -> bytes:
+    """Return the context of encryption: a state decrypts for no other learner."""
+    return f"state of learner {learner_id}".encode()
 
 
 def _digest(content: bytes) -> str:
-    return blake2b(content, digest_size=HASH).hexdigest()
+    return blake2b(content, digest_size=HASH_BYTES).hexdigest()
 
 
-def _proof(at: JournalPosition, listing: str) -> bytes:
-    told = f"{at.sequence} {listing}".encode()
-    return blake2b(at.chain + told, digest_size=HASH).digest()
-
-
-CREATE, DELETE, ERASE = "create", "delete", "erase"
-
-
-def restore_learners(reader: JournalReader, snapshots: Snapshots) -> dict[int, ManagedLearner]:
-    """Return all learners as they are after the last event.
-
-    Raises
-    ------
-    DamagedError
-        Something is not as it was kept.
-    """
-    last = snapshots.latest()
-    states = {} if last is None else last.states
-    try:
-        learners = {learner: load_managed_learner(content) for learner, content in states.items()}
-    except ValueError as error:
-        raise DamagedError(f"{reader.database.path}: a state cannot be read: it {error}") from error
-    for stored in reader.events(after=None if last is None else last.at.sequence):
-        try:
-            replay_event(learners, reader, stored)
-        except (ValueError, KeyError) as error:
-            raise DamagedError(f"event {stored.sequence} cannot be done again: {error}") from error
-    return learners
-
-
-def replay_event(
-    learners: dict[int, ManagedLearner], reader: JournalReader, stored: StoredEvent
-) -> None:
-    """Let an event happen again, without what is erased of it.
-
-    What cannot be done without what is erased never was: it would have been refused.
-    """
-    if stored.kind == CREATE:
-        [content] = reader.decrypt(stored).parts
-        if content is not None:
-            learners[stored.learner] = load_managed_learner(content)
-    elif stored.kind == DELETE:
-        del learners[stored.learner]
-    else:
-        learners[stored.learner].advance_ids(read_first_id(stored))
-        if stored.kind != ERASE:
-            _redo(learners[stored.learner], stored, reader.decrypt(stored).parts)
-
-
-def _redo(managed: ManagedLearner, stored: StoredEvent, parts: list[bytes | None]) -> None:
-    if managed.read_only is not None:
-        return
-    gone = [part is None for part in parts]
-    managed.has_erasures |= any(gone)
-    first, event = managed.next_example_id, decode_command(stored.kind, stored.about, parts)
-    try:
-        if event is not None:
-            managed.apply(event)
-    except ValueError as error:
-        if not managed.has_erasures or type(error) is not ValueError:
-            raise
-        gone = [True] * len(parts)
-    if stored.kind in (Observe.kind, Teach.kind):
-        managed.reserve_erased(first, gone)
-
-
-def read_first_id(stored: StoredEvent) -> int:
-    """Return how many numbers had been given to examples before an event."""
-    return int(json.loads(stored.about)["first"])
+def _compute_proof(position: JournalPosition, listing: str) -> bytes:
+    text = f"{position.sequence} {listing}".encode()
+    return blake2b(position.chain + text, digest_size=HASH_BYTES).digest()

@@ -117,10 +117,10 @@ def describe_vertex(managed: ManagedLearner, vertex_id: int) -> dict[str, Any]:
 
 def list_recent(managed: ManagedLearner, n: int) -> list[dict[str, Any]]:
     """Return the last observed examples with their verdicts, newest first."""
-    seen = managed.past.seen().last(n)
+    seen = managed.history.get_examples().last(n)
     if not len(seen.id):
         return []
-    labels = {taught.id: taught.label for taught in managed.past.taught}
+    labels = {taught.id: taught.label for taught in managed.history.labels}
     columns = zip(
         managed.to_public_ids(seen.id).tolist(),
         seen.label,
@@ -147,7 +147,7 @@ def list_recent(managed: ManagedLearner, n: int) -> list[dict[str, Any]]:
 
 def list_labels(managed: ManagedLearner) -> list[dict[str, Any]]:
     """Return the last labels that were taught and are in effect, newest first."""
-    labels = managed.past.taught[: -1 - MAX_SHOWN_LABELS : -1]
+    labels = managed.history.labels[: -1 - MAX_SHOWN_LABELS : -1]
     ids = managed.to_public_ids(np.array([label.id for label in labels], dtype=np.int64)).tolist()
     return [
         {"example": example, "label": label.label, "how": label.how}
@@ -172,7 +172,7 @@ def _answer_vertices(
 def _project(managed: ManagedLearner, rows: Floats) -> Floats:
     if managed.axes is None or not len(rows):
         return np.zeros((len(rows), 2))
-    return managed.axes.place(managed.learner, rows)
+    return managed.axes.project(managed.learner, rows)
 
 
 def _list_vertex_ids(managed: ManagedLearner, table: VertexTable) -> list[int]:
@@ -217,7 +217,9 @@ def _list_near_examples(managed: ManagedLearner, row: Floats) -> list[dict[str, 
 
 def copy_learner(managed: ManagedLearner) -> tuple[bytes, Floats]:
     """Return the file of a learner, and the last examples that it observed."""
-    return managed.learner.to_bytes(), np.asarray(managed.past.seen().row, dtype=np.float64)
+    return managed.learner.to_bytes(), np.asarray(
+        managed.history.get_examples().row, dtype=np.float64
+    )
 
 
 def preview_settings(content: bytes, rows: Floats, command: Adjust) -> dict[str, Any]:

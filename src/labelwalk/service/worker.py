@@ -1,4 +1,4 @@
-"""What waits to be done: bounded, in order, taken some at a time; what does not wait goes ahead."""
+"""The thread that executes requests on learners in order, its queue, and its bridge to asyncio."""
 
 from __future__ import annotations
 
@@ -6,124 +6,150 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
+from labelwalk.rows import column_names
 from labelwalk.service.backup import apply_retention
 from labelwalk.service.commands import (
+    CommandResult,
+    CreateLearner,
+    DeleteLearner,
+    ErasureRequest,
     LearnerCommand,
     Observe,
-    QueuedCall,
+    Query,
+    Request,
     UnfinishedError,
+    count_rows,
     encode_metadata,
-    runs,
 )
 from labelwalk.service.database import DamagedError, DiskError
-from labelwalk.service.erasure import CleanupError, CopyError, rebuild_learner
+from labelwalk.service.erasure import BackupError, CleanupError, ErasureResult, erase
 from labelwalk.service.idempotency import IdempotencyCache
 from labelwalk.service.journal import Entry, Journal
-from labelwalk.service.journal_writer import Group, JournalWriter
-from labelwalk.service.managed_learner import CommandResult, ManagedLearner, n_rows
-from labelwalk.service.snapshots import DELETE, Snapshots, restore_learners
+from labelwalk.service.journal_writer import Group, JournalWriter, Outcome
+from labelwalk.service.managed_learner import ManagedLearner
+from labelwalk.service.snapshots import (
+    CREATE,
+    DELETE,
+    Snapshots,
+    rebuild_learner,
+    restore_learners,
+)
 
+MAX_WAITING = 20_000  # examples in the queue
+FULL_SHARE = 0.9  # of the queue, above which requests are turned away early
+MIN_BATCH = 128  # examples executed and written together
+BATCH_DIVISOR = 32  # a longer queue is worked off in batches of this part of it
 Item = TypeVar("Item")
+LOGGER = logging.getLogger(__name__)
 
 
 class BusyError(Exception):
-    """Too much is waiting."""
+    """The queue is full or closed."""
+
+
+class NoLearnerError(LookupError):
+    """The learner does not exist."""
+
+
+class NameTakenError(ValueError):
+    """Another learner has the name."""
+
+
+EXPECTED_ERRORS = (
+    *(BackupError, CleanupError, DamagedError, DiskError, LookupError),
+    *(UnfinishedError, ValueError),
+)
 
 
 class BoundedQueue(Generic[Item]):
-    """A queue that refuses instead of growing, and in which some go ahead.
+    """A queue that refuses items instead of growing, with a second lane for priority items.
 
     Parameters
     ----------
-    most : int
-        Examples that may wait.
-    held : function, optional
-        Says whether only those that go ahead are to be taken for now.
+    capacity : int
+        The largest total weight of waiting items.
+    is_held : function, optional
+        Whether only priority items may be taken at the moment.
 
     Examples
     --------
-    >>> inbox = BoundedQueue(most=3)
-    >>> inbox.put("a", 2)
-    >>> inbox.put("b", 2)
+    >>> queue = BoundedQueue(capacity=3)
+    >>> queue.put("a", 2)
+    >>> queue.put("b", 2)
     Traceback (most recent call last):
     labelwalk.service.worker.BusyError: 2 examples wait already. Send fewer, or try again later.
-    >>> inbox.put("c", 1, ahead=True)
-    >>> inbox.take(10)
+    >>> queue.put("c", 1, priority=True)
+    >>> queue.take(10)
     ['c', 'a']
     """
 
-    def __init__(self, most: int, held: Callable[[], bool] = lambda: False) -> None:
-        self._most, self._weight, self._closed = most, 0, False
-        self._held = held
-        self._ahead: list[tuple[Item, int]] = []
+    def __init__(self, capacity: int, is_held: Callable[[], bool] = lambda: False) -> None:
+        self._capacity, self._is_held = capacity, is_held
+        self.weight, self._is_closed = 0, False
+        self._priority: list[tuple[Item, int]] = []
         self._items: deque[tuple[Item, int]] = deque()
         self._changed = threading.Condition()
 
-    @property
-    def weight(self) -> int:
-        """How many examples wait."""
-        return self._weight
-
-    def put(self, item: Item, weight: int, *, ahead: bool = False) -> None:
-        """Add something; one that is too large alone is taken if nothing waits.
+    def put(self, item: Item, weight: int, *, priority: bool = False) -> None:
+        """Add an item; an empty queue accepts an item of any weight.
 
         Raises
         ------
         BusyError
         """
         with self._changed:
-            if self._closed:
-                raise BusyError("It is being closed. Try again later.")
-            if (self._items or self._ahead) and self.weight + weight > self._most:
+            if self._is_closed:
+                raise BusyError("the service is being closed. Try again later.")
+            if (self._items or self._priority) and self.weight + weight > self._capacity:
                 raise BusyError(
                     f"{self.weight:,} examples wait already. Send fewer, or try again later."
                 )
-            (self._ahead if ahead else self._items).append((item, weight))
-            self._weight += weight
+            (self._priority if priority else self._items).append((item, weight))
+            self.weight += weight
             self._changed.notify()
 
-    def take(self, most: int) -> list[Item]:
-        """Wait for something, and return what there is, up to so many examples; [] at the end.
+    def take(self, max_weight: int) -> list[Item]:
+        """Wait for items, and return them up to a total weight; [] when closed and empty.
 
-        Those that go ahead come first, all of them.
+        All priority items come first. The first other item may exceed the weight.
         """
         with self._changed:
-            while not self._is_over() and not self._ahead and not self._may_be_taken():
+            while not self._is_finished() and not self._priority and not self._can_take():
                 self._changed.wait()
-            taken, self._ahead = self._ahead, []
+            batch, self._priority = self._priority, []
             weight = 0
-            while self._may_be_taken() and (weight == 0 or weight + self._items[0][1] <= most):
-                taken.append(self._items.popleft())
-                weight += taken[-1][1]
-            self._weight -= sum(one for _, one in taken)
-            return [item for item, _ in taken]
+            while self._can_take() and (weight == 0 or weight + self._items[0][1] <= max_weight):
+                batch.append(self._items.popleft())
+                weight += batch[-1][1]
+            self.weight -= sum(weight for _, weight in batch)
+            return [item for item, _ in batch]
 
     def wake(self) -> None:
-        """Look again whether all may be taken."""
+        """Check again whether the queue is held."""
         with self._changed:
             self._changed.notify()
 
     def close(self) -> None:
-        """Accept nothing more; what waits is still taken."""
+        """Accept no more items; waiting items can still be taken."""
         with self._changed:
-            self._closed = True
+            self._is_closed = True
             self._changed.notify_all()
 
-    def _is_over(self) -> bool:
-        return self._closed and not self._items and not self._ahead
+    def _is_finished(self) -> bool:
+        return self._is_closed and not self._items and not self._priority
 
-    def _may_be_taken(self) -> bool:
-        return bool(self._items) and not self._held()
+    def _can_take(self) -> bool:
+        return bool(self._items) and not self._is_held()
 
 
 class EventLoopBridge:
-    """Brings answers into an event loop.
+    """Completes futures of an event loop from other threads, with one wake-up for many of them.
 
     Parameters
     ----------
@@ -132,353 +158,405 @@ class EventLoopBridge:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._letters: deque[tuple[asyncio.Future[Any], Future[Any]]] = deque()
-        self._asleep = True
+        self._completed: deque[tuple[asyncio.Future[Any], Future[Any]]] = deque()
+        self._is_idle = True
 
     def to_asyncio_future(self, future: Future[Any]) -> asyncio.Future[Any]:
-        """Return a future of the loop that ends as the other does."""
-        mine = self._loop.create_future()
-        future.add_done_callback(lambda done: self._send(mine, done))
-        return mine
+        """Return a future of the loop with the result of another future."""
+        loop_future = self._loop.create_future()
+        future.add_done_callback(lambda done: self._send(loop_future, done))
+        return loop_future
 
-    def _send(self, mine: asyncio.Future[Any], done: Future[Any]) -> None:
-        self._letters.append((mine, done))
-        if self._asleep:  # put in before it is looked at: else one could stay behind
-            self._asleep = False
+    def _send(self, loop_future: asyncio.Future[Any], future: Future[Any]) -> None:
+        self._completed.append((loop_future, future))  # before the check: else it could stay behind
+        if self._is_idle:
+            self._is_idle = False
             try:
                 self._loop.call_soon_threadsafe(self._deliver)
-            except BaseException:  # the next letter tries again
-                self._asleep = True
+            except BaseException:  # the next future tries again
+                self._is_idle = True
                 raise
 
     def _deliver(self) -> None:
-        self._asleep = True
-        while self._letters:
-            mine, done = self._letters.popleft()
-            if mine.done():  # whoever asked has left
+        self._is_idle = True
+        while self._completed:
+            loop_future, future = self._completed.popleft()
+            if loop_future.done():  # cancelled, since the client has left
                 continue
-            error = done.exception()
+            error = future.exception()
             if error is None:
-                mine.set_result(done.result())
+                loop_future.set_result(future.result())
             else:
-                mine.set_exception(error)
+                loop_future.set_exception(error)
 
 
-_posts: WeakKeyDictionary[asyncio.AbstractEventLoop, EventLoopBridge] = WeakKeyDictionary()
+_bridges: WeakKeyDictionary[asyncio.AbstractEventLoop, EventLoopBridge] = WeakKeyDictionary()
 
 
 def to_asyncio_future(future: Future[Any]) -> asyncio.Future[Any]:
-    """Return a future of the running loop that ends as the other does.
+    """Return a future of the running event loop with the result of another future.
 
     Examples
     --------
+    >>> import threading
     >>> async def main():
     ...     future = Future()
     ...     threading.Timer(0.01, future.set_result, ["done"]).start()
     ...     return await to_asyncio_future(future)
-    >>> import threading
     >>> asyncio.run(main())
     'done'
     """
     loop = asyncio.get_running_loop()
-    post = _posts.get(loop)
-    if post is None:
-        post = _posts[loop] = EventLoopBridge(loop)
-    return post.to_asyncio_future(future)
+    bridge = _bridges.get(loop)
+    if bridge is None:
+        bridge = _bridges[loop] = EventLoopBridge(loop)
+    return bridge.to_asyncio_future(future)
 
 
-WAITING = 20_000  # examples at most, before more are refused
-FULL = 0.9  # of them: who brings more is turned away
-AT_ONCE = 128  # examples that go to the disk together, at most, unless they came together
-PRESSED = 32  # or this part of all that wait, where they are many
-LOGGER = logging.getLogger(__name__)
+class QueuedRequest(NamedTuple):
+    """A request, and where its answer goes."""
+
+    request: Request
+    future: Future[Any]
 
 
-class NoLearnerError(LookupError):
-    """There is no such learner."""
+def split_batches(queued: Iterable[QueuedRequest]) -> Iterator[list[QueuedRequest]]:
+    """Yield requests in order; those that can be observed as one block come together."""
+    batch: list[QueuedRequest] = []
+    for item in queued:
+        if batch and not _can_join(batch, item.request):
+            yield batch
+            batch = []
+        batch.append(item)
+    if batch:
+        yield batch
 
 
-KNOWN = (CopyError, DamagedError, DiskError, LookupError, CleanupError, UnfinishedError, ValueError)
+def _can_join(batch: list[QueuedRequest], request: Request) -> bool:
+    first = _as_block(batch[0].request)
+    block = _as_block(request)
+    if first is None or block is None or not isinstance(request, LearnerCommand):
+        return False
+    requests = [item.request for item in batch if isinstance(item.request, LearnerCommand)]
+    return (
+        requests[0].learner_id == request.learner_id
+        and first.rows.shape[1] == block.rows.shape[1]
+        and (not request.key or all(request.key != other.key for other in requests))
+    )
+
+
+def _as_block(request: Request) -> Observe | None:
+    """Return the command of a request if it can be joined with others."""
+    command = request.command if isinstance(request, LearnerCommand) else None
+    is_plain = isinstance(command, Observe) and not (command.sources or column_names(command.rows))
+    return command if is_plain else None  # type: ignore[return-value]
 
 
 class LearnerWorker:
-    """Does what is asked in order; `JournalWriter` answers when all of it is on the disk.
+    """Executes requests one after the other; `JournalWriter` answers when they are on disk.
 
     Parameters
     ----------
     journal : Journal
-    every : int
+    snapshot_every : int
         Examples between two rounds of snapshots.
-    retain : float, optional
-        Seconds for which events are kept at least. None: for ever.
+    retain_s : float, optional
+        Seconds for which events are kept at least. None: forever.
 
     Attributes
     ----------
-    learners : dict from numbers to ManagedLearner
-        Changed by what is asked, in this thread alone.
-    snapshots : Snapshots
-    when_rebuilt : function
-    changing : int or None
-        The managed that is ahead of its entries; set by what is asked before it changes one.
+    learners : dict of ManagedLearner by id
+        Changed by this thread only.
+    on_erased : list of functions
+        Called after an erasure or a rebuild.
+    backup_lock : lock
+        Held during an erasure, so that no backup gets what is being erased.
     """
 
-    def __init__(self, journal: Journal, *, every: int, retain: float | None) -> None:
-        self._journal, self._every, self._retain = journal, every, retain
-        self.snapshots = Snapshots(journal)
-        self.learners = restore_learners(journal, self.snapshots)
-        self.when_rebuilt: Callable[[], None] = lambda: None
-        self._since, self._changed = 0, set[int]()
-        self.changing: int | None = None
-        self._doubtful = set[int]()  # those that must be rebuilt
-        self._group, self._handed_over = Group(), list[Group]()
-        self._accepted = journal.last.sequence  # events, written or on their way
+    def __init__(self, journal: Journal, *, snapshot_every: int, retain_s: float | None) -> None:
+        self._journal, self._snapshot_every, self._retain_s = journal, snapshot_every, retain_s
+        self._snapshots = Snapshots(journal.reader)
+        self.learners = restore_learners(journal.reader, self._snapshots)
+        self.on_erased: list[Callable[[], None]] = []
+        self.backup_lock = threading.Lock()
+        self._n_since_round, self._changed = 0, set[int]()
+        self._changing: int | None = None  # the learner that is ahead of its events, if any
+        self._doubtful = set[int]()  # learners that must be rebuilt before they are used
+        self._group, self._enqueued = Group(), list[Group]()
+        self._last_accepted = journal.last.sequence  # of the events, written or not
         self._keys = IdempotencyCache(journal)
-        self._scribe = JournalWriter(journal, self.snapshots, self._keys)
-        self._inbox: BoundedQueue[QueuedCall] = BoundedQueue(WAITING, held=self._scribe.is_behind)
-        self._scribe.when_written = self._inbox.wake
-        self._thread = threading.Thread(target=self._learn, name="learn", daemon=True)
+        self._writer = JournalWriter(journal, self._snapshots, self._keys)
+        self._queue: BoundedQueue[QueuedRequest] = BoundedQueue(
+            MAX_WAITING, is_held=self._writer.is_behind
+        )
+        self._writer.on_written = self._queue.wake
+        self._thread = threading.Thread(target=self._run, name="learner-worker", daemon=True)
         self._thread.start()
 
     @property
-    def failed(self) -> Exception | None:
-        """What keeps anything more from being accepted; None where all is well."""
-        return self._scribe.failed
+    def failure(self) -> Exception | None:
+        """Why nothing is accepted any more, if so."""
+        return self._writer.failure
 
     @property
     def n_waiting(self) -> int:
-        """How many examples wait for their turn."""
-        return self._inbox.weight
+        """How many examples wait in the queue."""
+        return self._queue.weight
 
     def is_full(self) -> bool:
-        """Return whether hardly anything more can wait."""
-        return self._inbox.weight > FULL * WAITING
+        """Return whether the queue is almost full."""
+        return self._queue.weight > FULL_SHARE * MAX_WAITING
 
-    def ask(self, do: Callable[..., Any], weight: int, **more: Any) -> Future[Any]:
-        """Have something done with a managed, or with all, in its turn.
-
-        Parameters
-        ----------
-        do : function of the managed, or of all
-            Returns the answer, and the entry to be written or None.
-        weight : int
-            Examples that it brings.
-        **more
-            Of `QueuedCall`.
+    def enqueue(self, request: Request) -> Future[Any]:
+        """Have a request executed in its turn, and return the future of its answer.
 
         Raises
         ------
         BusyError
-            Too much waits.
         """
-        answer: Future[Any] = Future()
-        answer.set_running_or_notify_cancel()  # who asked may leave, but nothing is taken back
-        asked = QueuedCall(do, answer, **more)
-        self._inbox.put(asked, weight, ahead=asked.at_once)
-        return answer
+        weight, priority = 1, False
+        if isinstance(request, LearnerCommand):
+            weight = max(1, count_rows(request.command))
+        elif isinstance(request, Query):
+            weight, priority = request.n_rows, request.skip_durability
+        future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()  # a client may leave, but its request is executed
+        self._queue.put(QueuedRequest(request, future), weight, priority=priority)
+        return future
 
-    def change(self, change: LearnerCommand) -> Future[Any]:
-        """Let something happen to a learner."""
-        return self.ask(
-            lambda managed: self._change(managed, change),
-            max(1, n_rows(change.event)),
-            change=change,
-            learner=change.learner,
-        )
+    def get_learner(self, learner_id: int) -> ManagedLearner:
+        """Return a learner.
 
-    def check_missing(self) -> None:
-        """See that a managed that is missing will not come back; raise where it may."""
-        if self._doubtful or self._scribe.is_interrupted:
-            self.ask(lambda learners: (None, None), 1)  # rebuilds what can be rebuilt
+        Raises
+        ------
+        NoLearnerError
+        """
+        if learner_id not in self.learners:
+            raise NoLearnerError(f"the learner with id {learner_id} does not exist any more.")
+        return self.learners[learner_id]
+
+    def check_complete(self) -> None:
+        """Check that no learner is missing because it must be rebuilt first.
+
+        Raises
+        ------
+        UnfinishedError
+        """
+        if self._doubtful or self._writer.is_interrupted:
+            self.enqueue(Query(lambda learners: None))  # rebuilds the learners
             raise UnfinishedError
 
-    def take_in(self, managed: ManagedLearner) -> int:
-        """Give a managed the number of the event that is next; called by what is asked."""
-        number = self._accepted + 1
-        self.changing = number
-        self.learners[number] = managed
-        self._changed.add(number)
-        return number
-
-    def strike(self, number: int) -> None:
-        """Know a managed no more; called by what is asked."""
-        self.changing = number
-        del self.learners[number]
-
-    def all_is_kept(self) -> None:
-        """Record that the journal and its snapshots match the learners."""
-        self._accepted = self._journal.last.sequence
-        self._changed.clear()
+    def notify_erased(self) -> None:
+        """Call the functions of `on_erased`."""
+        for callback in self.on_erased:
+            callback()
 
     def close(self) -> None:
-        """Do what waits, and write it down."""
-        self._inbox.close()
+        """Execute and write the waiting requests, and end both threads."""
+        self._queue.close()
         self._thread.join()
-        self._scribe.close()
+        self._writer.close()
 
-    def _change(
-        self, managed: ManagedLearner, change: LearnerCommand
-    ) -> tuple[CommandResult, Entry | None]:
-        change = change.in_order(managed.learner.feature_names)
-        before = self._keys.answer(change)
-        if before is not None:
-            return before, None
-        self.changing = change.learner
-        return self._noted(change, managed.apply(change.event, draws=False))
-
-    def _noted(self, change: LearnerCommand, told: CommandResult) -> tuple[CommandResult, Entry]:
-        """Take note of what has happened, and return how it is to be written."""
-        number, event, parts = change.learner, change.event, change.parts
-        self._changed.add(number)
-        self._since += n_rows(event)
-        if change.key:
-            self._keys.keep(change, told)
-            parts = [*parts, told.to_json()]
-        return told, Entry(
-            number, event.kind, encode_metadata(event, told.first), parts, change.key
-        )
-
-    def _learn(self) -> None:
+    def _run(self) -> None:
         while True:
-            asked: list[QueuedCall] = []
+            batch: list[QueuedRequest] = []
             try:
-                asked = self._inbox.take(max(AT_ONCE, self._inbox.weight // PRESSED))
-                if not asked:
+                batch = self._queue.take(max(MIN_BATCH, self._queue.weight // BATCH_DIVISOR))
+                if not batch:
                     return
-                self._do_all(asked)
+                self._execute_all(batch)
             except Exception as error:
-                refusal = self._take_note(error)
-                self._put_group(waits=True)
-                for one in asked:
-                    with suppress(InvalidStateError):  # it may be answered
-                        one.answer.set_exception(refusal)
+                refusal = self._note_error(error)
+                self._enqueue_group(waits=True)
+                for queued in batch:
+                    with suppress(InvalidStateError):  # it may be answered already
+                        queued.future.set_exception(refusal)
 
-    def _do_all(self, asked: list[QueuedCall]) -> None:
-        for run in runs(asked):
-            if run[0].alone:
-                self._put_group(waits=True)
-            n_done = self._observe_together(run) if len(run) > 1 else 0
-            for one in run[n_done:]:
-                self._do(one)
-        round_is_due = self._since >= self._every and not self._doubtful
+    def _execute_all(self, queued: list[QueuedRequest]) -> None:
+        for batch in split_batches(queued):
+            if isinstance(batch[0].request, ErasureRequest):
+                self._enqueue_group(waits=True)
+            n_done = self._observe_together(batch) if len(batch) > 1 else 0
+            for item in batch[n_done:]:
+                self._execute(item)
+        round_is_due = self._n_since_round >= self._snapshot_every and not self._doubtful
         if round_is_due:
-            self._since = 0
-            states = {i: one.to_bytes() for i, one in self.learners.items() if i in self._changed}
+            self._n_since_round = 0
+            states = {i: each.to_bytes() for i, each in self.learners.items() if i in self._changed}
             self._group.states.update(states)
-            self._group.alive.update(self.learners)
+            self._group.learner_ids.update(self.learners)
             self._changed.clear()
-        self._put_group()
-        if round_is_due and self._retain is not None:
-            self._scribe.wait()
-            self._drop(self._retain)
+        self._enqueue_group()
+        if round_is_due and self._retain_s is not None:
+            self._writer.wait()
+            self._apply_retention(self._retain_s)
 
-    def _do(self, one: QueuedCall) -> None:
+    def _execute(self, queued: QueuedRequest) -> None:
+        request, future = queued
         try:
-            answer, entry = one.do(self._usable(one.learner))
-            if one.at_once:
-                one.answer.set_result(answer)
+            answer, entry = self._handle(request)
+            if isinstance(request, Query) and request.skip_durability:
+                future.set_result(answer)
             else:
-                self._to_be_written(one, answer, entry)
-            self.changing = None
+                self._add_outcome(future, answer, entry)
+            self._changing = None
         except Exception as error:
-            if one.alone and isinstance(error, DiskError | DamagedError):
-                self._scribe.fail(error)
+            if isinstance(request, ErasureRequest) and isinstance(error, DiskError | DamagedError):
+                self._writer.fail(error)
             with suppress(InvalidStateError):
-                one.answer.set_exception(self._take_note(error))
+                future.set_exception(self._note_error(error))
 
-    def _observe_together(self, run: list[QueuedCall]) -> int:
-        """Observe all blocks of a run at once; return how many are done, the first of the run."""
-        changes = [one.change for one in run if one.change is not None]
-        n_before = len(self._group.done)
+    def _handle(self, request: Request) -> tuple[Any, Entry | None]:
+        """Execute a request; return its answer, and the event to be written before it is sent."""
+        if isinstance(request, CreateLearner | ErasureRequest):
+            self._check_usable(None)
+        else:
+            self._check_usable(request.learner_id)
+        match request:
+            case CreateLearner():
+                return self._create(request)
+            case LearnerCommand():
+                return self._apply(request)
+            case ErasureRequest():
+                return self._erase(request), None
+            case DeleteLearner(learner_id):
+                self.get_learner(learner_id)
+                self._changing = learner_id
+                del self.learners[learner_id]
+                return None, Entry(learner_id, DELETE, "{}", [])
+            case Query(function, learner_id):
+                return function(self._select(learner_id)), None
+
+    def _select(self, learner_id: int | None) -> Any:
+        return self.learners if learner_id is None else self.get_learner(learner_id)
+
+    def _create(self, request: CreateLearner) -> tuple[int, Entry]:
+        name = request.name
+        if any(managed.name == name for managed in self.learners.values()):
+            raise NameTakenError(f"there is a learner {name!r} already. Choose another name.")
+        managed = ManagedLearner(name, request.learner, notes=request.notes)
+        content, learner_id = managed.to_bytes(), self._last_accepted + 1
+        self._changing = learner_id
+        self.learners[learner_id] = managed
+        self._changed.add(learner_id)
+        return learner_id, Entry(learner_id, CREATE, "{}", [content])
+
+    def _apply(self, request: LearnerCommand) -> tuple[CommandResult, Entry | None]:
+        managed = self.get_learner(request.learner_id)
+        request = request.reorder_columns(managed.learner.feature_names)
+        result = self._keys.find_result(request)
+        if result is not None:
+            return result, None
+        self._changing = request.learner_id
+        return self._create_entry(request, managed.apply(request.command, updates_axes=False))
+
+    def _erase(self, request: ErasureRequest) -> ErasureResult:
+        self.get_learner(request.learner_id).check_writable()
+        self._changing = request.learner_id
+        with self.backup_lock:
+            result = erase(self._journal, self._snapshots, self.learners, request)
+        self._last_accepted = self._journal.last.sequence
+        self._changed.clear()  # the erasure has saved all states
+        self.notify_erased()
+        return result
+
+    def _create_entry(
+        self, request: LearnerCommand, result: CommandResult
+    ) -> tuple[CommandResult, Entry]:
+        learner_id, command, parts = request.learner_id, request.command, request.parts
+        self._changed.add(learner_id)
+        self._n_since_round += count_rows(command)
+        if request.key:
+            self._keys.add_pending(request, result)
+            parts = [*parts, result.to_json()]
+        metadata = encode_metadata(command, result.first)
+        return result, Entry(learner_id, command.kind, metadata, parts, request.key)
+
+    def _observe_together(self, batch: list[QueuedRequest]) -> int:
+        """Observe all blocks of a batch at once; return how many requests are done."""
+        requests = [item.request for item in batch if isinstance(item.request, LearnerCommand)]
+        n_before = len(self._group.outcomes)
         try:
-            managed = self.learners.get(changes[0].learner)
-            if self._doubtful or managed is None or any(map(self._keys.know, changes)):
+            managed = self.learners.get(requests[0].learner_id)
+            if self._doubtful or managed is None or any(map(self._keys.contains, requests)):
                 return 0
-            blocks = [change.event for change in changes if isinstance(change.event, Observe)]
-            self.changing = changes[0].learner
-            all_told = managed.observe_together(blocks)
-            for one, change, told in zip(run, changes, all_told, strict=False):
-                self._to_be_written(one, *self._noted(change, told))
-            self.changing = None
+            blocks = [each.command for each in requests if isinstance(each.command, Observe)]
+            self._changing = requests[0].learner_id
+            results = managed.apply_blocks(blocks)
+            for item, request, result in zip(batch, requests, results, strict=False):
+                self._add_outcome(item.future, *self._create_entry(request, result))
+            self._changing = None
         except Exception as error:
-            self._take_note(error)
-        return len(self._group.done) - n_before
+            self._note_error(error)
+        return len(self._group.outcomes) - n_before
 
-    def _to_be_written(self, one: QueuedCall, answer: Any, entry: Entry | None) -> None:
-        self._accepted += entry is not None
-        self._group.done.append((one.answer, answer, entry))
-        if entry is not None and entry.kind != DELETE and not self.learners[entry.learner].draw():
-            self._doubtful.add(entry.learner)  # it is drawn when it is rebuilt
+    def _add_outcome(self, future: Future[Any], answer: Any, entry: Entry | None) -> None:
+        self._last_accepted += entry is not None
+        self._group.outcomes.append(Outcome(future, answer, entry))
+        if entry is None or entry.kind == DELETE:
+            return
+        if not self.learners[entry.learner].update_axes():
+            self._doubtful.add(entry.learner)  # the rebuild computes the axes
 
-    def _put_group(self, *, waits: bool = False) -> None:
-        fresh, before = Group(), [group for group in self._handed_over if not group.is_written]
-        self._handed_over = [*before, self._group]
-        self._scribe.put(self._group)
-        self._group = fresh  # made before: what was put must never be put again
+    def _enqueue_group(self, *, waits: bool = False) -> None:
+        new, unwritten = Group(), [group for group in self._enqueued if not group.is_written]
+        self._enqueued = [*unwritten, self._group]
+        self._writer.put(self._group)
+        self._group = new  # created above: a group must never be enqueued twice
         if waits:
-            self._scribe.wait()
+            self._writer.wait()
 
-    def _take_note(self, error: Exception) -> Exception:
-        """Take note of an error and of what it leaves in doubt; return what is said of it."""
-        if self.changing is not None and type(error) is not ValueError:
-            self._doubtful.add(self.changing)
-        self.changing = None
-        if isinstance(error, KNOWN):
+    def _note_error(self, error: Exception) -> Exception:
+        """Mark the learner in doubt, if any, and return the error for the client."""
+        if self._changing is not None and type(error) is not ValueError:
+            self._doubtful.add(self._changing)
+        self._changing = None
+        if isinstance(error, EXPECTED_ERRORS):
             return error
         LOGGER.error("an unexpected error", exc_info=error)
         return UnfinishedError()
 
-    def _usable(self, learner: int | None) -> ManagedLearner | dict[int, ManagedLearner]:
-        """Return a managed, or all, when sure that they are right; raise why not."""
-        wanted = self._doubtful if learner is None else self._doubtful & {learner}
-        if wanted or self._scribe.is_interrupted:
-            self._restore(wanted)
-        if refusal := self._scribe.refusal():
+    def _check_usable(self, learner_id: int | None) -> None:
+        """Rebuild a learner, or all, if in doubt; raise if it cannot be used."""
+        doubtful = set(self._doubtful)
+        if learner_id is not None:
+            doubtful &= {learner_id}
+        if doubtful or self._writer.is_interrupted:
+            self._recover(doubtful)
+        if refusal := self._writer.get_refusal():
             raise refusal
-        if self._doubtful & wanted:
+        if self._doubtful & doubtful:
             raise UnfinishedError("a learner cannot be rebuilt from the journal")
-        return self.learners if learner is None else known(self.learners, learner)
 
-    def _restore(self, wanted: set[int]) -> None:
-        """Write again, and make learners that are in doubt as the journal has them."""
-        self._put_group(waits=True)
-        self._journal.catch_up()
-        self._keys = self._scribe.keys = IdempotencyCache(self._journal)
-        self._accepted = self._journal.last.sequence
-        self._changed.update(self.learners)  # the last round may be half kept: the next has all
-        unwritten = [group.done for group in self._handed_over if not group.is_written]
-        wanted |= {entry.learner for done in unwritten for *_, entry in done if entry is not None}
-        self._doubtful |= wanted
-        self._handed_over.clear()
-        self._scribe.is_interrupted = False
-        for number in sorted(wanted):
+    def _recover(self, learner_ids: set[int]) -> None:
+        """Resume writing, and rebuild learners from the journal, also those ahead of it."""
+        self._enqueue_group(waits=True)
+        self._journal.reload_end()
+        self._keys = self._writer.keys = IdempotencyCache(self._journal)
+        self._last_accepted = self._journal.last.sequence
+        self._changed.update(self.learners)  # the last round may be incomplete: save all states
+        for group in self._enqueued:
+            if not group.is_written:
+                learner_ids |= {entry.learner for entry in group.entries}
+        self._doubtful |= learner_ids
+        self._enqueued.clear()
+        self._writer.is_interrupted = False
+        for learner_id in sorted(learner_ids):
             try:
-                learners = rebuild_learner(
-                    self._journal, self.snapshots, number, self._accepted + 1
-                )
-                self.learners.pop(number, None)
-                self.learners.update(learners)
-                self._changed.add(number)
-                self._doubtful.discard(number)
+                reader, end = self._journal.reader, self._last_accepted + 1
+                rebuilt = rebuild_learner(reader, self._snapshots, learner_id, end)
+                self.learners.pop(learner_id, None)
+                self.learners.update(rebuilt)
+                self._changed.add(learner_id)
+                self._doubtful.discard(learner_id)
                 LOGGER.warning("a learner was rebuilt from the journal")
-                self.when_rebuilt()
+                self.notify_erased()
             except Exception as error:
                 LOGGER.error("a learner was not rebuilt", exc_info=error)
 
-    def _drop(self, seconds: float) -> None:
-        if self._scribe.failed is None:
+    def _apply_retention(self, retain_s: float) -> None:
+        if self._writer.failure is None:
             try:
-                apply_retention(self._journal, self.snapshots, seconds)
+                apply_retention(self._journal.reader, self._snapshots, retain_s)
             except (DiskError, DamagedError) as error:
-                self._scribe.fail(error)
-
-
-def known(learners: dict[int, ManagedLearner], number: int) -> ManagedLearner:
-    """Return a managed by its number.
-
-    Raises
-    ------
-    NoLearnerError
-    """
-    if number not in learners:
-        raise NoLearnerError(f"there is no learner {number} any more.")
-    return learners[number]
+                self._writer.fail(error)
