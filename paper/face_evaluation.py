@@ -12,9 +12,8 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from labelwalk.cli.failures import told
-from labelwalk.cli.files import counted
-from labelwalk.cli.progress import showing
+from labelwalk.cli.errors import exit_on_error
+from labelwalk.cli.terminal import pluralize, show_progress
 from labelwalk.faces.commands import open_folder
 from labelwalk.faces.demo import DemoVideo, NamedBox
 from labelwalk.faces.detection import HaarDetector
@@ -182,9 +181,9 @@ class TruthCheck:
         beyond = sum(number > self._last for number in self._truth)
         if is_complete and beyond:
             yield (
-                f"{self._path}: {beyond:,} of its {counted(len(self._truth), 'frame')} come after "
-                f"frame {self._last:,}, the last of {self._source}. It may be of another video, "
-                "or count frames differently."
+                f"{self._path}: {beyond:,} of its {pluralize(len(self._truth), 'frame')} come "
+                f"after frame {self._last:,}, the last of {self._source}. It may be of another "
+                "video, or count frames differently."
             )
         if is_complete and min(self._truth) == 1 and max(self._truth) < self._last:
             yield (
@@ -218,7 +217,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _evaluate(options: argparse.Namespace) -> None:
-    with told():
+    with exit_on_error():
         console = Console(stderr=True, highlight=False, quiet=options.quiet)
         with StopSignals() as stop, open_named_source(options.source) as source:
             check = None
@@ -233,7 +232,7 @@ def _evaluate(options: argparse.Namespace) -> None:
                 raise ValueError("nobody is known. Give --labels, or --people with some in it.")
             evaluation = RecognitionEvaluation(pipeline, n_labels)
             run = FrameRun(source, stop, options.frames)
-            with showing(console) as show:
+            with show_progress(console) as show:
                 for frame in run:
                     evaluation.process(frame, get_faces(frame))
                     show(run.describe(""))

@@ -183,6 +183,7 @@ def inspect_model(path: str) -> dict[str, Any]:
         del everything[name]
     for entry in [*everything["health"], *everything["events"]]:
         del entry["meaning"]
+    everything["health"] = {entry["name"]: entry for entry in everything["health"]}
     return dict(everything)
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from labelwalk.cli.failures import FAILED, NOT_UNDERSTOOD, TERMINATED, WRONG_USAGE
+from labelwalk.cli.errors import FAILED, INVALID_INPUT, TERMINATED, WRONG_USAGE
 from labelwalk.distributed.job import END_FILE, WORK_FOLDER
 from tests.distributed.test_job import contents
 from tests.distributed.test_sketch import shard
@@ -100,7 +100,7 @@ def test_a_signal_lets_go_of_the_workers(rows: Path) -> None:
         job.terminate()
         told = job.communicate(timeout=60)[1]
     assert job.returncode == TERMINATED
-    assert told.splitlines()[-1] == "Terminated. The same command goes on."
+    assert told.splitlines()[-1] == "Terminated. Run the same command to continue."
     assert "SIGTERM" not in told
     assert not (out / END_FILE).exists()
 
@@ -176,7 +176,7 @@ def test_new_columns_are_called_as_is_wanted(rows: Path) -> None:
 def test_a_row_that_is_no_row_is_named(rows: Path) -> None:
     spoil(rows / "2.parquet", "a")
     told = label(rows, "--address", "here")
-    assert told.returncode == NOT_UNDERSTOOD
+    assert told.returncode == INVALID_INPUT
     assert told.stderr.splitlines()[-1].startswith("2.parquet, row 1, column 'a': is missing")
     left = contents(rows.parent / "out")
     assert END_FILE not in left

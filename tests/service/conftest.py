@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from labelwalk.cli.passphrase import VARIABLE
+from labelwalk.cli.options import PASSPHRASE_VARIABLE
 from labelwalk.service import encryption as of_a_folder
 from labelwalk.service.learner_store import LearnerStore
 from tests.service.sizes import FULL, SMALL, Sizes
@@ -30,9 +30,9 @@ def passphrase(
 ) -> str | None:
     """Return one or none; processes that are started find the same in their environment."""
     found: str | None = request.param
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(PASSPHRASE_VARIABLE, raising=False)
     if found is not None:
-        monkeypatch.setenv(VARIABLE, found)
+        monkeypatch.setenv(PASSPHRASE_VARIABLE, found)
     return found
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 
 from labelwalk import OnlineLearner
-from labelwalk.cli.passphrase import VARIABLE
+from labelwalk.cli.options import PASSPHRASE_VARIABLE
 from labelwalk.service import encryption as of_a_folder
 from labelwalk.service.commands import Adjust, Command, Observe, Teach, TeachLater
 from labelwalk.service.learner_store import LearnerStore
@@ -46,7 +46,9 @@ def main(folder: str, seed: str, most: str = "") -> None:
     The folder has the passphrase that the environment tells, if any.
     """
     of_a_folder.SCRYPT_N = 2  # nobody guesses here
-    store = LearnerStore(folder, snapshot_every=EVERY, passphrase=os.environ.get(VARIABLE))
+    store = LearnerStore(
+        folder, snapshot_every=EVERY, passphrase=os.environ.get(PASSPHRASE_VARIABLE)
+    )
     done = store.query_all(lambda learners: dict(learners)).result()
     number = next(iter(done), None) or store.create("only", OnlineLearner(K)).result()
     stream = islice(events(int(seed)), int(most) if most else None)

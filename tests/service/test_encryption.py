@@ -19,8 +19,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from labelwalk import OnlineLearner
-from labelwalk.cli import failures
-from labelwalk.cli.passphrase import VARIABLE, passphrase_from
+from labelwalk.cli import errors
+from labelwalk.cli.options import PASSPHRASE_VARIABLE, read_passphrase
 from labelwalk.service.backup import restore
 from labelwalk.service.commands import Adjust, Forget, Observe, Retract, Teach, TeachLater
 from labelwalk.service.database import DamagedError, Database
@@ -408,10 +408,10 @@ class TestChanged:
 
 class TestCommand:
     def test_where_it_comes_from(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delenv(VARIABLE, raising=False)
-        assert passphrase_from(None) is None
-        monkeypatch.setenv(VARIABLE, "of the environment")
-        assert passphrase_from(None) == "of the environment"
+        monkeypatch.delenv(PASSPHRASE_VARIABLE, raising=False)
+        assert read_passphrase(None) is None
+        monkeypatch.setenv(PASSPHRASE_VARIABLE, "of the environment")
+        assert read_passphrase(None) == "of the environment"
         path = tmp_path / "secret"
         for written, meant in [
             ("of the file", "of the file"),
@@ -421,19 +421,19 @@ class TestCommand:
             ("ž", "ž"),
         ]:
             path.write_bytes(written.encode())
-            assert passphrase_from(str(path)) == meant
+            assert read_passphrase(str(path)) == meant
 
     def test_what_cannot_be_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv(VARIABLE, "")
-        with pytest.raises(ValueError, match=f"{VARIABLE} is empty"):
-            passphrase_from(None)
+        monkeypatch.setenv(PASSPHRASE_VARIABLE, "")
+        with pytest.raises(ValueError, match=f"{PASSPHRASE_VARIABLE} is empty"):
+            read_passphrase(None)
         path = tmp_path / "secret"
         for content, said in [(b"", "is empty"), (b"\n", "is empty"), (b"\xff", "not text")]:
             path.write_bytes(content)
             with pytest.raises(ValueError, match=said):
-                passphrase_from(str(path))
+                read_passphrase(str(path))
         with pytest.raises(OSError, match="cannot be read"):
-            passphrase_from(str(tmp_path / "none"))
+            read_passphrase(str(tmp_path / "none"))
 
     def test_the_extra_is_named_where_it_is_missing(
         self,
@@ -442,7 +442,7 @@ class TestCommand:
         capsys: pytest.CaptureFixture[str],
     ) -> None:
         monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
-        with pytest.raises(typer.Exit), failures.told():
+        with pytest.raises(typer.Exit), errors.exit_on_error():
             LearnerStore(str(tmp_path), passphrase=SECRET)
         assert "pip install 'labelwalk[encrypted]'" in capsys.readouterr().err
 
@@ -452,7 +452,7 @@ class TestCommand:
     ) -> None:
         folder, path = tmp_path / "kept", tmp_path / "secret"
         path.write_text(f"{SECRET}\n")
-        monkeypatch.setitem(ENVIRONMENT, VARIABLE, "another")  # the file wins
+        monkeypatch.setitem(ENVIRONMENT, PASSPHRASE_VARIABLE, "another")  # the file wins
         with served(folder, options=[f"--passphrase-file={path}"]) as one:
             wanted = {"name": "Ludmila", "settings": {"n_centroids": K}}
             one.http.post("/api/learners", json=wanted)
@@ -462,14 +462,14 @@ class TestCommand:
         needles = {word.encode() for word in ("Ludmila", *LABELS)}
         assert not found(needles, folder)
         for value, said in [("another", "is not the one of"), ("", "is empty")]:
-            monkeypatch.setitem(ENVIRONMENT, VARIABLE, value)
+            monkeypatch.setitem(ENVIRONMENT, PASSPHRASE_VARIABLE, value)
             failed = serve_in_vain(folder)
             assert failed.returncode == (1 if value else 2)
             assert said in failed.stderr
-        monkeypatch.delitem(ENVIRONMENT, VARIABLE)
+        monkeypatch.delitem(ENVIRONMENT, PASSPHRASE_VARIABLE)
         [line] = serve_in_vain(folder, "--log=json").stderr.splitlines()
         assert "has a passphrase" in json.loads(line)["reason"]
-        monkeypatch.setitem(ENVIRONMENT, VARIABLE, SECRET)
+        monkeypatch.setitem(ENVIRONMENT, PASSPHRASE_VARIABLE, SECRET)
         with served(folder) as one:
             [learner] = one.http.get("/api/learners").json()
             assert (learner["name"], learner["classes"]) == ("Ludmila", list(LABELS[:2]))

@@ -242,7 +242,7 @@ def test_tokens_are_told_to_people(tmp_path: Path) -> None:
     process = subprocess.Popen(command, env=ENVIRONMENT, stderr=theirs)
     os.close(theirs)
     said = b""
-    while b"Token for reading alone" not in said:
+    while b"Read-only token" not in said:
         said += os.read(ours, 1000)
     process.send_signal(signal.SIGTERM)
     process.wait(timeout=60)

@@ -1,4 +1,4 @@
-"""The command line: one file a command, each a call of the library; some have a folder."""
+"""The command line. Each command is a call of the library."""
 
 from __future__ import annotations
 
@@ -10,22 +10,8 @@ import typer
 from typer.core import TyperGroup
 
 from labelwalk._extensions import load_extension
-from labelwalk.cli import (
-    ask,
-    demo,
-    explain,
-    inspect,
-    label,
-    merge,
-    plot,
-    predict,
-    restore,
-    retract,
-    scale,
-    serve,
-    teach,
-)
-from labelwalk.cli.failures import EXIT_CODES, WRONG_USAGE, fail
+from labelwalk.cli import demo, plot, saved_learners, scale, serve, streams
+from labelwalk.cli.errors import EXIT_CODES, WRONG_USAGE, fail
 from labelwalk.release import release
 
 REMOVED_COMMANDS = {
@@ -62,12 +48,12 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line."""
-    atexit.register(gc.freeze)  # the last collection would walk through every module, for nothing
+    atexit.register(gc.freeze)  # a last collection would have no effect
     app(prog_name="labelwalk")
 
 
-def _say_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_given: bool) -> None:
+    if is_given:
         typer.echo(f"labelwalk {release()}")
         raise typer.Exit
 
@@ -76,10 +62,12 @@ def _say_version(wanted: bool) -> None:
 def labelwalk(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version."),
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
-    """A few labels, an endless stream: name each example as it passes.
+    """Online semi-supervised learning: label each example of a stream, from a few labels.
 
     \b
     Examples:
@@ -89,17 +77,17 @@ def labelwalk(
 
 
 for command in (
-    label.label,
-    teach.teach,
-    retract.retract,
-    predict.predict,
-    inspect.inspect,
-    ask.ask,
-    explain.explain,
-    merge.merge,
+    streams.label,
+    streams.teach,
+    saved_learners.retract,
+    streams.predict,
+    saved_learners.inspect,
+    saved_learners.ask,
+    saved_learners.explain,
+    saved_learners.merge,
     plot.plot,
     serve.serve,
-    restore.restore,
+    serve.restore,
     demo.demo,
 ):
     app.command(epilog=EXIT_CODES)(command)

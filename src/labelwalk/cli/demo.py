@@ -15,7 +15,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-from labelwalk.cli.files import say_where, writing
+from labelwalk.cli.errors import exit_if_not_writable
+from labelwalk.cli.terminal import echo
 
 if TYPE_CHECKING:
     from labelwalk.demo import DemoProgress, DemoResult
@@ -142,9 +143,9 @@ def _summarize(result: DemoResult) -> str:
 
 
 def _save_numbers(console: Console, result: DemoResult, path: Path) -> None:
-    with writing(path):
+    with exit_if_not_writable(path):
         path.write_text(json.dumps(result.numbers(), indent=2) + "\n", "utf-8")
-    say_where(console, "The same numbers", path)
+    echo(console, f"The same numbers: {path}")
 
 
 def _save_picture(console: Console, result: DemoResult, path: Path | None) -> None:
@@ -156,6 +157,6 @@ def _save_picture(console: Console, result: DemoResult, path: Path | None) -> No
     path = path or DEFAULT_PICTURE
     title = f"{result.n_labels} labels, then {result.n_examples} digits without a label"
     correct = {"labelwalk": result.correct, "nearest label": result.nearest_correct}
-    with writing(path):
+    with exit_if_not_writable(path):
         draw_comparison(correct, title).savefig(path)
-    say_where(console, "Accuracy over time", path)
+    echo(console, f"Accuracy over time: {path}")

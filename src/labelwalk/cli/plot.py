@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from labelwalk.cli import reading as read
-from labelwalk.cli.failures import told
-from labelwalk.cli.files import say_where, writing
+from labelwalk.cli.errors import exit_if_not_writable, exit_on_error
+from labelwalk.cli.options import Delimiter, Format
+from labelwalk.cli.terminal import echo
 
 
 class Kind(StrEnum):
@@ -43,8 +43,8 @@ def plot(
         str | None,
         typer.Option(help="That of `label`.", show_default="as `label` chose without one"),
     ] = None,
-    format: read.Format = None,
-    delimiter: read.Delimiter = None,
+    format: Format = None,
+    delimiter: Delimiter = None,
 ) -> None:
     """Draw the centroids of a learner in 2-D, or how right its answers are.
 
@@ -53,7 +53,7 @@ def plot(
       labelwalk plot centroids learner.lw -o map.svg
       labelwalk plot accuracy labelled.csv --truth-column y
     """  # noqa: D301
-    with told():
+    with exit_on_error():
         from labelwalk import plotting
         from labelwalk.io import ReadOptions
         from labelwalk.io.scored_output import compute_precision_and_recall, read_scored_output
@@ -70,6 +70,6 @@ def plot(
                 else plotting.draw_precision_recall(*compute_precision_and_recall(found))
             )
         path = output or Path(f"{kind.value}.png")
-        with writing(path):
+        with exit_if_not_writable(path):
             figure.savefig(path)
-        say_where(Console(stderr=True, highlight=False), "Picture", path)
+        echo(Console(stderr=True, highlight=False), f"Picture: {path}")

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from labelwalk.cli.failures import EXIT_CODES, TERMINATED, fail
-from labelwalk.cli.files import counted, say
-from labelwalk.cli.learners import SHOWN
-from labelwalk.cli.options import configured
-from labelwalk.cli.progress import State, showing, summary
-from labelwalk.cli.reading import Prefix, Quiet
-from labelwalk.configuration import Configuration
+from labelwalk.cli.config import Configuration
+from labelwalk.cli.errors import EXIT_CODES, TERMINATED, fail
+from labelwalk.cli.options import Prefix, Quiet, with_config_options
+from labelwalk.cli.streams import MAX_SHOWN_CLASSES
+from labelwalk.cli.terminal import Status, echo, pluralize, show_progress, summarize
 
 if TYPE_CHECKING:
     from labelwalk.distributed.job import Executor, JobResult, Step
@@ -47,7 +45,7 @@ def scale() -> None:
 
 
 @app.command(epilog=EXIT_CODES)
-@configured("Columns", "Learner")
+@with_config_options("Columns", "Learner")
 def label(
     input: Annotated[
         str, typer.Argument(help="A file, a folder or a pattern; a path, or s3://bucket/key.")
@@ -95,13 +93,13 @@ def label(
     job = Job(
         input,
         output,
-        configuration.learner().settings,
+        configuration.settings(),
         configuration.columns,
         configuration.unlabeled,
         prefix,
     )
     steps: list[Step] = []
-    with _open_executor(address, workers) as executor, showing(console) as show:
+    with _open_executor(address, workers) as executor, show_progress(console) as show:
 
         def watch(step: Step) -> None:
             steps.append(step)
@@ -109,7 +107,7 @@ def label(
 
         result = run(job, executor, watch)
     if not steps:
-        say(console, "Nothing to do: this job had already finished.")
+        echo(console, "Nothing to do: this job had already finished.")
     _print_result(console, result, output)
 
 
@@ -141,32 +139,34 @@ def _terminate(number: int, frame: FrameType | None) -> None:
     fail("Terminated. Run the same command to continue.", TERMINATED)
 
 
-def _format_step(step: Step) -> State:
+def _format_step(step: Step) -> Status:
     text, begin, end = STEP_PROGRESS[step.what]
     share = begin + (end - begin) * (step.done / max(1, step.of))
     line = f"{text}: {step.done} of {step.of}"
-    return State(step.rows, share, f"{line}, {step.rows:,} rows" if step.rows else line)
+    return Status(step.rows, share, f"{line}, {step.rows:,} rows" if step.rows else line)
 
 
 def _print_result(console: Console, result: JobResult, output: str) -> None:
-    say(console, summary(result.tally))
+    echo(console, summarize(result.tally))
     if result.tally.taught == result.tally.rows:
-        say(console, "Every row has a label. Name the value for unlabelled rows with --unlabeled.")
-    say(
+        echo(console, "Every row has a label. Name the value for unlabelled rows with --unlabeled.")
+    echo(
         console,
         f"{result.vertices:,} vertices. Proven: no row is farther than {result.distortion:.3g} "
         f"from its vertex, and probabilities are within {result.certificate:.2g} of the exact "
         "solution.",
     )
     if result.held:
-        say(console, f"Not learned from, too far from all others: {counted(result.held, 'row')}.")
+        echo(
+            console, f"Not learned from, too far from all others: {pluralize(result.held, 'row')}."
+        )
     if result.outliers:
-        say(
+        echo(
             console, f"Outliers: {_join_names([_format_outliers(own) for own in result.outliers])}."
         )
-    say(console, f"Features: {_join_names(result.features)}.")
-    say(console, f"Classes: {_join_names(result.classes)}.")
-    say(console, f"{counted(result.files, 'file')}: {output}")
+    echo(console, f"Features: {_join_names(result.features)}.")
+    echo(console, f"Classes: {_join_names(result.classes)}.")
+    echo(console, f"{pluralize(result.files, 'file')}: {output}")
 
 
 def _format_outliers(outliers: Outliers) -> str:
@@ -176,5 +176,5 @@ def _format_outliers(outliers: Outliers) -> str:
 
 
 def _join_names(names: Sequence[str]) -> str:
-    n_others = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f" and {n_others} more" if n_others > 0 else "")
+    n_others = len(names) - MAX_SHOWN_CLASSES
+    return ", ".join(names[:MAX_SHOWN_CLASSES]) + (f" and {n_others} more" if n_others > 0 else "")

@@ -1,4 +1,4 @@
-"""`labelwalk serve`: learners behind HTTP, on the disk before they answer."""
+"""`serve` and `restore`: learners over HTTP, and a backup of them as a new folder."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import typer
 from rich.console import Console
 
 from labelwalk._extensions import load_extension
-from labelwalk.cli.failures import told
-from labelwalk.cli.files import say
-from labelwalk.cli.passphrase import PassphraseFile, passphrase_from
+from labelwalk.cli.errors import exit_on_error
+from labelwalk.cli.options import PassphraseFile, read_passphrase
+from labelwalk.cli.terminal import echo
 
 if TYPE_CHECKING:
     from labelwalk.service.auth import Tokens
 
-DAY = 86_400.0  # seconds
+SECONDS_PER_DAY = 86_400.0
 DEMO_FOLDER = "labelwalk-demo"
 
 
@@ -26,74 +26,68 @@ def serve(
     folder: Annotated[
         str | None,
         typer.Argument(
-            help="Where learners and their journal are kept; made if not there. With --demo it "
-            "may be left out.",
+            help="Folder of the learners and their journal; created if it does not exist. Optional "
+            "with --demo.",
             show_default=DEMO_FOLDER,
         ),
     ] = None,
-    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Where to listen.")] = 8321,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8321,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="Another name by which it may be called; may be given again."),
+        typer.Option(help="Another host name of this service. Can be given several times."),
     ] = None,
     keep_days: Annotated[
         float | None,
         typer.Option(
             min=0.0,
-            help="How long events are kept at least, so that they can be erased. Learners stay. "
-            "Not given: for ever.",
+            help="Minimum number of days that events are kept, during which they can be erased. "
+            "Learners are kept. Default: all events are kept.",
         ),
     ] = None,
     passphrase_file: PassphraseFile = None,
-    certificate: Annotated[
-        str | None, typer.Option(help="For TLS: a file with the certificate.")
-    ] = None,
-    private_key: Annotated[str | None, typer.Option(help="For TLS: a file with the key.")] = None,
+    certificate: Annotated[str | None, typer.Option(help="TLS certificate file.")] = None,
+    private_key: Annotated[str | None, typer.Option(help="TLS private key file.")] = None,
     demo: Annotated[
-        bool, typer.Option("--demo", help="Feed a learner with a stream that comes along.")
+        bool, typer.Option("--demo", help="Feed a learner with a demonstration stream.")
     ] = False,
     faces: Annotated[
         Literal["pixels", "pixels-32", "dlib"] | None,
-        typer.Option(help="Recognise faces, by their pixels or by dlib's vectors; see /faces."),
+        typer.Option(help="Recognize faces, by their pixels or by vectors of dlib; see /faces."),
     ] = None,
     watch: Annotated[
         str | None,
-        typer.Option(
-            help="With --faces: a camera, video or address that is watched by the service itself."
-        ),
+        typer.Option(help="With --faces: camera, video or address that the service watches."),
     ] = None,
     keep_crops: Annotated[
         bool,
         typer.Option(
-            "--keep-crops",
-            help="With --faces: keep pictures of faces too, not their vectors alone.",
+            "--keep-crops", help="With --faces: store pictures of faces, not only their vectors."
         ),
     ] = False,
     rate: Annotated[
         float | None,
-        typer.Option(
-            min=0.001, help="Requests a second under each token; any number if not given."
-        ),
+        typer.Option(min=0.001, help="Requests per second and token. Default: unlimited."),
     ] = None,
     patience: Annotated[
-        float, typer.Option(min=0.1, help="Seconds in which headers must be there, then a body.")
+        float,
+        typer.Option(min=0.1, help="Timeout of the request headers, then of the body, in seconds."),
     ] = 30.0,
     timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds in which an answer must begin.")
+        float, typer.Option(min=0.1, help="Timeout until a response begins, in seconds.")
     ] = 300.0,
-    sockets: Annotated[int, typer.Option(min=0, help="WebSockets at a time.")] = 100,
-    log: Annotated[
-        Literal["plain", "json"], typer.Option(help="How it tells what happens, on stderr.")
-    ] = "plain",
+    sockets: Annotated[
+        int, typer.Option(min=0, help="Maximum number of concurrent WebSockets.")
+    ] = 100,
+    log: Annotated[Literal["plain", "json"], typer.Option(help="Log format on stderr.")] = "plain",
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
-        typer.Option(help="What is told at least; debug: every request."),
+        typer.Option(help="Minimum log level ('debug' logs every request)."),
     ] = "info",
 ) -> None:
-    """Serve any number of learners over HTTP and WebSockets, with a page to look at, until Ctrl-C.
+    """Serve any number of learners over HTTP and WebSockets, with a web page, until Ctrl-C.
 
-    An answer to a write means that it is on the disk. The tokens are made at the first start.
+    A write is answered after it is on disk. The tokens are created at the first start.
 
     \b
     Examples:
@@ -103,11 +97,11 @@ def serve(
       labelwalk serve people --passphrase-file secret.txt
     """  # noqa: D301
     if folder is None and not demo:
-        raise typer.BadParameter("FOLDER is missing. Say where to keep learners, or give --demo.")
+        raise typer.BadParameter("FOLDER is missing. Give a folder for learners, or --demo.")
     if faces is None and (watch is not None or keep_crops):
-        raise typer.BadParameter("--watch and --keep-crops concern faces. Give --faces too.")
+        raise typer.BadParameter("--watch and --keep-crops require --faces.")
     folder = folder or DEMO_FOLDER
-    with told():
+    with exit_on_error():
         from labelwalk.service.auth import join_token_path, load_or_create_tokens
         from labelwalk.service.database import DamagedError, FolderInUseError
         from labelwalk.service.encryption import PassphraseError
@@ -117,39 +111,35 @@ def serve(
         from labelwalk.service.server import bind_socket, format_address, list_host_names
         from labelwalk.service.server import serve as serve_until_stopped
 
-        warnings.simplefilter("ignore")  # those of learners name labels, and health tells the same
-        told_to = ServiceLog(sys.stderr, log, log_level)
+        warnings.simplefilter("ignore")  # those of learners contain labels; health reports the same
+        service_log = ServiceLog(sys.stderr, log, log_level)
         try:
-            passphrase = passphrase_from(passphrase_file)
-            sock = bind_socket(host, port)  # before anything is made
-            tokens, new = load_or_create_tokens(folder)
-            retain = None if keep_days is None else DAY * keep_days
+            passphrase = read_passphrase(passphrase_file)
+            sock = bind_socket(host, port)  # before any file is created
+            tokens, is_new = load_or_create_tokens(folder)
+            retain = None if keep_days is None else SECONDS_PER_DAY * keep_days
             store = LearnerStore(folder, retain=retain, passphrase=passphrase)
         except (DamagedError, FolderInUseError, PassphraseError, OSError) as error:
             if log == "json":
-                told_to.write("error", "not started", reason=str(error))
+                service_log.write("error", "not started", reason=str(error))
                 raise typer.Exit(1) from error
             raise OSError(str(error)) from error
-        with ExitStack() as held:  # what serves closes both, but a signal may come before
-            held.callback(store.close)
-            looking = None
+        with ExitStack() as resources:  # the server closes both too, unless a signal comes first
+            resources.callback(store.close)
+            camera_service = None
             if faces is not None:
                 start = load_extension("service faces")
-                looking = start(folder, store, faces, watch=watch, keep_crops=keep_crops)
-                held.callback(looking.close)
+                camera_service = start(folder, store, faces, watch=watch, keep_crops=keep_crops)
+                resources.callback(camera_service.close)
             address = format_address(host, port, allow_host or [], secure=certificate is not None)
+            token_path = join_token_path(folder)
             if log == "json":
-                told_to.write(
-                    "info",
-                    "started",
-                    folder=folder,
-                    address=address,
-                    tokens=join_token_path(folder),
-                )
+                fields = {"folder": folder, "address": address, "tokens": token_path}
+                service_log.write("info", "started", **fields)
             else:
-                _greet(folder, address, join_token_path(folder), tokens if new else None)
-                if looking is not None:
-                    say(Console(stderr=True, highlight=False), f"Faces: {address}/faces")
+                _print_address(folder, address, token_path, tokens if is_new else None)
+                if camera_service is not None:
+                    echo(Console(stderr=True, highlight=False), f"Faces: {address}/faces")
             serve_until_stopped(
                 store,
                 tokens,
@@ -158,18 +148,41 @@ def serve(
                 certificate=certificate,
                 private_key=private_key,
                 demo=demo,
-                faces=looking,
+                faces=camera_service,
                 limits=Limits(patience=patience, timeout=timeout, sockets=sockets, rate=rate),
-                log=told_to,
+                log=service_log,
             )
 
 
-def _greet(folder: str, address: str, where: str, new: Tokens | None) -> None:
-    """Say where it is; tokens are told to people alone, since what is piped is often kept."""
+def _print_address(folder: str, address: str, token_path: str, new: Tokens | None) -> None:
+    """Print the address; tokens only to a terminal, since other output is often stored."""
     console = Console(stderr=True, highlight=False)
-    say(console, f"Serving {folder} at {address}")
+    echo(console, f"Serving {folder} at {address}")
     if new is None or not sys.stderr.isatty():
-        say(console, f"The tokens are in {where}")
+        echo(console, f"The tokens are in {token_path}")
         return
-    say(console, f"Open this link, told this once: {address}/#token={new.write}")
-    say(console, f"Token for reading alone: {new.read}")
+    echo(console, f"Open this link (the token is shown only once): {address}/#token={new.write}")
+    echo(console, f"Read-only token: {new.read}")
+
+
+def restore(
+    backup: Annotated[str, typer.Argument(help="A file that the service wrote to backups/.")],
+    folder: Annotated[str, typer.Argument(help="Folder for the learners; must be new or empty.")],
+) -> None:
+    """Restore a backup of the service as a folder to serve; every event is verified.
+
+    \b
+    Examples:
+      labelwalk restore kept/backups/2026-11-16T03-58-00-1200.db again
+      labelwalk restore yesterday.db kept-of-yesterday
+    """  # noqa: D301
+    with exit_on_error():
+        from labelwalk.service.backup import restore as restore_backup
+        from labelwalk.service.database import DamagedError
+
+        try:
+            n = restore_backup(backup, folder)
+        except DamagedError as error:
+            raise OSError(f"{backup} cannot be restored: {error}.") from error
+        console = Console(stderr=True, highlight=False)
+        echo(console, f"{n:,} events, each verified. Continue with: labelwalk serve {folder}")

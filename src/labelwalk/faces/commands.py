@@ -17,10 +17,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from labelwalk.cli import reading as read
-from labelwalk.cli.failures import EXIT_CODES, FAILED, NOT_UNDERSTOOD, fail, told
-from labelwalk.cli.files import counted, say
-from labelwalk.cli.passphrase import PassphraseFile, passphrase_from
+from labelwalk.cli.errors import EXIT_CODES, FAILED, INVALID_INPUT, exit_on_error, fail
+from labelwalk.cli.options import PassphraseFile, Quiet, read_passphrase
+from labelwalk.cli.terminal import echo, pluralize
 
 if TYPE_CHECKING:
     from labelwalk.arrays import Floats
@@ -86,7 +85,7 @@ def enroll(
         ),
     ] = False,
     passphrase_file: PassphraseFile = None,
-    quiet: read.Quiet = False,
+    quiet: Quiet = False,
 ) -> None:
     """Teach a person from pictures in which theirs is the largest face.
 
@@ -97,7 +96,7 @@ def enroll(
       labelwalk faces enroll people Ada ada-1.jpg ada-2.jpg ada-3.jpg ada-4.jpg
       labelwalk faces enroll people Ben pictures-of-ben --skip
     """  # noqa: D301
-    with told(), ExitStack() as stack:
+    with exit_on_error(), ExitStack() as stack:
         from labelwalk.faces.people import clean_name
         from labelwalk.faces.pictures import list_pictures
         from labelwalk.faces.representations import find_representation
@@ -114,10 +113,10 @@ def enroll(
         views = _read_views(paths, representation, smallest)
         n_skipped = len(paths) - len(views)
         if not views:
-            fail("Nothing is taught.", NOT_UNDERSTOOD)
+            fail("Nothing is taught.", INVALID_INPUT)
         if n_skipped and not skip:
-            files = counted(n_skipped, "file")
-            fail(f"Nothing is taught. Leave out {files}, or give --skip.", NOT_UNDERSTOOD)
+            files = pluralize(n_skipped, "file")
+            fail(f"Nothing is taught. Leave out {files}, or give --skip.", INVALID_INPUT)
         if store is None:  # the folder is created when there is something to store
             store = stack.enter_context(open_folder(folder, faces, passphrase_file, create=True))
         recognizer = store.recognizer
@@ -125,12 +124,12 @@ def enroll(
         answers = recognizer.handle.ask(lambda learner: learner.predict(vectors).label.tolist())
         confused = Counter(answer for answer in answers if answer not in (None, name))
         for other, n in confused.items():
-            say(console, f"{counted(n, 'view')} of these would have been taken for {other}.")
+            echo(console, f"{pluralize(n, 'view')} of these would have been taken for {other}.")
         recognizer.teach(vectors, [name] * len(vectors))
-        n_names = counted(len(recognizer.people), "name")
-        n_views, n_files = counted(len(vectors), "view"), counted(len(views), "file")
-        say(console, f"{name}: {n_views} taught, out of {n_files}.")
-        say(console, f"People: {folder}, which knows {n_names}.")
+        n_names = pluralize(len(recognizer.people), "name")
+        n_views, n_files = pluralize(len(vectors), "view"), pluralize(len(views), "file")
+        echo(console, f"{name}: {n_views} taught, out of {n_files}.")
+        echo(console, f"People: {folder}, which knows {n_names}.")
 
 
 def _read_views(
@@ -157,7 +156,7 @@ def name(
     stranger: Annotated[str, typer.Argument(help="'#3', or 'unknown #3', as `watch` prints it.")],
     name: Annotated[str, typer.Argument(help="Name of the person.")],
     passphrase_file: PassphraseFile = None,
-    quiet: read.Quiet = False,
+    quiet: Quiet = False,
 ) -> None:
     """Give a stranger a name: a few views are taught, and the others follow.
 
@@ -168,7 +167,7 @@ def name(
       labelwalk faces name people '#3' Ada
       labelwalk faces name people 'unknown #3' Ada
     """  # noqa: D301
-    with told():
+    with exit_on_error():
         from labelwalk.faces.people import clean_name, parse_unknown
 
         name = clean_name(name)
@@ -181,17 +180,17 @@ def name(
             n_before = sum(person.taught for person in people if person.name == name)
             examples = store.name_stranger(number, name)
         console = Console(stderr=True, highlight=False, quiet=quiet)
-        n_views = counted(len(examples), "view")
-        say(console, f"unknown #{number} is {name}: {n_views} taught.")
+        n_views = pluralize(len(examples), "view")
+        echo(console, f"unknown #{number} is {name}: {n_views} taught.")
         if n_before:
-            before, wrong = counted(n_before, "view"), json.dumps({"examples": examples})
-            say(console, f"{name} was known already, by {before}, and now has {n_views} more.")
-            say(
+            before, wrong = pluralize(n_before, "view"), json.dumps({"examples": examples})
+            echo(console, f"{name} was known already, by {before}, and now has {n_views} more.")
+            echo(
                 console,
                 "Not the same person? A service with faces takes it back: "
                 f"POST /api/faces/undo {wrong}",
             )
-        say(console, f"People: {folder}")
+        echo(console, f"People: {folder}")
 
 
 @app.command(epilog=EXIT_CODES)
@@ -207,7 +206,7 @@ def people(
       labelwalk faces people people
       labelwalk faces people people --json
     """  # noqa: D301
-    with told():
+    with exit_on_error():
         from labelwalk.faces.people import format_unknown
         from labelwalk.faces.representations import name_of
 
@@ -253,7 +252,7 @@ def forget(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     passphrase_file: PassphraseFile = None,
-    quiet: read.Quiet = False,
+    quiet: Quiet = False,
 ) -> None:
     """Erase a person for good: labels, recognized views, pictures, and all of these in backups.
 
@@ -265,14 +264,14 @@ def forget(
     """  # noqa: D301
     if (who is None) != strangers:
         raise typer.BadParameter("give a NAME, or '#3' in quotes, or --strangers: one of them.")
-    with told():
+    with exit_on_error():
         with open_folder(folder, None, passphrase_file) as store:
             title, erase = _select_erasure(store, who)
             if not yes and not typer.confirm(f"{title}. Erase all of it?", err=True):
                 fail("Nothing is erased.", FAILED)
             result = erase()
         console = Console(stderr=True, highlight=False, quiet=quiet)
-        say(console, f"Erased: {counted(result.examples, 'view')}. {result.meaning}")
+        echo(console, f"Erased: {pluralize(result.examples, 'view')}. {result.meaning}")
 
 
 def _select_erasure(store: PeopleStore, who: str | None) -> tuple[str, Callable[[], ErasureResult]]:
@@ -284,12 +283,12 @@ def _select_erasure(store: PeopleStore, who: str | None) -> tuple[str, Callable[
     recognizer = store.recognizer
     for person in recognizer.known():
         if person.name == who:
-            n_taught, n_seen = counted(person.taught, "view"), counted(person.examples, "time")
+            n_taught, n_seen = pluralize(person.taught, "view"), pluralize(person.examples, "time")
             return f"{who}: {n_taught} taught, seen about {n_seen}", partial(store.forget, who)
     number, strangers = parse_unknown(who), recognizer.strangers()
     for stranger in strangers:
         if stranger.number == number:
-            title = f"{format_unknown(number)}: seen about {counted(stranger.examples, 'time')}"
+            title = f"{format_unknown(number)}: seen about {pluralize(stranger.examples, 'time')}"
             return title, partial(store.forget_stranger, stranger.number)
     people = ", ".join(recognizer.people) or "nobody"
     others = ", ".join(f"#{stranger.number}" for stranger in strangers) or "nobody"
@@ -360,7 +359,7 @@ def open_folder(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings of learners contain labels
         try:
-            store = LearnerStore(folder, passphrase=passphrase_from(passphrase_file))
+            store = LearnerStore(folder, passphrase=read_passphrase(passphrase_file))
             try:
                 if not create and read_representation(store) is None:
                     raise ValueError(problem)

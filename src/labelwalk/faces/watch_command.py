@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from labelwalk.cli import reading as read
-from labelwalk.cli.failures import EXIT_CODES, FAILED, fail, told
-from labelwalk.cli.files import say, writing
-from labelwalk.cli.passphrase import PassphraseFile
-from labelwalk.cli.progress import State, showing
+from labelwalk.cli.errors import EXIT_CODES, FAILED, exit_if_not_writable, exit_on_error, fail
+from labelwalk.cli.options import PassphraseFile, Quiet
+from labelwalk.cli.terminal import Status, echo, show_progress
 from labelwalk.faces.commands import (
     Faces,
     Smallest,
@@ -79,7 +77,7 @@ def watch(
         ),
     ] = False,
     passphrase_file: PassphraseFile = None,
-    quiet: read.Quiet = False,
+    quiet: Quiet = False,
 ) -> None:
     """Say who is in a video or in front of a camera, until it ends or Ctrl-C.
 
@@ -93,7 +91,7 @@ def watch(
     """  # noqa: D301
     if keep_crops and people is None:
         raise typer.BadParameter("--keep-crops keeps pictures with people. Give --people too.")
-    with told():
+    with exit_on_error():
         from labelwalk.faces.detection import HaarDetector
         from labelwalk.faces.pipeline import FacePipeline
         from labelwalk.faces.recording import Recording
@@ -110,7 +108,7 @@ def watch(
             store = None
             if people is not None:
                 if not has_learners(people):
-                    say(console, f"{people} is new: nobody is known there yet.")
+                    echo(console, f"{people} is new: nobody is known there yet.")
                 folder = open_folder(
                     people, faces, passphrase_file, create=True, keep_crops=keep_crops
                 )
@@ -122,7 +120,7 @@ def watch(
             )
             run = FrameRun(opened, stop, frames)
             watcher = _Watcher(pipeline, write_events, recording, store)
-            with showing(console) as show:
+            with show_progress(console) as show:
                 for frame in run:
                     show(run.describe(watcher.process(frame)))
             write_events(watcher.presence.end())
@@ -131,7 +129,7 @@ def watch(
         video = output if recording is not None and recording.has_started else None
         for title, path in (("Video", video), ("Events", events), ("People", people)):
             if path not in (None, "-"):
-                say(console, f"{title}: {path}")
+                echo(console, f"{title}: {path}")
         run.exit_if_ended(console, "all that was seen until then is finished")
 
 
@@ -188,21 +186,21 @@ class FrameRun:
         is_stopped = self.error is not None or self._stop.signal is not None
         return not is_stopped and self.n_frames != self._limit
 
-    def describe(self, names: str) -> State:
+    def describe(self, names: str) -> Status:
         """Return the progress, and who is in the current frame."""
         expected = self._source.n_frames
         if self._limit is not None:
             expected = min(self._limit, expected or self._limit)
         share = None if expected is None else min(1.0, self.n_frames / expected)
         line = f"{self.n_frames:,} frames{self.rate}"
-        return State(self.n_frames, share, f"{line}: {names}" if names else line)
+        return Status(self.n_frames, share, f"{line}: {names}" if names else line)
 
     def exit_if_ended(self, console: Console, outcome: str) -> None:
         """Exit with an error if the source failed, or with the code of a signal."""
         if self.error is not None:
             fail(str(self.error), FAILED)
         if self._stop.signal is not None:
-            say(console, f"Ended by {signal.Signals(self._stop.signal).name}; {outcome}.")
+            echo(console, f"Ended by {signal.Signals(self._stop.signal).name}; {outcome}.")
             raise typer.Exit(128 + self._stop.signal)
 
     def _read(self, frames: Iterator[Frame]) -> Frame | None:
@@ -258,7 +256,7 @@ def open_events(path: str | None) -> Iterator[WriteEvents]:
     with ExitStack() as stack:
         file = sys.stdout  # as it is before the progress bar replaces it
         if path not in (None, "-"):
-            with writing(Path(path)):
+            with exit_if_not_writable(Path(path)):
                 file = stack.enter_context(open(path, "w", encoding="utf-8"))
 
         def write(events: Iterable[Event]) -> None:
@@ -274,16 +272,16 @@ def _print_presences(
 ) -> None:
     """Print who was there how often, and how to name a stranger."""
     n = sum(presence.faces for presence in presences)
-    say(console, f"{summary}; {n:,} faces." if n else f"{summary}; no face was found.")
+    echo(console, f"{summary}; {n:,} faces." if n else f"{summary}; no face was found.")
     if not presences:
         return
     rows = [(_format_title(item.who), f"{item.faces:,}", f"{item.visits:,}") for item in presences]
     print_table(console, ("who", "faces", "visits"), rows)
     numbers = [presence.who for presence in presences if isinstance(presence.who, int)]
     if numbers and people is None:
-        say(console, "Nothing is kept. With --people FOLDER they could be named afterwards.")
+        echo(console, "Nothing is kept. With --people FOLDER they could be named afterwards.")
     elif numbers:
-        say(console, f"To name one: labelwalk faces name {people} '#{numbers[0]}' NAME")
+        echo(console, f"To name one: labelwalk faces name {people} '#{numbers[0]}' NAME")
 
 
 def _format_title(who: Who) -> str:

@@ -1,0 +1,333 @@
+"""Settings of the command line: from options, a TOML file and the environment, in that order."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
+
+if TYPE_CHECKING:
+    from labelwalk.io import Columns
+    from labelwalk.learner import OnlineLearner
+    from labelwalk.settings import Settings
+    from labelwalk.similarity import Gaussian, SelfTuning
+
+CONFIG_FILE = "labelwalk.toml"
+VARIABLE_PREFIX = "LABELWALK_"
+LEARNER, COLUMNS, ROWS = "Learner", "Columns", "Rows"
+SIMILARITY_FIELDS = ("similarity", "bandwidth", "threshold")
+REMOVED_SETTINGS = {"window": "Use half_life."}
+
+
+class ConfigurationError(ValueError):
+    """A setting that is unknown or cannot be used. The message names its origin."""
+
+
+def _parse_none(value: Any) -> Any:
+    return None if isinstance(value, str) and value.strip().lower() == "none" else value
+
+
+def _split_names(value: Any) -> Any:
+    return [name for name in value.split(",") if name] if isinstance(value, str) else value
+
+
+def _parse_shares(value: Any) -> Any:
+    if not isinstance(value, str) or "=" not in value:
+        return value
+    pairs = (part.partition("=") for part in value.split(","))
+    return {name.strip(): share for name, _, share in pairs}
+
+
+Maybe = BeforeValidator(_parse_none)
+Names = Annotated[list[str], BeforeValidator(_split_names)]
+
+
+def _declare(default: Any, panel: str, help: str) -> Any:
+    return Field(default, description=help, json_schema_extra={"panel": panel})
+
+
+class Configuration(BaseModel):
+    """All settings of the command line that a file or the environment can hold.
+
+    Examples
+    --------
+    >>> Configuration(n_centroids="200", prior="cat=0.5,dog=0.5").prior
+    {'cat': 0.5, 'dog': 0.5}
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    _origins: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    features: Names = _declare(
+        [],
+        COLUMNS,
+        "Feature columns (names or glob patterns, e.g. 'f*,age'). Default: every column without "
+        "another role.",
+    )
+    label_column: Annotated[str | None, Maybe] = _declare(
+        None, COLUMNS, "Column of labels, empty where a row has none. Default: 'label', if present."
+    )
+    id_column: Annotated[str | None, Maybe] = _declare(
+        None, COLUMNS, "Column with a unique row id; duplicates are rejected."
+    )
+    truth_column: Annotated[str | None, Maybe] = _declare(
+        None, COLUMNS, "Column of true labels, only compared with the answers for accuracy."
+    )
+    source_column: Annotated[str | None, Maybe] = _declare(
+        None, COLUMNS, "Column with the source of each row, for --source-share."
+    )
+    drop: Names = _declare([], COLUMNS, "Columns that are not features (names or glob patterns).")
+    unlabeled: str = _declare(
+        "", COLUMNS, 'Value that means "unlabelled", in addition to an empty cell.'
+    )
+
+    on_error: Literal["stop", "skip", "report"] = _declare(
+        "stop", ROWS, "Faulty rows: stop the run; skip them; skip and report them."
+    )
+
+    profile: Literal["default", "paper"] = _declare(
+        "default",
+        LEARNER,
+        "Defaults of all other settings: ours, or those of the paper.",
+    )
+    n_centroids: Annotated[int | None, Maybe] = _declare(
+        500, LEARNER, "Maximum number of unlabelled vertices; none keeps every example."
+    )
+    similarity: Literal["self-tuning", "gaussian"] = _declare(
+        "self-tuning", LEARNER, "Similarity of two examples."
+    )
+    bandwidth: float | Literal["cover", "scale"] = _declare(
+        "cover", LEARNER, "σ of a gaussian similarity: a number, or how to measure it."
+    )
+    threshold: Annotated[float | None, Maybe] = _declare(
+        None, LEARNER, "ε: similarities below it are zero. Default: that of the similarity."
+    )
+    scale: Literal["none", "robust"] = _declare(
+        "none", LEARNER, "Compare features unscaled, or each in units of its robust spread."
+    )
+    sink: float = _declare(1e-4, LEARNER, 'γ: weight of the sink ("don\'t know") at each vertex.')
+    growth: float = _declare(1.5, LEARNER, "m: how far coarsening continues past n-centroids.")
+    coarsening: Literal["just-enough", "doubling"] = _declare(
+        "just-enough", LEARNER, "How vertices are merged when there are too many."
+    )
+    labelled: Literal["pure", "absorb"] = _declare(
+        "pure", LEARNER, "Whether labelled vertices absorb unlabelled examples."
+    )
+    label_weight: Annotated[float | None, Maybe] = _declare(
+        3.0, LEARNER, "Weight of a labelled vertex, in mean vertices."
+    )
+    weight_cap: Annotated[float | None, Maybe] = _declare(
+        2.0, LEARNER, "Maximum weight of an unlabelled vertex, in mean vertices."
+    )
+    labels_per_class: int = _declare(64, LEARNER, "Maximum number of labelled vertices of a class.")
+    representative: Literal["mean", "founder"] = _declare(
+        "mean", LEARNER, "Point of a vertex that similarities are measured from."
+    )
+    readout: Literal["example", "vertex"] = _declare(
+        "example", LEARNER, "Where the answer is read."
+    )
+    unreached: Literal["nearest", "abstain"] = _declare(
+        "nearest", LEARNER, "Answer where no label can be reached."
+    )
+    quarantine: Annotated[int | None, Maybe] = _declare(
+        5, LEARNER, "Number of outliers close together that found a vertex."
+    )
+    source_share: Annotated[float | None, Maybe] = _declare(
+        None, LEARNER, "Maximum share of a single source in the learned examples."
+    )
+    remember: int = _declare(1000, LEARNER, "Number of recent examples that can be taught later.")
+    half_life: Annotated[float | None, Maybe] = _declare(
+        None, LEARNER, "Number of examples after which an unlabelled example weighs half."
+    )
+    calibrate: bool = _declare(
+        True, LEARNER, "Whether confidence is calibrated by leaving out labels."
+    )
+    prior: Annotated[
+        Literal["uniform"] | dict[str, float] | None, Maybe, BeforeValidator(_parse_shares)
+    ] = _declare(None, LEARNER, "Shares of the classes: uniform, or cat=0.7,dog=0.3.")
+    tolerance: float = _declare(1e-2, LEARNER, "Maximum error of a probability.")
+    abstain_below: float = _declare(0.0, LEARNER, "Abstain if the confidence is below this.")
+
+    @property
+    def columns(self) -> Columns:
+        """The roles of the columns."""
+        from labelwalk.io import Columns
+
+        return Columns(
+            tuple(self.features),
+            self.label_column,
+            self.id_column,
+            self.truth_column,
+            self.source_column,
+            tuple(self.drop),
+        )
+
+    def settings(self) -> Settings:
+        """Return the settings of a learner.
+
+        Raises
+        ------
+        ConfigurationError
+            A setting is out of range, or conflicts with another.
+        """
+        from labelwalk.learner import OnlineLearner
+        from labelwalk.settings import Settings
+        from labelwalk.similarity import SelfTuning
+
+        base: dict[str, Any]
+        learner_fields = set(list_settings(LEARNER)) - {"profile", *SIMILARITY_FIELDS}
+        try:
+            if self.profile == "paper":
+                base = OnlineLearner.paper().settings.parameters()
+                learner_fields &= self.model_fields_set
+            else:
+                base = {"similarity": SelfTuning()}
+            values = {name: getattr(self, name) for name in learner_fields}
+            similarity = self._choose_similarity(base["similarity"])
+            return Settings(**base | values | {"similarity": similarity})
+        except ValueError as error:
+            origin = self._origins.get(str(error).partition("=")[0])
+            where = f" It comes from {origin}." if origin else ""
+            raise ConfigurationError(f"{error}{where}") from error
+
+    def learner(self) -> OnlineLearner:
+        """Return a new learner."""
+        from labelwalk.learner import OnlineLearner
+
+        return OnlineLearner(**self.settings().parameters())
+
+    def check_fits(self, learner: OnlineLearner, path: str) -> None:
+        """Reject explicit settings that differ from those of a saved learner.
+
+        Raises
+        ------
+        ConfigurationError
+        """
+        requested, present = self.settings().parameters(), learner.settings.parameters()
+        explicit = self.model_fields_set & set(list_settings(LEARNER))
+        if "profile" in explicit:
+            explicit = set(requested)
+        elif explicit & set(SIMILARITY_FIELDS):
+            explicit = explicit.difference(SIMILARITY_FIELDS) | {"similarity"}
+        for name in sorted(explicit):
+            if requested[name] != present[name]:
+                raise ConfigurationError(
+                    f"{path} was made with {name}={present[name]!r}, not {requested[name]!r}. "
+                    "Settings of a saved learner cannot be changed here: leave the setting out, "
+                    "or start a new learner."
+                )
+
+    def _choose_similarity(self, base: Any) -> Gaussian | SelfTuning:
+        from labelwalk.similarity import Gaussian, SelfTuning
+
+        explicit = self.model_fields_set & set(SIMILARITY_FIELDS)
+        kinds = {"gaussian": Gaussian, "self-tuning": SelfTuning}
+        kind: Any = kinds[self.similarity] if "similarity" in explicit else type(base)
+        if "bandwidth" in explicit and kind is SelfTuning:
+            raise ConfigurationError(
+                f"bandwidth={self.bandwidth!r} requires a gaussian similarity; self-tuning "
+                "measures its own. Give similarity='gaussian' too."
+            )
+        start = asdict(base) if kind is type(base) else {}
+        chosen = {name: getattr(self, name) for name in explicit if name != "similarity"}
+        similarity: Gaussian | SelfTuning = kind(**(start | chosen))
+        return similarity
+
+
+def list_settings(*panels: str) -> dict[str, Any]:
+    """Return the fields of some panels of the configuration, by name.
+
+    Examples
+    --------
+    >>> list(list_settings("Rows"))
+    ['on_error']
+    """
+    fields = Configuration.model_fields.items()
+    return {name: field for name, field in fields if find_panel(field) in panels}
+
+
+def find_panel(field: Any) -> str:
+    """Return the panel of a setting in the help."""
+    return str(field.json_schema_extra["panel"])
+
+
+def load_configuration(
+    options: Mapping[str, Any], path: str | None, environment: Mapping[str, str]
+) -> Configuration:
+    """Combine settings: options take precedence over the file, and that over the environment.
+
+    Parameters
+    ----------
+    options : mapping
+        Explicit options of the command line.
+    path : str or None
+        A TOML file; None: `labelwalk.toml`, if it exists.
+    environment : mapping
+        LABELWALK_SINK sets the sink, and so on.
+
+    Examples
+    --------
+    >>> environment = {"LABELWALK_SINK": "0.2", "LABELWALK_REMEMBER": "9"}
+    >>> configuration = load_configuration({"sink": "0.1"}, None, environment)
+    >>> configuration.sink, configuration.remember
+    (0.1, 9)
+    """
+    names = [*Configuration.model_fields, *REMOVED_SETTINGS]
+    variables = {name: VARIABLE_PREFIX + name.upper() for name in names}
+    from_environment = {name: environment[v] for name, v in variables.items() if v in environment}
+    from_file, file = _read_file(path)
+    origins = {
+        **{name: f"the environment ({variables[name]})" for name in from_environment},
+        **dict.fromkeys(from_file, file),
+        **{name: f"--{name.replace('_', '-')}" for name in options},
+    }
+    _check_spelling(environment, variables)
+    values = from_environment | from_file | dict(options)
+    for name in REMOVED_SETTINGS.keys() & values:
+        origin = origins[name]
+        place = origin if name in options else f"{name} in {origin}"
+        raise ConfigurationError(f"{place} was removed. {REMOVED_SETTINGS[name]}")
+    try:
+        configuration = Configuration(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        raise ConfigurationError(_describe_error(name, origins[name], first)) from None
+    configuration._origins.update(origins)
+    return configuration
+
+
+def _read_file(path: str | None) -> tuple[dict[str, Any], str]:
+    chosen = path or CONFIG_FILE
+    if path is None and not Path(CONFIG_FILE).is_file():
+        return {}, chosen
+    try:
+        return tomllib.loads(Path(chosen).read_text("utf-8")), chosen
+    except OSError as error:
+        raise ConfigurationError(
+            f"{chosen} cannot be read ({error.strerror}). Check --config."
+        ) from error
+    except ValueError as error:
+        raise ConfigurationError(f"{chosen} is not TOML: {error}. Correct it.") from error
+
+
+def _check_spelling(environment: Mapping[str, str], variables: Mapping[str, str]) -> None:
+    """Reject a misspelt variable, which would be ignored silently."""
+    for name in environment:
+        if name.startswith(VARIABLE_PREFIX) and name not in variables.values():
+            close = get_close_matches(name, variables.values(), 1, cutoff=0.9)
+            if close:
+                raise ConfigurationError(f"{name} in the environment: did you mean {close[0]}?")
+
+
+def _describe_error(name: str, origin: str, error: Any) -> str:
+    if error["type"] == "extra_forbidden":
+        close = get_close_matches(name, list(Configuration.model_fields), 1)
+        hint = f"Did you mean {close[0]}?" if close else "`labelwalk label --help` lists them."
+        return f"Unknown setting {name} in {origin}. {hint}"
+    return f"{name}={error['input']!r} from {origin}: {error['msg'].lower()}."

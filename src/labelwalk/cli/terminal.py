@@ -1,0 +1,132 @@
+"""What commands print on standard error: messages, progress, and the summary of a run."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from labelwalk.io import Progress as RunProgress
+    from labelwalk.io import RunStats
+
+LINE_INTERVAL_S = 10.0  # between lines, where no terminal can update one
+NOTICE_AFTER_S = 5.0  # without a row
+COMPILING = "No row is answered yet. The first run after an installation compiles for a minute."
+
+
+def echo(console: Console, message: str) -> None:
+    """Print a message on one line, however long."""
+    console.print(message, markup=False, soft_wrap=True)
+
+
+def pluralize(n: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    Examples
+    --------
+    >>> pluralize(1, "view"), pluralize(1200, "view")
+    ('1 view', '1,200 views')
+    """
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+class Status(NamedTuple):
+    """The progress of a command.
+
+    Attributes
+    ----------
+    done : int
+        Rows, or frames.
+    share : float or None
+        The share of all, if that is known.
+    line : str
+        The progress in one line.
+    """
+
+    done: int
+    share: float | None
+    line: str
+
+
+ShowStatus = Callable[[Status], None]
+
+
+@contextmanager
+def show_progress(console: Console) -> Iterator[ShowStatus]:
+    """Yield a function that shows the progress: as a bar, or as a line from time to time."""
+    notice = threading.Timer(NOTICE_AFTER_S, lambda: echo(console, COMPILING))
+    notice.daemon = True
+    notice.start()
+    show_interactive = console.is_terminal and not console.quiet
+    try:
+        with (_show_bar if show_interactive else _print_lines)(console) as show:
+
+            def show_status(status: Status) -> None:
+                if status.done:
+                    notice.cancel()
+                show(status)
+
+            yield show_status
+    finally:
+        notice.cancel()
+
+
+@contextmanager
+def _show_bar(console: Console) -> Iterator[ShowStatus]:
+    bar = Progress(
+        BarColumn(None), TimeRemainingColumn(), TextColumn("{task.description}"), console=console
+    )
+    task = bar.add_task("starting ...", total=None)
+
+    def show(status: Status) -> None:
+        total = None if status.share is None else 1.0
+        text = escape(status.line)
+        bar.update(task, total=total, completed=status.share or 0.0, description=text)
+
+    with bar:
+        yield show
+
+
+@contextmanager
+def _print_lines(console: Console) -> Iterator[ShowStatus]:
+    last = time.monotonic()
+
+    def show(status: Status) -> None:
+        nonlocal last
+        if time.monotonic() - last >= LINE_INTERVAL_S:
+            last = time.monotonic()
+            share = "" if status.share is None else f" ({status.share:.0%})"
+            echo(console, f"{status.line}{share}")
+
+    yield show
+
+
+def describe_progress(progress: RunProgress) -> Status:
+    """Return the progress of a run over rows."""
+    stats, parts = progress.tally, [f"{progress.tally.rows:,} rows"]
+    if progress.rate is not None:
+        parts.append(f"{progress.rate:,.0f} rows/s")
+    if stats.accuracy is not None:
+        parts.append(f"{stats.accuracy:.1%} right")
+    if stats.skipped:
+        parts.append(f"{stats.skipped:,} skipped")
+    return Status(stats.rows, progress.share, "  ".join(parts))
+
+
+def summarize(stats: RunStats) -> str:
+    """Return the result of a run in one sentence."""
+    parts = [f"{stats.rows:,} rows: {stats.taught:,} taught", f"{stats.answered:,} named"]
+    if stats.unnamed:
+        parts.append(f"{stats.unnamed:,} without a name ({stats.outliers:,} of them outliers)")
+    if stats.accuracy is not None:
+        parts.append(f"{stats.accuracy:.1%} of {stats.judged:,} right")
+    if stats.skipped:
+        parts.append(f"{stats.skipped:,} skipped")
+    return ", ".join(parts) + "."
