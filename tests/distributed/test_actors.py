@@ -24,7 +24,11 @@ from tests.distributed.test_ray import processes
 from tests.distributed.test_sketch import same
 
 pytest.importorskip("ray")
-from labelwalk.distributed.ray_actors import HashChoice, SharedLearnerActors, start_keyed_actors
+from labelwalk.distributed.ray_actors import (
+    SharedLearnerActors,
+    choose_by_hash,
+    start_keyed_actors,
+)
 from labelwalk.distributed.ray_executor import join
 
 # isort: split
@@ -204,8 +208,7 @@ def test_what_is_wrong_is_told_as_here(here: None, tmp_path: Path) -> None:
 
 
 def test_keys_go_where_they_went_before() -> None:
-    assert [HashChoice(5)(key) for key in KEYS] == [HashChoice(5)(key) for key in KEYS]
-    assert HashChoice(7)("door") == 0x2534E2DE1DEC24FEDAB4C00266B55BA9 % 7
+    assert choose_by_hash(7, "door") == 0x2534E2DE1DEC24FEDAB4C00266B55BA9 % 7
 
 
 def shared(folder: Path) -> SharedLearnerActors:
@@ -227,7 +230,7 @@ def whole_sketches() -> list[Any]:
 def test_every_row_counts_once_in_a_shared_learner(here: None, tmp_path: Path) -> None:
     learner = shared(tmp_path)
     feeder = ReplayFeeder(learner)
-    with killing(feeder, ROWS * len(NAMES), b"ray::Partitions", b"ray::Centre") as killed:
+    with killing(feeder, ROWS * len(NAMES), b"ray::Partitions", b"ray::Coordinator") as killed:
         feed_all(feeder, NAMES)
         kept = feeder.save()
     news, sketch = learner.news(), learner.sketch()

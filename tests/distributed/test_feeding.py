@@ -58,8 +58,8 @@ class Mortal:
     def position(self, key: str) -> int:
         return int(self._ask("position", key))
 
-    def saved_position(self, key: str) -> int:
-        return int(self._ask("saved_position", key))
+    def durable_position(self, key: str) -> int:
+        return int(self._ask("durable_position", key))
 
     def save_key(self, key: str) -> int:
         return int(self._ask("save_key", key))
@@ -109,7 +109,7 @@ def test_a_new_feeder_goes_on_where_the_learner_stands(tmp_path: Path) -> None:
     ReplayFeeder(learners).observe("a", stream(0)[:20])
     feeder = ReplayFeeder(learners)  # nobody has the first rows any more
     assert feeder.position("a") == 20
-    assert learners.saved_position("a") == 20  # so they must not be lost
+    assert learners.durable_position("a") == 20  # so they must not be lost
     feeder.observe("a", stream(0)[20:])
     assert feeder.save() == {"a": 60}
 

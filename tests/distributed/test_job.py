@@ -390,7 +390,7 @@ def spoil(path: Path, **columns: Any) -> None:
 @pytest.mark.parametrize(
     ("columns", "error", "said"),
     [
-        ({"b": None}, ColumnError, "z.parquet.*no column 'b'"),
+        ({"b": None}, ColumnError, "z.parquet.*column 'b' is missing"),
         ({"b": ["x"]}, ColumnError, "z.parquet.*'b' has type string, but double"),
         ({"b": pa.array([2.0], pa.float32())}, ColumnError, "z.parquet.*float.*same types"),
         ({"b": pa.array([None], pa.float64())}, InputError, "z.parquet, row 1.*'b'.*missing"),

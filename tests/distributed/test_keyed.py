@@ -121,11 +121,11 @@ def test_a_key_is_a_string(tmp_path: Path, key: object) -> None:
 def test_what_is_kept_is_told(tmp_path: Path) -> None:
     learners = KeyedLearners(tmp_path, SETTINGS, every=10)
     learners.observe("a", stream(0)[:6], 0)
-    assert learners.saved_position("a") == 0
+    assert learners.durable_position("a") == 0
     learners.observe("a", stream(0)[6:12], 6)
-    assert learners.saved_position("a") == 12
+    assert learners.durable_position("a") == 12
     learners.observe("a", stream(0)[12:15], 12)
-    assert (learners.saved_position("a"), learners.position("a")) == (12, 15)
+    assert (learners.durable_position("a"), learners.position("a")) == (12, 15)
     assert learners.save_key("a") == 15
     assert KeyedLearners(tmp_path, SETTINGS).position("a") == 15
 
@@ -153,7 +153,7 @@ def test_a_folder_whose_name_could_not_be_kept_is_tried_again(
         patch.setattr(os, "fsync", broken)
         with pytest.raises(OSError, match="the disk is gone"):
             learners.save_key("a")
-    assert learners.saved_position("a") == 0
+    assert learners.durable_position("a") == 0
     assert learners.save_key("a") == 6
     assert all(disk.has(path) for path in tmp_path.rglob("*"))
 

@@ -150,19 +150,6 @@ def coarsen_cover(cover: Cover, n_centroids: int) -> Cover:
     """Return a cover of the same rows by some of the same vertices; fast for many vertices.
 
     Vertices are covered like rows; each is then assigned to the nearest remaining vertex.
-
-    Parameters
-    ----------
-    cover : Cover
-    n_centroids : int
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> fine = build_cover([np.array([[0.0], [1.0], [9.0], [9.5]])], n_centroids=4)
-    >>> coarse = coarsen_cover(fine, n_centroids=2)
-    >>> coarse.points.tolist(), coarse.means.tolist(), coarse.examples.tolist(), coarse.distortion
-    ([[0.0], [9.0]], [[0.5], [9.25]], [2, 2], 1.0)
     """
     check_whole("n_centroids", n_centroids, "1000")
     builder = CoverBuilder(n_centroids + 1, cover.n_features)
@@ -214,14 +201,6 @@ def merge_cover_layers(covers: Sequence[Cover], n_centroids: int) -> list[Cover]
     """Return covers like `merge_covers`, with vertices far from all others in another cover.
 
     The far vertices are split in the same way again. The finest cover comes first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> near = build_cover([np.arange(9.0)[:, None]], 20)
-    >>> far = build_cover([np.array([[5e4], [9e4]])], 20)
-    >>> [cover.points.ravel().tolist() for cover in merge_cover_layers([far, near], n_centroids=3)]
-    [[0.0, 4.0, 8.0], [50000.0, 90000.0]]
     """
     layers: list[Cover] = []
     rest = [cover for cover in covers if len(cover)]
@@ -238,13 +217,6 @@ def split_far(covers: Sequence[Cover], share: float) -> tuple[list[Cover], list[
     Far vertices are those of a cover so coarse that a vertex may stand for rows far apart, and
     those far from all vertices that have `ACCEPTED_ROWS` rows close to them; never all vertices.
     `share` is the share of the densest rows, whose distances count as typical.
-
-    Examples
-    --------
-    >>> points = np.append(np.arange(7.0), 5e4)[:, None]
-    >>> cover = Cover(points, points, np.ones(8, dtype=np.int64), np.zeros(8), 0.0)
-    >>> [[len(cover) for cover in part] for part in split_far([cover], share=0.5)]
-    [[7], [1]]
     """
     points = np.concatenate([cover.points for cover in covers])
     examples = np.concatenate([cover.examples for cover in covers])

@@ -21,7 +21,7 @@ BATCH_BYTES = 1 << 24  # a batch has fewer rows if they are wide
 GROUP_ROWS, GROUP_BYTES = 1 << 17, 1 << 26  # a written row group ends at one of them
 PART_ROWS = 1 << 20  # a part has at least as many rows, and less than half as many more
 FOOTER_THREADS = 16
-COLUMN_BUFFER_BYTES = 1 << 20  # read at a time of each column
+DATASET_BUFFER_BYTES = 1 << 20  # read at a time of each column
 ANSWER_COLUMNS = {"label": pa.string(), "confidence": pa.float64(), "outlier": pa.bool_()}
 FORMAT_SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
 
@@ -29,7 +29,7 @@ Widths = Mapping[str, int | None]
 UNKNOWN_WIDTHS: Widths = {}
 
 
-class Part(NamedTuple):
+class FilePart(NamedTuple):
     """Some row groups of a file."""
 
     groups: tuple[int, ...]
@@ -55,7 +55,7 @@ class RowSpec(NamedTuple):
         """Return a reader for the rows of one file."""
         return build_reader(self.columns, self.unlabeled, self.features, self.widths)
 
-    def read(self, file: DataFile, part: Part | None) -> Iterator[Examples]:
+    def read(self, file: DataFile, part: FilePart | None) -> Iterator[Examples]:
         """Yield the rows of a file, or of a part of it."""
         first = part.first if part else 0
         with with_path_in_errors(file.name):
@@ -109,7 +109,7 @@ def _check_features(schema: pa.Schema, first: pa.Schema, features: Sequence[str]
         expected = first.field(name).type
         if name not in schema.names:
             raise ColumnError(
-                f"there is no column {name!r}, which is a feature in other files. Give every file "
+                f"column {name!r} is missing, which is a feature in other files. Give every file "
                 "the same columns, or name the features that all files have with --features."
             )
         if schema.field(name).type != expected:
@@ -120,10 +120,10 @@ def _check_features(schema: pa.Schema, first: pa.Schema, features: Sequence[str]
 
 
 def _check_no_others(names: Sequence[str], features: Sequence[str]) -> None:
-    others = [name for name in names if name not in features]
-    if others:
+    extra = [name for name in names if name not in features]
+    if extra:
         raise ColumnError(
-            f"column {others[0]!r} would be a feature, but the first file has no such column. Name "
+            f"column {extra[0]!r} would be a feature, but the first file has no such column. Name "
             "the features that all files have with --features."
         )
 
@@ -155,17 +155,8 @@ def build_reader(
     """Return a reader that turns batches into examples.
 
     No process sees all rows of a data set, so duplicate ids are not detected and sources have no
-    shares: both columns only pass through.
-
-    Parameters
-    ----------
-    columns : Columns, optional
-    unlabeled : str
-        Value that means "unlabelled", in addition to a missing one.
-    features : names
-        The columns that must be the features, in this order, if known.
-    widths : dict from names to int
-        The length of the lists of each feature, if known.
+    shares: both columns only pass through. `features` must be the features, in this order, and
+    `widths` are the lengths of their lists, if known.
     """
     columns = columns or Columns()
     drop = (*columns.drop, *(name for name in (columns.id, columns.source) if name is not None))
@@ -178,12 +169,7 @@ def read_examples(
 ) -> Iterator[Examples]:
     """Yield batches as examples, up to the first value that is not a number.
 
-    Parameters
-    ----------
-    batches : iterable of pyarrow.RecordBatch or Table
-    reader : ExampleReader
-    first : int
-        Number of rows before these, for the row numbers in errors.
+    `first` is the number of rows before these, for the row numbers in errors.
 
     Raises
     ------
@@ -256,21 +242,21 @@ def read_footer(file: DataFile) -> Footer:
             return Footer(content.schema, tuple(sizes))
 
 
-def split_parts(footer: Footer) -> list[Part]:
+def split_parts(footer: Footer) -> list[FilePart]:
     """Return the parts of a file, of similar sizes; they depend on the file alone."""
-    parts: list[Part] = []
+    parts: list[FilePart] = []
     groups: list[int] = []
     first, n_rows, n_after = 0, 0, sum(footer.sizes)
     for group, size in enumerate(footer.sizes):
         groups.append(group)
         n_rows, n_after = n_rows + size, n_after - size
         if n_rows >= PART_ROWS and n_after >= PART_ROWS // 2:
-            parts.append(Part(tuple(groups), first))
+            parts.append(FilePart(tuple(groups), first))
             first, n_rows, groups = first + n_rows, 0, []
-    return [*parts, Part(tuple(groups), first)]
+    return [*parts, FilePart(tuple(groups), first)]
 
 
-def read_batches(file: DataFile, part: Part | None = None) -> Iterator[pa.RecordBatch]:
+def read_batches(file: DataFile, part: FilePart | None = None) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a file, or of a part of it, in batches of moderate size."""
     with with_path_in_errors(file.name), _open(file) as content:
         if isinstance(content, pq.ParquetFile):
@@ -324,6 +310,6 @@ def _open(file: DataFile, **arrow_options: Any) -> Any:
     system, path = file.location
     if format_of(file) == "parquet":
         source = system.open_input_file(path)
-        return pq.ParquetFile(source, pre_buffer=False, buffer_size=COLUMN_BUFFER_BYTES)
+        return pq.ParquetFile(source, pre_buffer=False, buffer_size=DATASET_BUFFER_BYTES)
     source = pa.memory_map(path) if file.location.is_local else system.open_input_file(path)
     return pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(**arrow_options))

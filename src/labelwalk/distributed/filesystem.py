@@ -240,15 +240,10 @@ def with_path_in_errors(name: str) -> Iterator[None]:
 def write_file(
     location: Location, write: Callable[[Any], Any], temporary: Location | None = None
 ) -> None:
-    """Write a file whole or not at all. If two processes write it, the last one wins.
+    """Let a function write a file, whole or not at all. If two processes write it, the last wins.
 
-    Parameters
-    ----------
-    location : Location
-    write : function of an open file
-    temporary : Location, optional
-        A folder on the same disk for the unfinished file, which remains if the process is killed.
-        Default: the folder of the file.
+    The unfinished file, which remains if the process is killed, lies in the folder of the file or
+    in the folder `temporary` of the same disk.
 
     Raises
     ------
@@ -294,16 +289,11 @@ def _write_remote(location: Location, write: Callable[[Any], Any], part: Locatio
 class VersionedFiles:
     """Files by key and position; the newest of each key is stored, and perhaps one before it.
 
-    A file depends only on the rows of its key up to its position, whoever processed them. Two
+    A file depends only on the rows of its key up to its position, not on the process. Two
     processes that hold the same key for a while, because a machine was cut off and another one
     took over, write the same files, and an older position never replaces a newer one.
 
-    Parameters
-    ----------
-    folder : path
-        If other machines may take over, a folder that all machines share.
-    suffix : str
-        Of file names.
+    If other machines may take over, the folder is one that all machines share.
     """
 
     def __init__(self, folder: str | os.PathLike[str], suffix: str) -> None:

@@ -128,6 +128,17 @@ class JobResult(NamedTuple):
 
 
 Outcome = JobResult  # its name up to version 0.7
+STORED_RESULT = {  # name in `JobResult`: name in the last file of a job
+    "tally": "tally",
+    "files": "files",
+    "features": "features",
+    "vertices": "vertices",
+    "distortion": "distortion",
+    "certificate": "certificate",
+    "classes": "classes",
+    "held": "held",
+    "outliers": "outliers",
+}
 
 
 def run(
@@ -238,9 +249,9 @@ class _RunningJob:
         for number, (file, parts) in enumerate(zip(self.files, self.parts, strict=True)):
             for i, part in enumerate(parts):
                 output = self.work / f"sketches/{number:06}-{i:06}.arrow"
-                tasks.append(SketchTask(file, part, self.rows, self.budget, output))
+                tasks.append(SketchTask(file, part, self.rows, self.budget, (output,)))
         self._run_tasks("sketch", sketch_part, tasks)
-        return [task.output for task in tasks]
+        return [output for task in tasks for output in task.outputs]
 
     def merge(self, sketches: Sequence[Location]) -> Sketch:
         """Merge sketches in a tree that depends on their number alone."""
@@ -250,12 +261,12 @@ class _RunningJob:
             pairs = in_pairs(locations)
             single = pairs.pop() if len(pairs[-1]) == 1 else []
             tasks = [
-                MergeTask(tuple(pair), self.budget, self.work / f"merged/{level}-{i:06}.arrow")
+                MergeTask(tuple(pair), self.budget, (self.work / f"merged/{level}-{i:06}.arrow",))
                 for i, pair in enumerate(pairs)
             ]
             self._run_tasks("merge", merge_sketches, tasks, n_done, len(sketches) - 1)
             n_done += len(tasks)
-            locations = [*(task.output for task in tasks), *single]
+            locations = [*(task.outputs[0] for task in tasks), *single]
         return read_sketch(locations[0])
 
     def solve(self, merged: Sketch) -> Model:
@@ -279,15 +290,15 @@ class _RunningJob:
             counts = self.work / f"counts/{number:06}"
             output = self.output.location / file.name
             if len(parts) == 1:
-                tasks.append(LabelTask(file, None, plan, output, counts / "all.json"))
+                tasks.append(LabelTask(file, None, plan, (output, counts / "all.json")))
                 continue
             answers = []
             for i, part in enumerate(parts):
                 location = self.work / f"verdicts/{number:06}" / f"{i:06}.arrow"
-                tasks.append(LabelTask(file, part, plan, location, counts / f"{i:06}.json"))
+                tasks.append(LabelTask(file, part, plan, (location, counts / f"{i:06}.json")))
                 answers.append((part, location))
             mark = self.work / f"joined/{number:06}"
-            joins.append(JoinTask(file, plan, tuple(answers), output, mark))
+            joins.append(JoinTask(file, plan, tuple(answers), (output, mark)))
         self._run_tasks("label", label_rows, tasks)
         if joins:
             self._run_tasks("join", join_parts, joins)
@@ -318,15 +329,7 @@ class _RunningJob:
 class OutputFolder:
     """The output folder of one job, with its folder of work; no other job may write there.
 
-    Parameters
-    ----------
-    name : str
-        The folder as the user wrote it.
-    location : Location
-    description : bytes
-        All that the output depends on. Its hash is the fingerprint of the job.
-    files : sequence of DataFile
-        The input; the output has the same names.
+    The description has all that the output depends on; its hash is the fingerprint of the job.
     """
 
     def __init__(
@@ -400,29 +403,15 @@ class OutputFolder:
 
 
 def _result_to_stored(result: JobResult) -> dict[str, Any]:
-    """Return a result as the last file of a job has it; these names are a stored format."""
-    return {
-        "tally": tally_to_stored(result.tally),
-        "files": result.files,
-        "features": result.features,
-        "vertices": result.vertices,
-        "distortion": result.distortion,
-        "certificate": result.certificate,
-        "classes": result.classes,
-        "held": result.held,
-        "outliers": result.outliers,
-    }
+    """Return a result as the last file of a job has it."""
+    stored = {STORED_RESULT[name]: value for name, value in result._asdict().items()}
+    return stored | {STORED_RESULT["tally"]: tally_to_stored(result.tally)}
 
 
 def _result_from_stored(stored: dict[str, Any]) -> JobResult:
-    return JobResult(
-        tally=tally_from_stored(stored["tally"]),
-        files=stored["files"],
-        features=tuple(stored["features"]),
-        vertices=stored["vertices"],
-        distortion=stored["distortion"],
-        certificate=stored["certificate"],
-        classes=tuple(stored["classes"]),
-        held=stored["held"],
-        outliers=tuple(Outliers(file, n, tuple(rows)) for file, n, rows in stored["outliers"]),
-    )
+    values = {name: stored[key] for name, key in STORED_RESULT.items()}
+    values["tally"] = tally_from_stored(values["tally"])
+    for name in ("features", "classes"):
+        values[name] = tuple(values[name])
+    values["outliers"] = tuple(Outliers(file, n, tuple(ids)) for file, n, ids in values["outliers"])
+    return JobResult(**values)

@@ -14,7 +14,6 @@ from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -126,7 +125,7 @@ class KeyedLearners:
         return self._load(key).position
 
     @in_turn
-    def saved_position(self, key: str) -> int:
+    def durable_position(self, key: str) -> int:
         """Return the number of learned rows of a key that are in its file."""
         return self._load(key).saved
 
@@ -188,7 +187,7 @@ class KeyedLearners:
         if key in self._loaded:
             self._loaded.move_to_end(key)
             return self._loaded[key]
-        saved = self._files.load(key, self._read)
+        saved = self._files.load(key, load)
         if saved is None:
             keyed = KeyedLearner(OnlineLearner(**self._settings.parameters()), 0, 0)
         else:
@@ -220,9 +219,6 @@ class KeyedLearners:
             self._files.save(key, keyed.position, lambda path: keyed.learner.save(path, note=note))
             keyed.saved = keyed.position
 
-    def _read(self, path: Path) -> OnlineLearner:
-        return load(path)
-
 
 def _concatenate(parts: Sequence[Verdicts]) -> Verdicts:
     if len(parts) == 1:
@@ -247,7 +243,7 @@ class PositionedLearners(Protocol[BlockAnswer_co]):
     def position(self, key: str) -> int:
         """Return the number of learned rows."""
 
-    def saved_position(self, key: str) -> int:
+    def durable_position(self, key: str) -> int:
         """Return the number of learned rows that survive a failure."""
 
     def save_key(self, key: str) -> int:
@@ -364,7 +360,7 @@ class ReplayFeeder(Generic[BlockAnswer]):
             self.save()
         with self._lock_stream(key) as stream:
             if stream.position - stream.saved >= 2 * self._learners.every:
-                self._drop_saved(key, stream, self._learners.saved_position(key))
+                self._drop_saved(key, stream, self._learners.durable_position(key))
             block = RowBlock(stream.position, copied, names)
             self._check_repeated(key, stream, block)
             stream.unanswered = block

@@ -17,7 +17,7 @@ import pyarrow as pa
 from labelwalk.arrays import Label
 from labelwalk.distributed.dataset import (
     ANSWER_COLUMNS,
-    Part,
+    FilePart,
     RowSpec,
     add_answer_columns,
     build_reader,
@@ -66,15 +66,9 @@ class LabelTask(NamedTuple):
     """Label the rows of a file; or those of a part of it, and write the answers alone."""
 
     file: DataFile
-    part: Part | None
+    part: FilePart | None
     plan: LabelingPlan
-    output: Location
-    counts: Location
-
-    @property
-    def outputs(self) -> tuple[Location, ...]:
-        """The files that exist when it is finished."""
-        return self.output, self.counts
+    outputs: tuple[Location, Location]  # and the file of counts
 
 
 class JoinTask(NamedTuple):
@@ -82,14 +76,8 @@ class JoinTask(NamedTuple):
 
     file: DataFile
     plan: LabelingPlan
-    answers: tuple[tuple[Part, Location], ...]
-    output: Location
-    mark: Location
-
-    @property
-    def outputs(self) -> tuple[Location, ...]:
-        """The files that exist when it is finished."""
-        return self.output, self.mark
+    answers: tuple[tuple[FilePart, Location], ...]
+    outputs: tuple[Location, Location]  # and a file that marks the end
 
 
 def label(
@@ -169,9 +157,10 @@ def label_rows(task: LabelTask) -> int:
         else:
             _write_answers(schema, tables, out)
 
-    write_file(task.output, write, task.plan.temporary)
+    output, counts_file = task.outputs
+    write_file(output, write, task.plan.temporary)
     counts = json.dumps([tally_to_stored(tally), outliers]).encode()
-    write_file(task.counts, lambda out: out.write(counts))
+    write_file(counts_file, lambda out: out.write(counts))
     return tally.rows
 
 
@@ -194,8 +183,9 @@ def join_parts(task: JoinTask) -> int:
     def write(out: Any) -> None:
         write_like(task.file, schema, read_tables(), out)
 
-    write_file(task.output, write, task.plan.temporary)
-    write_file(task.mark, lambda out: out.write(b"joined"))
+    output, mark = task.outputs
+    write_file(output, write, task.plan.temporary)
+    write_file(mark, lambda out: out.write(b"joined"))
     return n_rows
 
 
@@ -240,8 +230,9 @@ def read_counts(tasks: Iterable[LabelTask]) -> tuple[RunStats, tuple[Outliers, .
     """Return the sum of the counts of tasks, and the outliers of each file that has any."""
     total, outliers = Counter[str](), dict[str, Outliers]()
     for task in tasks:
-        with with_path_in_errors(task.counts.path):
-            counts, rows = json.loads(task.counts.read())
+        _, counts_file = task.outputs
+        with with_path_in_errors(counts_file.path):
+            counts, rows = json.loads(counts_file.read())
         total.update(counts)
         if rows:
             name = task.file.name

@@ -104,32 +104,14 @@ def model_of(sketch: Sketch, settings: Settings) -> Model:
             "no row has a label. Label a few rows, in the column of labels (--label-column)."
         )
     cover = decide_held(sketch, budget_from_settings(settings).n_centroids).cover
-    return solve_cover(cover, *sketch.labelled(), settings)
+    return solve_cover(cover, *sketch.collect_labelled(), settings)
 
 
 def solve_cover(cover: Cover, rows: Floats, labels: Sequence[Label], settings: Settings) -> Model:
-    """Return the model of a cover of all rows and a few labels.
+    """Return the model of a cover of all rows, and a few rows with labels.
 
     If there are many vertices, the parameters of the graph and the class balance are chosen on a
     coarser cover.
-
-    Parameters
-    ----------
-    cover : Cover
-    rows : array of shape (n, features)
-    labels : n labels
-    settings : Settings
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from labelwalk import OnlineLearner
-    >>> from labelwalk.distributed.cover import build_cover
-    >>> stream = np.array([[0.0], [1.0], [2.0], [8.0], [9.0]])
-    >>> cover = build_cover([stream], n_centroids=5)
-    >>> model = solve_cover(cover, stream[[0, 4]], ["low", "high"], OnlineLearner().settings)
-    >>> model.label(stream).label.tolist()
-    ['low', 'low', 'low', 'high', 'high']
     """
     if not len(cover):
         cover = empty_cover(rows.shape[1])
@@ -149,26 +131,7 @@ def freeze_learner(learner: OnlineLearner) -> Model:
 def learner_from_cover(
     cover: Cover, rows: Floats, labels: Sequence[Label], settings: Settings
 ) -> OnlineLearner:
-    """Return a learner whose unlabelled vertices are those of a cover, and teach it.
-
-    Parameters
-    ----------
-    cover : Cover
-    rows : array of shape (n, features)
-    labels : n labels
-    settings : Settings
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from labelwalk import OnlineLearner
-    >>> from labelwalk.distributed.cover import build_cover
-    >>> cover = build_cover([np.array([[0.0], [1.0], [2.0], [8.0], [9.0]])], n_centroids=5)
-    >>> settings = OnlineLearner(n_centroids=5).settings
-    >>> learner = learner_from_cover(cover, np.array([[0.0], [9.0]]), ["low", "high"], settings)
-    >>> learner.n_seen, learner.predict([[1.5], [8.5]]).label.tolist()
-    (7, ['low', 'high'])
-    """
+    """Return a learner whose unlabelled vertices are those of a cover, and teach it."""
     check_settings(settings)
     engine = Engine.start(settings, cover.n_features)
     state = engine.now = states.resized(engine.now, len(cover) + SPARE_VERTICES, 0)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from labelwalk.arrays import Label
@@ -59,9 +60,9 @@ class KeyedActors(Generic[ActorAnswer]):
         """Return the number of learned rows."""
         return int(self._call("position", key))
 
-    def saved_position(self, key: str) -> int:
+    def durable_position(self, key: str) -> int:
         """Return the number of learned rows that survive a failure."""
-        return int(self._call("saved_position", key))
+        return int(self._call("durable_position", key))
 
     def save_key(self, key: str) -> int:
         """Save all learned rows, and return their number."""
@@ -77,27 +78,15 @@ class KeyedActors(Generic[ActorAnswer]):
         return wait_for(getattr(actor, method).remote(key, *arguments), f"the learner of {key!r}")
 
 
-class HashChoice:
-    """Choose one of n actors for a key, the same in every process."""
-
-    def __init__(self, n: int) -> None:
-        self._n = n
-
-    def __call__(self, key: str) -> int:
-        """Return an index."""
-        return int(hash_key(key), 16) % self._n
+def choose_by_hash(n: int, key: str) -> int:
+    """Return one of n actors for a key, the same in every process."""
+    return int(hash_key(key), 16) % n
 
 
-class NameChoice:
-    """Choose the actor of a partition by its name."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = list(names)
-
-    def __call__(self, key: str) -> int:
-        """Return an index."""
-        check_partition(key, self._names)
-        return self._names.index(key)
+def choose_by_name(names: Sequence[str], key: str) -> int:
+    """Return the actor of a partition."""
+    check_partition(key, names)
+    return names.index(key)
 
 
 def start_keyed_actors(
@@ -125,7 +114,7 @@ def start_keyed_actors(
     check_whole("n_actors", n_actors, "4")
     arguments = os.path.abspath(folder), settings, every, at_hand
     actors = [_start_actor(KeyedLearners, *arguments) for _ in range(n_actors)]
-    return KeyedActors(actors, HashChoice(n_actors), every)
+    return KeyedActors(actors, partial(choose_by_hash, n_actors), every)
 
 
 class SharedLearnerActors(KeyedActors[SharedAnswer]):
@@ -163,7 +152,7 @@ class SharedLearnerActors(KeyedActors[SharedAnswer]):
         )
         self._link = RayLink(actor_name)
         actors = [_start_actor(Partitions, self._link, settings, every) for _ in names]
-        super().__init__(actors, NameChoice(names), every)
+        super().__init__(actors, partial(choose_by_name, list(names)), every)
 
     def news(self) -> ModelUpdate:
         """Return the newest model and the rows it has learned from."""

@@ -21,7 +21,7 @@ from ray.exceptions import RayError, RayTaskError
 from labelwalk.release import release
 
 QUEUED_PER_CORE = 2  # tasks submitted for each core, so that no core waits for the next
-CONNECT_TIMEOUT_S = 10.0  # Ray itself keeps trying for many minutes
+CLUSTER_TIMEOUT_S = 10.0  # Ray itself keeps trying for many minutes
 MAX_ATTEMPTS = 20  # runs of a task whose worker is lost, before it is an error
 LOCAL_ADDRESS, AUTO_ADDRESS = "local", "auto"
 
@@ -178,7 +178,7 @@ def _check_reachable(address: str) -> None:
             "'10.0.0.5:6379'."
         )
     try:
-        socket.create_connection((host.strip("[]"), int(port)), CONNECT_TIMEOUT_S).close()
+        socket.create_connection((host.strip("[]"), int(port)), CLUSTER_TIMEOUT_S).close()
     except OSError as error:
         raise ConnectionError(
             f"No cluster answers at {address} ({error.strerror or error}). Start one there with "

@@ -183,7 +183,7 @@ class Coordinator:
         if not merged.n_seen:
             return ModelUpdate(0, positions, None)
         cover = decide_held(merged, self._budget.n_centroids).cover
-        model = solve_cover(cover, *merged.labelled(), self._settings)
+        model = solve_cover(cover, *merged.collect_labelled(), self._settings)
         return ModelUpdate(merged.n_seen, positions, model)
 
     def _check_features(self, sketch: Sketch) -> None:
@@ -301,7 +301,7 @@ class Partitions:
         """Return the number of rows that a partition has taken."""
         return self._get(name).position
 
-    def saved_position(self, name: str) -> int:
+    def durable_position(self, name: str) -> int:
         """Return how many of them the coordinator has saved."""
         partition = self._get(name)
         partition.poll()
@@ -322,16 +322,7 @@ class Partitions:
 
 
 class Partition:
-    """One partition: its sketch, the model it answers from, and its updates in progress.
-
-    Parameters
-    ----------
-    name : str
-    link : CoordinatorLink
-    budget : Budget
-    every : int
-    abstain_below : float
-    """
+    """One partition: its sketch, the model it answers from, and its updates in progress."""
 
     def __init__(
         self, name: str, link: CoordinatorLink, budget: Budget, every: int, abstain_below: float
@@ -357,9 +348,9 @@ class Partition:
             verdicts = self._newest.model.label(checked)
         self._take(checked[n_learned:], None)
         positions = self._newest.positions
-        others = 2 * self._every * (len(positions) - 1)
-        own = max(0, self.position - positions[self._name])  # a lost partition may be ahead
-        return SharedAnswer(verdicts, self._newest.version, own + others)
+        lag = 2 * self._every * (len(positions) - 1)  # of all other partitions
+        lag += max(0, self.position - positions[self._name])  # a lost partition may be ahead
+        return SharedAnswer(verdicts, self._newest.version, lag)
 
     def teach(self, rows: Any, labels: Label | Iterable[Label], position: int) -> None:
         """Take rows with labels that were not taken before, and send the sketch at once."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from labelwalk.arrays import Floats, Ints
 from labelwalk.distributed.cover import Cover, empty_cover
-from labelwalk.distributed.dataset import Part, RowSpec
+from labelwalk.distributed.dataset import FilePart, RowSpec
 from labelwalk.distributed.filesystem import DataFile, Location, with_path_in_errors, write_file
 from labelwalk.distributed.sketches import Budget, Sketch, merge, sketch_examples
 from labelwalk.io.arrow_columns import from_matrix, from_numpy, from_text
@@ -89,7 +89,7 @@ def from_arrow(batch: pa.RecordBatch) -> Sketch:
         if size:
             held.append(_read_cover(batch, np.arange(start, start := start + size[0]), radius))
         else:
-            mask = np.array([own == label for own in labels[:start]], dtype=np.bool_)
+            mask = np.array([name == label for name in labels[:start]], dtype=np.bool_)
             covers[label] = _read_cover(batch, np.flatnonzero(mask), radius)
     cover = covers.pop(None, empty_cover(0))
     return Sketch(cover, covers, tuple(header["features"]), tuple(held))
@@ -166,15 +166,10 @@ class SketchTask(NamedTuple):
     """Sketch a part of a file."""
 
     file: DataFile
-    part: Part
+    part: FilePart
     rows: RowSpec
     budget: Budget
-    output: Location
-
-    @property
-    def outputs(self) -> tuple[Location, ...]:
-        """The files that exist when it is finished."""
-        return (self.output,)
+    outputs: tuple[Location]
 
 
 class MergeTask(NamedTuple):
@@ -182,18 +177,13 @@ class MergeTask(NamedTuple):
 
     sketches: tuple[Location, ...]
     budget: Budget
-    output: Location
-
-    @property
-    def outputs(self) -> tuple[Location, ...]:
-        """The files that exist when it is finished."""
-        return (self.output,)
+    outputs: tuple[Location]
 
 
 def sketch_part(task: SketchTask) -> int:
     """Sketch a part of a file, and return its number of rows."""
     sketch = sketch_examples(task.rows.read(task.file, task.part), task.budget)
-    write_sketch(task.output, sketch)
+    write_sketch(*task.outputs, sketch)
     return sketch.n_seen
 
 
@@ -201,5 +191,5 @@ def merge_sketches(task: MergeTask) -> int:
     """Merge sketches, and return the number of rows that were read: 0."""
     sketches = list(map(read_sketch, task.sketches))
     budget = task.budget
-    write_sketch(task.output, merge(sketches, budget.n_centroids, budget.labels_per_class))
+    write_sketch(*task.outputs, merge(sketches, budget.n_centroids, budget.labels_per_class))
     return 0

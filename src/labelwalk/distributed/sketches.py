@@ -146,15 +146,8 @@ class Sketch:
         largest = max(map(len, self.taught.values()), default=0)
         return largest <= labels_per_class and len(self.cover) <= n_centroids
 
-    def labelled(self) -> tuple[Floats, list[str]]:
-        """The founders of the rows with labels, and their labels.
-
-        Examples
-        --------
-        >>> cover = Cover(np.array([[1.0]]), np.array([[1.0]]), np.array([3]), np.zeros(1), 0.0)
-        >>> Sketch(empty_cover(0), {"low": cover}).labelled()
-        (array([[1.]]), ['low'])
-        """
+    def collect_labelled(self) -> tuple[Floats, list[str]]:
+        """Return the founders of the rows with labels, and their labels."""
         rows = [np.empty((0, self.n_features)), *(cover.points for cover in self.taught.values())]
         labels = [label for label, cover in self.taught.items() for _ in range(len(cover))]
         return np.concatenate(rows), labels
@@ -223,16 +216,6 @@ class SketchBuilder:
     ----------
     budget : Budget
     start : Sketch, optional
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> builder = SketchBuilder(Budget(n_centroids=10, labels_per_class=5, growth=1.5))
-    >>> builder.add_rows(np.array([[1.0], [9.0]]))
-    >>> builder.add_rows(np.array([[0.0]]), ["low"])
-    >>> result = builder.sketch()
-    >>> result.cover.points.tolist(), result.taught["low"].points.tolist(), result.n_seen
-    ([[1.0], [9.0]], [[0.0]], 3)
     """
 
     def __init__(self, budget: Budget, start: Sketch | None = None) -> None:
@@ -258,7 +241,7 @@ class SketchBuilder:
         """Return a copy of the present sketch."""
         covers = {label: builder.cover() for label, builder in self._builders.items()}
         cover = covers.pop(None, empty_cover(0))
-        taught = {str(label): own for label, own in sorted(covers.items())}
+        taught = {str(label): own_cover for label, own_cover in sorted(covers.items())}
         return Sketch(cover, taught, held=tuple(self._held))
 
     @property
@@ -303,7 +286,7 @@ def merge(sketches: Sequence[Sketch], n_centroids: int, labels_per_class: int = 
     ValueError
         Their rows have different features.
     """
-    sketches = [own for own in sketches if own.n_seen]
+    sketches = [shard for shard in sketches if shard.n_seen]
     if not sketches:
         return Sketch(empty_cover(0))
     features = sketches[0].features
@@ -334,11 +317,12 @@ def _merge_few(sketches: Sequence[Sketch], n_centroids: int, labels_per_class: i
         return sketches[0]
     taught = {
         label: merge_covers(
-            [own.taught[label] for own in sketches if label in own.taught], labels_per_class
+            [shard.taught[label] for shard in sketches if label in shard.taught], labels_per_class
         )
-        for label in sorted({label for own in sketches for label in own.taught})
+        for label in sorted({label for shard in sketches for label in shard.taught})
     }
-    covers = [own.cover for own in sketches] + [cover for own in sketches for cover in own.held]
+    covers = [shard.cover for shard in sketches]
+    covers += [cover for shard in sketches for cover in shard.held]
     cover, *held = merge_cover_layers(covers, n_centroids)
     return Sketch(cover, taught, sketches[0].features, tuple(held))
 

@@ -21,9 +21,9 @@ from scipy.sparse.linalg import LinearOperator, cg
 from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.engine.screen import PrefilterIndex
 from labelwalk.kernels.nearest import list_pairs, local_distances
+from labelwalk.kernels.system import UNIT_ROUNDOFF
 from labelwalk.one_thread import one_blas_thread
 
-UNIT_ROUNDOFF = 2.0**-53
 FIRST_ACCURACY, LAST_ACCURACY = 1e-4, 1e-13  # relative residuals at which the solver stops
 ACCURACY_STEP = 1e-2  # factor of the accuracy of the next attempt
 MAX_CG_STEPS = 20_000
@@ -48,13 +48,7 @@ class FreeSystem(NamedTuple):
 
 
 def measure_local_distances(points: Floats, neighbor: int) -> Floats:
-    """Return the distance of each point to its k-th nearest one at another place.
-
-    Examples
-    --------
-    >>> measure_local_distances(np.array([[0.0], [1.0], [3.0], [3.0]]), neighbor=2)
-    array([3., 2., 3., 3.])
-    """
+    """Return the distance of each point to its k-th nearest one at another place."""
     index, distances = _index_points(points), np.empty(len(points))
     for rows, bounds in index.bound_distances(points, len(points)):
         local_distances(points, neighbor, bounds, points[rows], distances[rows])
@@ -62,17 +56,7 @@ def measure_local_distances(points: Floats, neighbor: int) -> Floats:
 
 
 def compute_similarities(points: Floats, bandwidth: Floats, cut: float) -> csr_array:
-    """Return the similarities of pairs, zero beyond `cut` bandwidths and on the diagonal.
-
-    Examples
-    --------
-    >>> compute_similarities(np.array([[0.0], [1.0], [9.0]]), np.ones(3), cut=4.0).toarray().round(
-    ...     2
-    ... )
-    array([[0.  , 0.61, 0.  ],
-           [0.61, 0.  , 0.  ],
-           [0.  , 0.  , 0.  ]])
-    """
+    """Return the similarities of pairs, zero beyond `cut` bandwidths and on the diagonal."""
     n, index = len(points), _index_points(points)
     capacity = 8 * n + 1024
     ids, similarities = np.empty(capacity, dtype=np.int64), np.empty(capacity)
@@ -121,14 +105,6 @@ def solve_sparse(
     n_classes : int
     tolerance : float
         The largest error to aim for.
-
-    Examples
-    --------
-    >>> w = csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
-    >>> codes = np.array([0, -1, 1])
-    >>> solution = solve_sparse(w, np.ones(3), np.full(3, 0.5), codes, 2, tolerance=1e-6)
-    >>> print(solution.f.round(3).tolist(), (solution.errors <= 1e-6).all())
-    [[1.0, 0.0], [0.4, 0.4], [0.0, 1.0]] True
     """
     is_labelled = codes >= 0
     _, component = connected_components(w, directed=False)
