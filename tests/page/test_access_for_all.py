@@ -100,7 +100,7 @@ def test_keys_are_enough(demo: Serving, browser: Browser) -> None:
         expect(page.locator("#verdicts [aria-selected=true]")).to_contain_text("taught")
         assert len(demo.asked("demo", "/taught")) == 2
         page.keyboard.press("u")
-        page.locator(".toast").filter(has_text="taken back").wait_for()
+        page.locator(".toast").filter(has_text="removed").wait_for()
         assert len(demo.asked("demo", "/taught")) == 1
 
 

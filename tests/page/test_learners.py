@@ -20,8 +20,8 @@ def test_a_learner_is_made_exported_imported_and_deleted(
 ) -> None:
     with looking(browser, empty) as (page, _):
         page.get_by_label("Name", exact=True).fill("door")
-        page.get_by_label("Vertices at most").fill("50")
-        page.get_by_role("button", name="Make it").click()
+        page.get_by_label("Maximum number of vertices").fill("50")
+        page.get_by_role("button", name="Create").click()
         expect(page.locator("#map-empty")).to_contain_text("Waiting for examples")
         assert empty.asked("door")["settings"]["n_centroids"] == 50
         empty.done("door", "/observe", {"rows": ROWS})
@@ -34,7 +34,7 @@ def test_a_learner_is_made_exported_imported_and_deleted(
         kept = tmp_path / "door.lw"
         download.value.save_as(kept)
         page.locator("#learners").get_by_label("File of a learner").set_input_files(kept)
-        page.locator("#learners").get_by_label("Name it").fill("copy")
+        page.locator("#learners").get_by_label("Import as").fill("copy")
         page.locator("#learners").get_by_role("button", name="Import").click()
         expect(page.locator("#switcher")).to_have_value("copy")
         assert empty.asked("copy")["classes"] == ["shut"]
@@ -84,8 +84,8 @@ def test_a_label_is_taken_back_where_it_was_given(empty: Serving, browser: Brows
     with looking(browser, empty) as (page, _):
         see_points(page, len(ROWS))
         click(page, (0.0, 0.0))
-        page.get_by_role("button", name="Take back its label").click()
-        page.locator(".toast").filter(has_text="taken back").wait_for()
+        page.get_by_role("button", name="Remove its label").click()
+        page.locator(".toast").filter(has_text="removed").wait_for()
         assert empty.asked("door", "/taught") == []
         expect(page.locator("#panel .what")).to_contain_text("no label")
 

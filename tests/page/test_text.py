@@ -32,7 +32,7 @@ def nothing_broke(page: Page) -> None:
 def test_labels_and_names_stay_text(empty: Serving, browser: Browser) -> None:
     with looking(browser, empty) as (page, _):
         page.get_by_label("Name", exact=True).fill(NAME)
-        page.get_by_role("button", name="Make it").click()
+        page.get_by_role("button", name="Create").click()
         page.locator("#board").wait_for()
         empty.done(NAME, "/teach", {"rows": CENTRES.tolist(), "labels": [EVIL, WORSE]})
         for seed in range(3):
@@ -68,7 +68,7 @@ def test_the_words_of_an_error_stay_text(empty: Serving, browser: Browser) -> No
     with looking(browser, empty) as (page, watch):
         page.locator("#manage").click()
         page.locator("#learners").get_by_label("Name", exact=True).fill(NAME)
-        page.locator("#learners").get_by_role("button", name="Make it").click()
+        page.locator("#learners").get_by_role("button", name="Create").click()
         expect(page.locator("#errors .toast")).to_contain_text(NAME)
         nothing_broke(page)
         watch.wrong.clear()  # the browser itself reports the 409

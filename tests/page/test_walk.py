@@ -54,7 +54,7 @@ def _teach_two(page: Page, demo: Serving) -> None:
     page.locator("#toasts .toast").filter(has_text="spot").get_by_role(
         "button", name="Undo"
     ).click()
-    assert changed(page, "taken back") >= OTHERS
+    assert changed(page, "removed") >= OTHERS
     assert legend(page)["spot"] <= 1
     assert [one["label"] for one in demo.asked("demo", "/taught")] == ["cloud"]
     page.locator("#panel-close").click()
@@ -67,7 +67,7 @@ def _apply_a_dial(page: Page, demo: Serving) -> None:
         page.keyboard.press("ArrowLeft")
     expect(page.locator(".effect .verdict")).to_contain_text("examples")
     page.get_by_role("button", name="Apply").click()
-    page.locator("#toasts .toast").filter(has_text="dials are set").wait_for()
+    page.locator("#toasts .toast").filter(has_text="settings were changed").wait_for()
     assert demo.asked("demo")["settings"]["sink"] == pytest.approx(10 * before)
 
 

@@ -136,7 +136,7 @@ def _add_learner_routes(app: FastAPI, store: LearnerStore) -> None:
     @app.get("/api/learners")
     async def list_learners() -> Any:
         return await to_asyncio_future(
-            store.query_all(lambda learners: [views.summarize(one) for one in learners.values()])
+            store.query_all(lambda learners: list(map(views.summarize, learners.values())))
         )
 
     @app.post("/api/learners", status_code=201)
@@ -245,7 +245,9 @@ def _add_page_data_routes(app: FastAPI, store: LearnerStore, sampler: PageSample
 
     @app.get("/api/learners/{name}/recent")
     async def get_recent(name: str, n: Annotated[int, Query(ge=1, le=MAX_RECENT)] = 100) -> Any:
-        return {"verdicts": await _query(store, name, lambda one: views.list_recent(one, n))}
+        return {
+            "verdicts": await _query(store, name, lambda managed: views.list_recent(managed, n))
+        }
 
     @app.get("/api/learners/{name}/taught")
     async def get_labels(name: str) -> Any:
@@ -349,10 +351,10 @@ def _make_learner(settings: dict[str, Any]) -> OnlineLearner:
     return OnlineLearner(**settings)
 
 
-def _check_one_per_row(what: str, values: Sequence[Label], body: RowsBody) -> None:
+def _check_one_per_row(name: str, values: Sequence[Label], body: RowsBody) -> None:
     if len(values) != len(body.rows):
         raise ValueError(
-            f"{what} has {len(values)} entries for {len(body.rows)} rows. Send one entry per row."
+            f"{name} has {len(values)} entries for {len(body.rows)} rows. Send one entry per row."
         )
 
 

@@ -38,7 +38,7 @@ class Tokens:
     def allow(self, token: str, permission: Permission) -> bool:
         """Return whether a token grants a permission; takes the same time for every token."""
         is_read, is_write = (
-            hmac.compare_digest(token.encode(), own.encode()) for own in (self.read, self.write)
+            hmac.compare_digest(token.encode(), valid.encode()) for valid in (self.read, self.write)
         )
         return is_write or (permission == "read" and is_read)
 

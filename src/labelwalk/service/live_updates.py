@@ -60,7 +60,7 @@ class HistoryPoint(NamedTuple):
 
 @dataclass
 class SampledLearner:
-    """What the sampler knows of a learner.
+    """The samples and measurements of a learner.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class PageSampler:
         self._pages[number] -= 1
 
     def get(self, number: int) -> SampledLearner | None:
-        """Return what is known of a learner; None if it was deleted."""
+        """Return the samples of a learner; None if it was deleted."""
         if number not in self._store.count_changes():
             return None
         return self._learners.setdefault(number, SampledLearner())

@@ -73,8 +73,8 @@ class WriteLatency:
         """Measure until a write succeeds; one that fails does not count."""
         start = time.monotonic()
 
-        def stop(done: Future[Any]) -> None:
-            if not done.cancelled() and done.exception() is None:
+        def stop(finished: Future[Any]) -> None:
+            if not finished.cancelled() and finished.exception() is None:
                 end = time.monotonic()
                 self._latencies.append((end, end - start))
 

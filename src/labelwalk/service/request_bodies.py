@@ -158,9 +158,9 @@ def _parse_matrix(rows: Any) -> Rows:
         raise BodyError("rows contains a number that is too large for a float.") from None
 
 
-def _parse_labels(what: str, values: Any) -> tuple[Label, ...]:
+def _parse_labels(name: str, values: Any) -> tuple[Label, ...]:
     if not isinstance(values, list) or not all(type(value) in (str, int) for value in values):
-        raise BodyError(f"{what} must be a list of strings and integers, one per row.")
+        raise BodyError(f"{name} must be a list of strings and integers, one per row.")
     return tuple(values)
 
 

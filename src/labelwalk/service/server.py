@@ -55,10 +55,9 @@ def list_host_names(host: str, port: int, more: Iterable[str]) -> list[str]:
     >>> list_host_names("::1", 80, [])
     ['[::1]:80', 'localhost:80', '[::1]', 'localhost']
     """
-    own = list(dict.fromkeys([_bracket_ipv6(host), "localhost", "[::1]"]))
-    others = [_bracket_ipv6(name) for name in more]
-    names = [f"{name}:{port}" for name in own] + (own if port in DEFAULT_PORTS else [])
-    for name in others:
+    loopback = list(dict.fromkeys([_bracket_ipv6(host), "localhost", "[::1]"]))
+    names = [f"{name}:{port}" for name in loopback] + (loopback if port in DEFAULT_PORTS else [])
+    for name in map(_bracket_ipv6, more):
         names += [f"{name}:{port}", name]
     return names
 
@@ -256,9 +255,9 @@ def serve(
     limits = limits or Limits()
     sampler, stream, stop = PageSampler(store), Demo(store), threading.Event()
     monitor = threading.Thread(target=_log_failures, args=(store, log, stop))
-    app = create_app(store, sampler, stream, faces)
+    middlewares = list_middlewares(store, tokens, hosts, limits, log)
     config = uvicorn.Config(
-        wrap_app(app, list_middlewares(store, tokens, hosts, limits, log)),
+        wrap_app(create_app(store, sampler, stream, faces), middlewares),
         http=cast(Any, partial(LimitedHttpProtocol, patience_s=limits.patience)),
         ssl_certfile=certificate,
         ssl_keyfile=private_key,
@@ -285,11 +284,9 @@ def serve(
                 stream.start()
             server.run(sockets=[sock])
     finally:
-        if faces is not None:
-            faces.close()
-        stream.close()
-        sampler.close()
-        store.close()
+        for part in (faces, stream, sampler, store):
+            if part is not None:
+                part.close()
         stop.set()
         if monitor.is_alive():
             monitor.join()

@@ -58,7 +58,7 @@ class StaticFile:
         return f'"{blake2b(self.content, digest_size=16).hexdigest()}"'
 
     @cached_property
-    def compressed(self) -> bytes:
+    def gzip_content(self) -> bytes:
         """The content, compressed with gzip."""
         return gzip.compress(self.content, 6, mtime=0)
 
@@ -74,7 +74,7 @@ class StaticFile:
             return 304, headers, b""
         headers["content-type"] = self.content_type
         if "gzip" in request_headers.get("accept-encoding", ""):
-            return 200, headers | {"content-encoding": "gzip"}, self.compressed
+            return 200, headers | {"content-encoding": "gzip"}, self.gzip_content
         return 200, headers, self.content
 
 

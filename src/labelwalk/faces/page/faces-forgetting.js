@@ -2,9 +2,9 @@
 
 import { fill, make } from "./dom.js";
 import { forget } from "./faces-service.js";
-import { tell } from "./now.js";
-import { toast, trying } from "./toast.js";
-import { several } from "./words.js";
+import { pluralize } from "./format.js";
+import { emit } from "./store.js";
+import { attempt, toast } from "./toast.js";
 
 let fields = 0;
 
@@ -43,7 +43,7 @@ function confirmation(whom, close) {
     make("div.line", {}, go, make("button", { type: "button", onclick: close }, "Keep")));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (isMeant()) void trying(() => erase(whom, close));
+    if (isMeant()) void attempt(() => erase(whom, close));
   });
   form.addEventListener("keydown", (event) => {
     if (event.key === "Escape") close();
@@ -54,6 +54,6 @@ function confirmation(whom, close) {
 async function erase({ key, words }, close) {
   const { erased, meaning } = await forget(key);
   close();
-  tell("taught");
-  toast(`${words} is forgotten: ${several(erased, "view")} erased. ${meaning}`);
+  emit("taught");
+  toast(`${words} is forgotten: ${pluralize(erased, "view")} erased. ${meaning}`);
 }

@@ -1,14 +1,14 @@
 /** Galleries: people by name, and whoever has none yet; both can be named or forgotten. */
 
-import { swatch } from "./colours.js";
-import { byId, fill, make, say } from "./dom.js";
+import { byId, fill, make, setText } from "./dom.js";
 import { cropRow } from "./faces-crops.js";
 import { forgetting } from "./faces-forgetting.js";
 import { keyedList } from "./faces-keyed.js";
 import { known } from "./faces-known.js";
 import { nameForm } from "./faces-naming.js";
-import { on } from "./now.js";
-import { several } from "./words.js";
+import { pluralize } from "./format.js";
+import { on } from "./store.js";
+import { swatch } from "./theme.js";
 
 const PICTURES = 5; // of each
 
@@ -24,8 +24,8 @@ export function startGallery() {
     showStrangers(inOrder.map((one) => [one.number, one]));
     byId("no-people").hidden = people.length > 0;
     byId("no-strangers").hidden = strangers.length > 0;
-    say(byId("people-words"), examples ? `among ${several(examples, "view")} of faces` : "");
-    say(byId("strangers-words"), strangers.length ? "name them, or let them be forgotten" : "");
+    setText(byId("people-words"), examples ? `among ${pluralize(examples, "view")} of faces` : "");
+    setText(byId("strangers-words"), strangers.length ? "name them, or let them be forgotten" : "");
   };
   on("known", refresh);
   on("theme", refresh);
@@ -36,8 +36,8 @@ function person(first) {
   const part = card([...name][0]?.toUpperCase() ?? "?", { key: { name }, words: name, typed: true });
   return { element: part.element, update: ({ examples, taught, views }) => {
     fill(part.title, swatch(name), make("strong.name", {}, name));
-    say(part.about, examples || taught
-      ? `seen ${times(examples)} · ${several(taught, "view")} taught`
+    setText(part.about, examples || taught
+      ? `seen ${times(examples)} · ${pluralize(taught, "view")} taught`
       : "nobody is called that any more");
     part.crops.update(views);
   } };
@@ -56,12 +56,12 @@ function stranger(first) {
     newest = one.newest;
     name.disabled = newest === null;
     name.title = newest === null ? "It must be seen again before it can be named." : "";
-    say(part.about, `seen ${times(one.examples)}`);
+    setText(part.about, `seen ${times(one.examples)}`);
     part.crops.update(one.views);
   } };
 }
 
-const times = (n) => several(n, "time");
+const times = (n) => pluralize(n, "time");
 
 /** What both have: pictures, a title, some words, buttons, and room for a question. */
 function card(initial, whom) {

@@ -1,11 +1,11 @@
 /** What the service knows of people, asked again every few seconds while frames come. */
 
-import { keepColours } from "./colours.js";
 import { byId, fill, make } from "./dom.js";
 import { isIdle } from "./faces-live.js";
 import * as service from "./faces-service.js";
-import { on, tell } from "./now.js";
-import { keyOf } from "./words.js";
+import { labelKey } from "./format.js";
+import { emit, on } from "./store.js";
+import { keepColors } from "./theme.js";
 
 const PACE = 4000; // milliseconds
 
@@ -27,16 +27,16 @@ export async function load() {
   if (question < shown) return;
   shown = question;
   known.facts = facts;
-  if (facts.on) keepColours(people());
+  if (facts.on) keepColors(people());
   offer(people());
-  tell("known");
+  emit("known");
 }
 
 /** Have fields complete these names; a list that somebody has opened stays where it can. */
 function offer(names) {
   const list = byId("known-names");
   const there = [...list.options].map((one) => one.value);
-  if (keyOf(there) === keyOf(names)) return;
+  if (labelKey(there) === labelKey(names)) return;
   fill(list, ...names.map((name) => make("option", { value: name })));
 }
 

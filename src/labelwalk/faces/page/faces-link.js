@@ -2,7 +2,7 @@
 
 import { byId } from "./dom.js";
 import { facts } from "./faces-service.js";
-import { on } from "./now.js";
+import { on } from "./store.js";
 
 /** Show the way where there is one. */
 export function startFacesLink() {

@@ -6,7 +6,7 @@
 
 import { browserCamera } from "./faces-camera.js";
 import { watched } from "./faces-watched.js";
-import { tell } from "./now.js";
+import { emit } from "./store.js";
 
 const AGAIN = 1000; // milliseconds before a service that did not answer is asked again
 const PASSING = new Set([0, 408, 503]); // what may be over soon, as statuses; 0 is no answer
@@ -103,7 +103,7 @@ function enter(state, error = null) {
   if (live.state === state && live.error?.message === error?.message) return;
   live.state = state;
   live.error = error;
-  tell("live");
+  emit("live");
 }
 
 function fail(error) {
@@ -115,7 +115,7 @@ function fail(error) {
 function show(frame) {
   wipe();
   live.frame = frame;
-  tell("frame", frame);
+  emit("frame", frame);
 }
 
 function wipe() {

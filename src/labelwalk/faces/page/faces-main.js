@@ -1,5 +1,6 @@
 /** The page of faces begins here: who is here, and every part in its place. */
 
+import { askForToken, openSession } from "./api.js";
 import { byId } from "./dom.js";
 import { startConsent } from "./faces-consent.js";
 import { startGallery } from "./faces-gallery.js";
@@ -11,16 +12,15 @@ import { pointAt, startPointing } from "./faces-pointing.js";
 import { startPresent } from "./faces-present.js";
 import { loadSink, startSink } from "./faces-sink.js";
 import { startStage } from "./faces-stage.js";
-import { now, on, tell } from "./now.js";
-import { askForToken, enter } from "./session.js";
+import { emit, on, state } from "./store.js";
 import { startTheme } from "./theme.js";
-import { trying } from "./toast.js";
+import { attempt } from "./toast.js";
 
 const LEARNER = "faces"; // colours are those that it has on the map
 
 async function begin() {
-  now.learner = LEARNER;
-  tell("learner");
+  state.learner = LEARNER;
+  emit("learner");
   await load();
   byId("off").hidden = known.facts.on;
   byId("board").hidden = !known.facts.on;
@@ -39,14 +39,14 @@ startSink();
 startConsent();
 
 let asking = false;
-on("unknown", async () => {
-  if (asking || now.may === null) return; // the first question of all is asked by enter
+on("unauthorized", async () => {
+  if (asking || state.may === null) return; // the first question of all is asked by openSession
   asking = true;
   stop();
   await askForToken();
   asking = false;
-  await trying(begin);
+  await attempt(begin);
 });
 
-await enter();
-await trying(begin);
+await openSession();
+await attempt(begin);

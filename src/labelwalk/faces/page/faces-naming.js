@@ -1,12 +1,12 @@
 /** A small form that asks who somebody is, and a word on what was taught, with a way back. */
 
-import { swatch } from "./colours.js";
 import { make } from "./dom.js";
 import { people } from "./faces-known.js";
 import * as service from "./faces-service.js";
-import { tell } from "./now.js";
-import { toast, trying } from "./toast.js";
-import { several } from "./words.js";
+import { pluralize } from "./format.js";
+import { emit } from "./store.js";
+import { swatch } from "./theme.js";
+import { attempt, toast } from "./toast.js";
 
 const LONGEST = 100; // letters
 const OFFERED = 6; // known names as buttons
@@ -23,7 +23,7 @@ export function nameForm(example, question, close) {
     id: `who-${++fields}`, list: "known-names", maxlength: LONGEST, required: true,
     autocomplete: "off", spellcheck: "false", placeholder: "a name",
   });
-  const act = (name) => void trying(async () => {
+  const act = (name) => void attempt(async () => {
     await named(example, name);
     close();
   });
@@ -48,14 +48,14 @@ export function nameForm(example, question, close) {
 
 async function named(example, name) {
   const taught = await service.name(example, name);
-  tell("taught");
-  toast(`${taught.name} it is (${several(taught.examples.length, "view")}).`, {
-    label: "Undo", act: () => void trying(() => takeBack(taught)),
+  emit("taught");
+  toast(`${taught.name} it is (${pluralize(taught.examples.length, "view")}).`, {
+    label: "Undo", act: () => void attempt(() => takeBack(taught)),
   });
 }
 
 async function takeBack({ name, examples }) {
   const { undone } = await service.takeBack(examples);
-  tell("taught");
-  toast(`Taken back: ${several(undone, "view")} of ${name}.`);
+  emit("taught");
+  toast(`Taken back: ${pluralize(undone, "view")} of ${name}.`);
 }

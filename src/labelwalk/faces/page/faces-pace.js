@@ -1,9 +1,9 @@
 /** How many frames come, and how long each takes. */
 
-import { byId, say } from "./dom.js";
+import { byId, setText } from "./dom.js";
 import { live } from "./faces-live.js";
-import { on } from "./now.js";
-import { number } from "./words.js";
+import { formatNumber } from "./format.js";
+import { on } from "./store.js";
 
 const SPAN = 2000; // milliseconds over which is counted
 const PACE = 500; // milliseconds between two looks
@@ -19,12 +19,12 @@ export function startPace() {
     frames = frames.filter((one) => time - one.time <= SPAN);
     if (time - last < PACE) return;
     last = time;
-    say(byId("pace"), words());
+    setText(byId("pace"), words());
   });
   on("live", () => {
     if (live.state === "on") return;
     frames = [];
-    say(byId("pace"), "");
+    setText(byId("pace"), "");
   });
 }
 
@@ -32,7 +32,7 @@ function words() {
   const usual = (key) => Math.round(
     frames.map((one) => one[key]).sort((a, b) => a - b)[frames.length >> 1],
   );
-  return `${number(rate())} frames/s · ${usual("roundTrip")} ms there and back, `
+  return `${formatNumber(rate())} frames/s · ${usual("roundTrip")} ms there and back, `
     + `${usual("milliseconds")} ms in the service`;
 }
 

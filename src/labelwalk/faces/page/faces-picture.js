@@ -1,10 +1,10 @@
 /** The frame that is shown, with a box and a name for each face; a click on one chooses it. */
 
-import { colourOf } from "./colours.js";
 import { byId } from "./dom.js";
 import { live } from "./faces-live.js";
 import { sureOf, whoIs } from "./faces-words.js";
-import { on } from "./now.js";
+import { on } from "./store.js";
+import { colorOf } from "./theme.js";
 
 const FONT = "600 14px -apple-system, BlinkMacSystemFont, 'Segoe UI', Roboto, sans-serif";
 const ROOM = { across: 7, height: 22 }; // around a name, in pixels of the page
@@ -75,7 +75,7 @@ function draw() {
 }
 
 function outline(pen, face, [x, y, width, height], edge) {
-  const colour = colourOf(face.name);
+  const colour = colorOf(face.name);
   const isMarked = face.track === chosen || face.track === pointed;
   pen.lineWidth = isMarked ? 5 : 2.5;
   pen.strokeStyle = colour;

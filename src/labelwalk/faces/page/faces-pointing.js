@@ -5,7 +5,7 @@ import { hold, isIdle, release } from "./faces-live.js";
 import { nameForm } from "./faces-naming.js";
 import { mark } from "./faces-picture.js";
 import { whoIs } from "./faces-words.js";
-import { mayWrite, on } from "./now.js";
+import { mayWrite, on } from "./store.js";
 
 let origin = null; // what had the focus before
 

@@ -1,12 +1,12 @@
 /** Who is in the picture, as buttons that do what a click on a face does. */
 
-import { swatch } from "./colours.js";
-import { byId, fill, make, say } from "./dom.js";
+import { byId, fill, make, setText } from "./dom.js";
 import { keyedList } from "./faces-keyed.js";
-import { sureOf, whoIs } from "./faces-words.js";
 import { isIdle } from "./faces-live.js";
-import { mayWrite, on } from "./now.js";
-import { several } from "./words.js";
+import { sureOf, whoIs } from "./faces-words.js";
+import { pluralize } from "./format.js";
+import { mayWrite, on } from "./store.js";
+import { swatch } from "./theme.js";
 
 const LINGERS = 1500; // milliseconds that a face stays in the list when it was last seen
 const SIDE = 44; // pixels of a small picture
@@ -26,7 +26,7 @@ export function startPresent(choose) {
     if (!isIdle()) return;
     faces = [];
     refresh();
-    say(byId("spoken"), "");
+    setText(byId("spoken"), "");
   });
 }
 
@@ -60,7 +60,7 @@ function lingers({ face, seen: last }, seen, frame) {
 function refresh() {
   show(faces.map((entry) => [entry.face.track, entry]));
   byId("nobody").hidden = faces.length > 0;
-  say(byId("present-words"), faces.length ? several(faces.length, "face") : "");
+  setText(byId("present-words"), faces.length ? pluralize(faces.length, "face") : "");
 }
 
 function row(entry, choose) {
@@ -77,8 +77,8 @@ function row(entry, choose) {
     button.classList.toggle("was-there", seen !== lastFrame);
     Object.assign(button.dataset, { track, box: box.join(" "), example: face.example });
     button.disabled = !mayWrite();
-    say(who, whoIs(face));
-    say(sure, sureOf(face));
+    setText(who, whoIs(face));
+    setText(sure, sureOf(face));
     const dot = swatch(name);
     if (dot.innerHTML !== drawn) fill(mark, dot);
     drawn = dot.innerHTML;
@@ -91,5 +91,5 @@ function speak(time) {
   if (time - lastSpoken < PAUSE) return;
   lastSpoken = time;
   const names = [...new Set(faces.map(({ face }) => face.name).filter((name) => name !== null))];
-  say(byId("spoken"), names.length ? `In the picture: ${names.sort().join(", ")}` : "");
+  setText(byId("spoken"), names.length ? `In the picture: ${names.sort().join(", ")}` : "");
 }

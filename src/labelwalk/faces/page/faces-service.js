@@ -1,38 +1,38 @@
 /** What the service does with faces, route by route. */
 
-import { asked, Refusal, refusalOf, SILENT } from "./api.js";
+import { NO_ANSWER, ServiceError, request, toServiceError } from "./api.js";
 
 const FACES = "/api/faces";
 
-export const facts = () => asked("GET", FACES);
+export const facts = () => request("GET", FACES);
 
 export const pictureOf = (example) => `${FACES}/pictures/${example}`;
 
-export const name = (example, given) => asked("POST", `${FACES}/name`, { example, name: given });
+export const name = (example, given) => request("POST", `${FACES}/name`, { example, name: given });
 
-export const takeBack = (examples) => asked("POST", `${FACES}/undo`, { examples });
+export const takeBack = (examples) => request("POST", `${FACES}/undo`, { examples });
 
 /** @param {{name: string}|{stranger: number}} whom */
-export const forget = (whom) => asked("POST", `${FACES}/forget`, whom);
+export const forget = (whom) => request("POST", `${FACES}/forget`, whom);
 
-export const sink = () => asked("GET", `${FACES}/sink`);
+export const sink = () => request("GET", `${FACES}/sink`);
 
 /** @param {number|"auto"} wanted */
-export const setSink = (wanted) => asked("POST", `${FACES}/sink`, { sink: wanted });
+export const setSink = (wanted) => request("POST", `${FACES}/sink`, { sink: wanted });
 
 /** Send a frame of a camera and return who is in it; null where the service has no time for it. */
 export async function look(camera, picture) {
   const answer = await once(`${FACES}/frames?camera=${camera}`, { method: "POST", body: picture });
   if (answer.status === 429) return null;
   const text = await answer.text();
-  if (!answer.ok) throw refusalOf(answer.status, text);
+  if (!answer.ok) throw toServiceError(answer.status, text);
   return JSON.parse(text);
 }
 
 /** Return the newest frame that the service itself took, and what it says of it, as text. */
 export async function view() {
   const answer = await once(`${FACES}/view`);
-  if (!answer.ok) throw refusalOf(answer.status, await answer.text());
+  if (!answer.ok) throw toServiceError(answer.status, await answer.text());
   return { picture: await answer.blob(), told: answer.headers.get("x-labelwalk-faces") };
 }
 
@@ -41,6 +41,6 @@ async function once(path, sent = {}) {
   try {
     return await fetch(path, sent);
   } catch {
-    throw new Refusal(0, SILENT);
+    throw new ServiceError(0, NO_ANSWER);
   }
 }

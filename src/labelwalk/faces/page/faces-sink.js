@@ -1,12 +1,12 @@
 /** The dial between missing people and naming strangers, before the staircase it moves on. */
 
-import { byId, fill, make, say } from "./dom.js";
+import { byId, fill, make, setText } from "./dom.js";
 import { isIdle } from "./faces-live.js";
 import * as service from "./faces-service.js";
 import { claimedAt, staircase } from "./faces-staircase.js";
-import { mayWrite, on } from "./now.js";
-import { trying } from "./toast.js";
-import { number, percent } from "./words.js";
+import { formatNumber, formatPercent } from "./format.js";
+import { mayWrite, on } from "./store.js";
+import { attempt } from "./toast.js";
 
 const PACE = 10000; // milliseconds between two looks
 const STEP = 1 / 32; // decades
@@ -78,7 +78,7 @@ function moved() {
 
 function set(wanted) {
   isMoving = false;
-  void trying(() => answered(service.setSink(wanted)));
+  void attempt(() => answered(service.setSink(wanted)));
 }
 
 async function answered(answer) {
@@ -95,8 +95,8 @@ function show() {
   parts.early.hidden = !isEarly;
   parts.whole.hidden = isEarly;
   parts.automatic.checked = facts.automatic;
-  say(parts.warning, facts.warning ?? "");
-  say(byId("sink-words"), isEarly ? "" : facts.automatic ? "automatic" : "set by hand");
+  setText(parts.warning, facts.warning ?? "");
+  setText(byId("sink-words"), isEarly ? "" : facts.automatic ? "automatic" : "set by hand");
   if (isEarly) return;
   parts.slider.max = STEP * Math.round(decades(lowest()) / STEP);
   parts.slider.value = decades(facts.sink);
@@ -104,13 +104,13 @@ function show() {
 }
 
 function draw(sink) {
-  const words = `sink ${number(sink)}: ${percent(claimedAt(facts, sink))} named`;
-  say(parts.value, words);
+  const words = `sink ${formatNumber(sink)}: ${formatPercent(claimedAt(facts, sink))} named`;
+  setText(parts.value, words);
   parts.slider.setAttribute("aria-valuetext", words);
   const width = decades(lowest());
   fill(parts.curve, staircase({ ...facts, sink }, (one) => decades(one) / width));
-  say(parts.cliff, facts.cliff === null
+  setText(parts.cliff, facts.cliff === null
     ? "No cliff is in sight."
-    : `The red edge is the cliff, at ${number(facts.cliff)}: from here on strangers would be `
+    : `The red edge is the cliff, at ${formatNumber(facts.cliff)}: from here on strangers would be `
       + "given names.");
 }

@@ -1,11 +1,11 @@
 /** Where the picture stands: starting, stopping, where frames come from, and why there are none. */
 
-import { byId, fill, make, say } from "./dom.js";
+import { byId, fill, make, setText } from "./dom.js";
 import { known, people } from "./faces-known.js";
 import { isIdle, live, start, stop } from "./faces-live.js";
 import { troubleOf } from "./faces-troubles.js";
-import { mayWrite, on } from "./now.js";
-import { keyOf } from "./words.js";
+import { labelKey } from "./format.js";
+import { mayWrite, on } from "./store.js";
 
 const LAMP = {
   opening: ["paused", "asking for the camera…"],
@@ -50,7 +50,7 @@ function refresh() {
 function offer(all) {
   const select = byId("source");
   const there = [...select.options].map((one) => [one.value, one.text]);
-  if (keyOf(there) !== keyOf(all)) {
+  if (labelKey(there) !== labelKey(all)) {
     const before = select.value;
     fill(select, ...all.map(([value, words]) => make("option", { value }, words)));
     if (all.some(([kind]) => kind === before)) select.value = before;
@@ -62,18 +62,18 @@ function lamp() {
   const [state, words] = LAMP[live.state] ?? [null, ""];
   byId("live").hidden = state === null;
   byId("live").dataset.state = state;
-  say(byId("live-words"), words);
+  setText(byId("live-words"), words);
 }
 
 function curtain() {
   const isHeld = ["opening", "paused"].includes(live.state) && live.frame !== null;
   byId("curtain").hidden = live.state === "on" || isHeld;
-  say(byId("trouble"), live.error ? troubleOf(live.error) : "");
-  say(byId("newcomer"), isIdle() ? newcomer() : "");
+  setText(byId("trouble"), live.error ? troubleOf(live.error) : "");
+  setText(byId("newcomer"), isIdle() ? newcomer() : "");
   byId("start").hidden = !isIdle() || kinds().length === 0;
   const again = live.state === "failed" && chosen() === live.kind;
   const source = known.facts?.source?.name;
-  say(byId("start"), again ? "Try again" : chosen() === "service" ? `Watch ${source}`
+  setText(byId("start"), again ? "Try again" : chosen() === "service" ? `Watch ${source}`
     : "Start the camera");
 }
 

@@ -1,6 +1,6 @@
 /** How much would be named, sink by sink: a staircase, and the cliff in it. */
 
-import { draw } from "./dom.js";
+import { makeSvg } from "./dom.js";
 
 const WIDTH = 100;
 const HEIGHT = 40;
@@ -16,16 +16,16 @@ export function staircase({ sinks, claimed, cliff, sink }, place) {
   const steps = sinks.flatMap((one, i) => [
     i ? `${x(one)},${y(claimed[i - 1])}` : null, `${x(one)},${y(claimed[i])}`,
   ]).filter(Boolean);
-  const upright = (kind, one) => draw(
+  const upright = (kind, one) => makeSvg(
     `line.${kind}`, { x1: x(one), x2: x(one), y1: 0, y2: HEIGHT },
   );
-  return draw("svg.staircase", {
+  return makeSvg("svg.staircase", {
     viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true",
   },
-    cliff === null ? null : draw("rect.beyond", {
+    cliff === null ? null : makeSvg("rect.beyond", {
       x: x(cliff), y: 0, width: (WIDTH - x(cliff)).toFixed(2), height: HEIGHT,
     }),
-    draw("polyline", { points: steps.join(" ") }),
+    makeSvg("polyline", { points: steps.join(" ") }),
     cliff === null ? null : upright("edge", cliff),
     upright("here", sink));
 }

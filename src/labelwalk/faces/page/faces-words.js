@@ -1,6 +1,6 @@
 /** What is said of a face. */
 
-import { percent } from "./words.js";
+import { formatPercent } from "./format.js";
 
 /** Who it is: a name, or a number where it has been seen before. */
 export function whoIs({ name, stranger }) {
@@ -9,4 +9,4 @@ export function whoIs({ name, stranger }) {
 }
 
 /** How sure that is; of strangers there is nothing to be sure of. */
-export const sureOf = ({ name, confidence }) => (name === null ? "" : percent(confidence));
+export const sureOf = ({ name, confidence }) => (name === null ? "" : formatPercent(confidence));

@@ -1,93 +1,155 @@
-/** The service, asked over HTTP: patient where it is busy, and nothing is done twice. */
+/** Requests to the service, and the session: a token becomes a cookie that no script can read. */
 
-import { now, on, tell } from "./now.js";
+import { byId, fill } from "./dom.js";
+import { emit, on, state } from "./store.js";
 
-const TRIES = 4;
-export const SILENT = "The service does not answer. Is it running?";
-const WAIT = 400; // milliseconds before the second try; each further one waits twice as long
+export const NO_ANSWER = "The service does not answer. Is it running?";
+const MAX_ATTEMPTS = 4;
+const FIRST_PAUSE_MS = 400; // before the second attempt; doubles with each further one
 
-/** What the service would not do, with its reason in words. */
-export class Refusal extends Error {
+/** The service rejected a request; the message is its reason. */
+export class ServiceError extends Error {
   constructor(status, reason) {
     super(reason);
     this.status = status;
   }
 }
 
-/** What nobody waits for any more, since another learner is shown. */
-export class Outdated extends Error {}
+/** The answer is not needed any more: another learner is shown. */
+export class OutdatedError extends Error {}
 
-let shown = new AbortController();
+let abort = new AbortController();
 on("learner", () => {
-  shown.abort();
-  shown = new AbortController();
+  abort.abort();
+  abort = new AbortController();
 });
 
-export const pathOf = (name) => `/api/learners/${encodeURIComponent(name)}`;
+export const learnerPath = (name) => `/api/learners/${encodeURIComponent(name)}`;
 
 /** Get something of the learner that is shown, as in get("/map"). */
-export const get = (path) => asked("GET", pathOf(now.learner) + path, undefined, {}, shown.signal);
+export const get = (path) => (
+  request("GET", learnerPath(state.learner) + path, undefined, {}, abort.signal)
+);
 
-/** Do something to the learner that is shown. */
-export const post = (path, body) => asked("POST", pathOf(now.learner) + path, body);
+/** Send a command to the learner that is shown. */
+export const post = (path, body) => request("POST", learnerPath(state.learner) + path, body);
 
 /**
- * Ask, and return what JSON came back; null where there is nothing to say.
- * A change carries a key, so that trying again after a lost answer does it once.
+ * Send a request and return the JSON of the response, or null without content.
+ * A change carries an idempotency key, so that a repetition is not applied twice.
  */
-export async function asked(method, path, body, headers = {}, signal = undefined) {
-  const sent = { method, headers: { ...headers }, signal };
-  if (method !== "GET") sent.headers["Idempotency-Key"] = someKey();
-  if (body instanceof Blob) sent.body = body;
+export async function request(method, path, body, headers = {}, signal = undefined) {
+  const options = { method, headers: { ...headers }, signal };
+  if (method !== "GET") options.headers["Idempotency-Key"] = makeKey();
+  if (body instanceof Blob) options.body = body;
   else if (body !== undefined) {
-    sent.body = JSON.stringify(body);
-    sent.headers["Content-Type"] = "application/json";
+    options.body = JSON.stringify(body);
+    options.headers["Content-Type"] = "application/json";
   }
   for (let attempt = 1; ; attempt++) {
-    const answer = await tried(path, sent);
-    if (signal?.aborted) throw new Outdated();
-    const busy = answer === null || answer.status === 429 || answer.status === 503;
-    if (!busy) return understood(answer);
-    if (attempt === TRIES) {
-      if (answer) return understood(answer);
-      throw new Refusal(0, SILENT);
+    const response = await tryFetch(path, options);
+    if (signal?.aborted) throw new OutdatedError();
+    const isBusy = response === null || response.status === 429 || response.status === 503;
+    if (!isBusy) return readResponse(response);
+    if (attempt === MAX_ATTEMPTS) {
+      if (response) return readResponse(response);
+      throw new ServiceError(0, NO_ANSWER);
     }
-    await new Promise((wake) => setTimeout(wake, WAIT * 2 ** (attempt - 1)));
+    await new Promise((wake) => setTimeout(wake, FIRST_PAUSE_MS * 2 ** (attempt - 1)));
   }
 }
 
-async function tried(path, sent) {
+async function tryFetch(path, options) {
   try {
-    const answer = await fetch(path, sent);
-    return { status: answer.status, ok: answer.ok, text: await answer.text() };
+    const response = await fetch(path, options);
+    return { status: response.status, ok: response.ok, text: await response.text() };
   } catch {
     return null;
   }
 }
 
-function understood({ status, ok, text }) {
-  if (!ok) throw refusalOf(status, text);
+function readResponse({ status, ok, text }) {
+  if (!ok) throw toServiceError(status, text);
   return text ? JSON.parse(text) : null;
 }
 
-/** What an answer that is none says; told on where we are not known. */
-export function refusalOf(status, text) {
-  if (status === 401) tell("unknown");
-  return new Refusal(status, reasonIn(text) ?? `The service answered ${status}.`);
+/** The error of a response; emits "unauthorized" if the token is not valid. */
+export function toServiceError(status, text) {
+  if (status === 401) emit("unauthorized");
+  return new ServiceError(status, readReason(text) ?? `The service answered ${status}.`);
 }
 
-function reasonIn(text) {
+function readReason(text) {
   try {
-    const said = JSON.parse(text);
-    return said.error ?? (said.detail ? JSON.stringify(said.detail) : null);
+    const body = JSON.parse(text);
+    return body.error ?? (body.detail ? JSON.stringify(body.detail) : null);
   } catch {
     return null;
   }
 }
 
-// randomUUID is not there on pages without TLS
-function someKey() {
-  return Array.from(
-    crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36),
-  ).join("-");
+// crypto.randomUUID does not exist on pages without TLS
+function makeKey() {
+  const parts = crypto.getRandomValues(new Uint32Array(4));
+  return Array.from(parts, (part) => part.toString(36)).join("-");
+}
+
+/** Return once there is a session: take the token of the link, or ask for one. */
+export async function openSession() {
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (token) {
+    history.replaceState(null, "", location.pathname);
+    await sendToken(token).catch((error) => fill(byId("gate-error"), explain(error)));
+  }
+  await loadSession().catch(askForToken);
+  addEventListener("hashchange", () => {
+    if (location.hash.startsWith("#token=")) location.reload(); // the link was opened in this page
+  });
+}
+
+async function sendToken(token) {
+  const headers = { Authorization: `Bearer ${token.trim()}` };
+  await request("POST", "/api/session", undefined, headers);
+}
+
+async function loadSession() {
+  state.may = (await request("GET", "/api/session")).may;
+  byId("reading").hidden = state.may === "write";
+  document.body.dataset.may = state.may;
+  emit("session");
+}
+
+function explain(error) {
+  const isInvalid = error instanceof ServiceError && error.status === 401;
+  return isInvalid ? "This token is invalid." : error.message;
+}
+
+/** Show the form for a token, and return when a valid one was entered. */
+export function askForToken() {
+  const [gate, form, field, message] = ["gate", "gate-form", "token", "gate-error"].map(byId);
+  for (const part of document.querySelectorAll("[data-inside]")) part.hidden = true;
+  gate.hidden = false;
+  field.focus();
+  return new Promise((entered) => {
+    form.onsubmit = async (event) => {
+      event.preventDefault();
+      fill(message);
+      try {
+        await sendToken(field.value);
+        await loadSession();
+      } catch (error) {
+        fill(message, explain(error));
+        return;
+      }
+      form.reset();
+      gate.hidden = true;
+      entered();
+    };
+  });
+}
+
+/** Delete the cookie. */
+export async function closeSession() {
+  await request("DELETE", "/api/session");
+  location.reload();
 }

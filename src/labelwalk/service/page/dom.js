@@ -1,4 +1,4 @@
-/** Elements, made of text alone: nothing that comes from a learner is ever read as HTML. */
+/** Elements made of text only: nothing that comes from a learner is ever parsed as HTML. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -6,49 +6,49 @@ export const byId = (id) => document.getElementById(id);
 
 /**
  * Make an element.
- * @param {string} tag  perhaps with classes, as in "p.aside"
- * @param {object} facts  attributes; on… are listeners; true and false switch an attribute
+ * @param {string} tag  optionally with classes, as in "p.aside"
+ * @param {object} attributes  on… are listeners; true and false switch an attribute
  * @param {...(Node|string|number|null)} children  strings become text
  */
-export function make(tag, facts = {}, ...children) {
-  const [name, ...classes] = tag.split(".");
-  return furnished(document.createElement(name), classes, facts, children);
+export function make(tag, attributes = {}, ...children) {
+  const [name, ...classNames] = tag.split(".");
+  return furnish(document.createElement(name), classNames, attributes, children);
 }
 
-/** Make an element of a drawing. */
-export function draw(tag, facts = {}, ...children) {
-  const [name, ...classes] = tag.split(".");
-  return furnished(document.createElementNS(SVG, name), classes, facts, children);
+/** Make an SVG element. */
+export function makeSvg(tag, attributes = {}, ...children) {
+  const [name, ...classNames] = tag.split(".");
+  return furnish(document.createElementNS(SVG, name), classNames, attributes, children);
 }
 
-function furnished(element, classes, facts, children) {
-  if (classes.length) element.classList.add(...classes);
-  for (const [name, value] of Object.entries(facts)) {
+function furnish(element, classNames, attributes, children) {
+  if (classNames.length) element.classList.add(...classNames);
+  for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (value === true) element.setAttribute(name, "");
-    else if (value !== false && isThere(value)) element.setAttribute(name, value);
+    else if (value !== false && isDefined(value)) element.setAttribute(name, value);
   }
-  element.append(...children.filter(isThere).map(asNode));
+  element.append(...children.filter(isDefined).map(toNode));
   return element;
 }
 
-const isThere = (value) => value !== null && value !== undefined;
+const isDefined = (value) => value !== null && value !== undefined;
 
-function asNode(child) {
+function toNode(child) {
   return child instanceof Node ? child : document.createTextNode(String(child));
 }
 
-/** Put children in place of what an element holds. */
+/** Replace the children of an element. */
 export function fill(element, ...children) {
-  element.replaceChildren(...children.filter(isThere).map(asNode));
+  element.replaceChildren(...children.filter(isDefined).map(toNode));
 }
 
-/** Set the text of an element where it is another: screen readers hear of changes alone. */
-export function say(element, text) {
+/** Set the text of an element if it differs: screen readers announce every change. */
+export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Whether a key goes into a field, not to the page. */
+/** Whether a key press belongs to an input field. */
 export function isTyping(target) {
   return target instanceof Element && target.matches(
     "input:not([type=range]):not([type=radio]):not([type=checkbox]), textarea, select",

@@ -1,86 +1,72 @@
-/** The page begins here: who is here, which learner, and every part in its place. */
+/** The start of the page: session, learner, and all parts. */
 
-import { startAsking } from "./asking.js";
-import { startDials } from "./dials.js";
+import { askForToken, openSession } from "./api.js";
 import { byId } from "./dom.js";
+import { startExampleLists } from "./example_lists.js";
 import { startFacesLink } from "./faces-link.js";
-import { startFigures } from "./figures.js";
 import { startHealth } from "./health.js";
-import { startKeys } from "./keys.js";
-import { startLearners, which } from "./learners.js";
-import { listen, stopListening } from "./live.js";
-import { addVerdicts, loadAll, loadMapSoon } from "./loading.js";
+import { startKeyboard } from "./keyboard_nav.js";
+import { selectLearner, startLearners } from "./learners.js";
 import { startMap } from "./map.js";
-import { now, on, tell } from "./now.js";
-import { setHovered, startOverlay } from "./overlay.js";
-import { open, startPanel } from "./panel.js";
-import { askForToken, enter } from "./session.js";
-import { startStream } from "./stream.js";
+import { startSettings } from "./settings.js";
+import { emit, on, state } from "./store.js";
 import { startTheme } from "./theme.js";
-import { trying } from "./toast.js";
-import { startTable, wordsOf } from "./vertices.js";
-import { startWalking } from "./walking.js";
-import { startWelcome } from "./welcome.js";
+import { attempt } from "./toast.js";
+import { addVerdicts, listen, loadAll, loadMapSoon, stopListening } from "./updates.js";
+import { describeVertex, openPanel, startVertices } from "./vertices.js";
 
-const KEPT = "labelwalk.learner";
+const LEARNER_KEY = "labelwalk.learner";
 
-/** Show a learner, or where there is none how to begin. */
-async function choose(name) {
+let wasConnected = false;
+let isAsking = false;
+
+/** Show a learner, or with null the page without a learner. */
+async function showLearner(name) {
   stopListening();
-  now.learner = name;
-  now.target = null;
-  Object.assign(now, { facts: null, map: null, verdicts: [], taught: [] });
-  tell("learner");
-  const none = name === null;
-  byId("welcome").hidden = !none;
-  byId("board").hidden = none;
-  byId("which").hidden = none;
-  byId("live").hidden = none;
-  document.title = none ? "labelwalk" : `${name} · labelwalk`;
-  if (none) return;
-  localStorage.setItem(KEPT, name);
+  Object.assign(state, {
+    learner: name, target: null, facts: null, map: null, verdicts: [], taught: [],
+  });
+  emit("learner");
+  wasConnected = false;
+  const hasNone = name === null;
+  byId("welcome").hidden = !hasNone;
+  for (const id of ["board", "which", "live"]) byId(id).hidden = hasNone;
+  document.title = hasNone ? "labelwalk" : `${name} · labelwalk`;
+  if (hasNone) return;
+  localStorage.setItem(LEARNER_KEY, name);
   byId("switcher").value = name;
   await loadAll();
   listen();
 }
 
 async function begin() {
-  await choose(await which(localStorage.getItem(KEPT)));
+  await showLearner(await selectLearner(localStorage.getItem(LEARNER_KEY)));
 }
 
 startTheme();
-startKeys();
-startOverlay();
-startPanel();
-startMap(open, (id) => setHovered(id, id === null ? "" : wordsOf(id)));
-startWalking(open);
-startTable(open);
-startStream();
-startAsking();
-startDials();
-startFigures();
+startMap(openPanel, describeVertex);
+startVertices();
+startKeyboard(openPanel);
+startExampleLists();
+startSettings();
 startHealth();
 startFacesLink();
-startLearners((name) => trying(() => choose(name)));
-startWelcome((name) => trying(() => choose(name)));
+startLearners((name) => attempt(() => showLearner(name)));
 
-let wasLive = false;
-on("learner", () => { wasLive = false; });
 on("connected", () => {
-  if (wasLive) void trying(loadAll); // the service may have gone on without us
-  wasLive = true;
+  if (wasConnected) void attempt(loadAll); // there may have been changes while disconnected
+  wasConnected = true;
 });
 on("live-map", loadMapSoon);
 on("live-verdicts", ({ verdicts }) => addVerdicts(verdicts));
-let asking = false;
-on("unknown", async () => {
-  if (asking || now.may === null) return; // the first question of all is asked by enter
-  asking = true;
+on("unauthorized", async () => {
+  if (isAsking || state.may === null) return; // openSession asks for the first token
+  isAsking = true;
   stopListening();
   await askForToken();
-  asking = false;
-  await trying(begin);
+  isAsking = false;
+  await attempt(begin);
 });
 
-await enter();
-await trying(begin);
+await openSession();
+await attempt(begin);

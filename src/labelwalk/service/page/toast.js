@@ -1,58 +1,54 @@
-/** Short news at the edge of the page, read aloud too. */
+/** Short messages at the edge of the page, announced by screen readers too. */
 
-import { Outdated } from "./api.js";
+import { OutdatedError } from "./api.js";
 import { byId, make } from "./dom.js";
 
-const STAYS = 8000; // milliseconds; errors stay twice as long
-const MOST = 3;
+const DURATION_MS = 8000; // errors stay twice as long
+const MAX_TOASTS = 3;
 
 /**
- * Say something.
+ * Show a message.
  * @param {string} text
- * @param {{label: string, act: function}} [offer]  a button beside it
+ * @param {{label: string, act: function}} [offer]  a button in the message
  */
 export function toast(text, offer) {
-  show(
-    byId("toasts"), make("div.toast", {}, make("p", {}, text), offer ? button(offer) : null), STAYS,
-  );
+  const button = offer ? makeButton(offer) : null;
+  show(byId("toasts"), make("div.toast", {}, make("p", {}, text), button), DURATION_MS);
 }
 
-/** Say what went wrong. */
-export function complain(error) {
-  if (error instanceof Outdated) return;
-  show(
-    byId("errors"), make("div.toast.wrong", {}, make("p", {}, error.message ?? String(error))),
-    2 * STAYS,
-  );
+/** Show an error. */
+export function showError(error) {
+  if (error instanceof OutdatedError) return;
+  const text = error.message ?? String(error);
+  show(byId("errors"), make("div.toast.wrong", {}, make("p", {}, text)), 2 * DURATION_MS);
 }
 
-/** Run something, and say what went wrong. */
-export async function trying(act) {
+/** Run a function and return its result; show an error if it fails. */
+export async function attempt(act) {
   try {
     return await act();
   } catch (error) {
-    complain(error);
+    showError(error);
     return undefined;
   }
 }
 
-function button({ label, act }) {
+function makeButton({ label, act }) {
   return make("button", { type: "button", onclick: (event) => {
     event.target.closest(".toast").remove();
     act();
   } }, label);
 }
 
-function show(place, one, stays) {
-  one.append(
-    make(
-      "button.icon", { type: "button", "aria-label": "Dismiss", onclick: () => one.remove() }, "×",
-    ),
+function show(place, message, durationMs) {
+  const remove = () => message.remove();
+  message.append(
+    make("button.icon", { type: "button", "aria-label": "Dismiss", onclick: remove }, "×"),
   );
-  place.append(one);
-  while (place.children.length > MOST) place.firstElementChild.remove();
-  let left = setTimeout(() => one.remove(), stays);
-  one.addEventListener("pointerenter", () => clearTimeout(left));
-  one.addEventListener("focusin", () => clearTimeout(left));
-  one.addEventListener("pointerleave", () => { left = setTimeout(() => one.remove(), stays); });
+  place.append(message);
+  while (place.children.length > MAX_TOASTS) place.firstElementChild.remove();
+  let timer = setTimeout(remove, durationMs);
+  message.addEventListener("pointerenter", () => clearTimeout(timer));
+  message.addEventListener("focusin", () => clearTimeout(timer));
+  message.addEventListener("pointerleave", () => { timer = setTimeout(remove, durationMs); });
 }
