@@ -12,7 +12,7 @@ from labelwalk import OnlineLearner
 from labelwalk.service.backup import restore
 from labelwalk.service.database import DamagedError
 from labelwalk.service.learner_store import LearnerStore
-from tests.service.keeper_writer import EVERY, K, events
+from tests.service.store_writer import EVERY, K, events
 
 pytestmark = pytest.mark.shell
 

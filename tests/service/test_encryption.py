@@ -31,7 +31,7 @@ from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.sealed_parts import decode_parts, encode_parts, redact_parts
 from labelwalk.service.snapshots import Snapshots, _compute_proof
 from tests.reference import encrypted_folder
-from tests.service.keeper_writer import EVERY, K, events
+from tests.service.store_writer import EVERY, K, events
 from tests.service.test_server import ENVIRONMENT, free_port, served
 
 pytestmark = [pytest.mark.shell, pytest.mark.usefixtures("quick_scrypt")]

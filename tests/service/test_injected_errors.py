@@ -36,8 +36,8 @@ from labelwalk.service.schemas import RAW
 from labelwalk.service.snapshots import CREATE, Snapshots
 from labelwalk.service.worker import LearnerWorker, NoLearnerError
 from tests.service.asking import Asking
-from tests.service.keeper_writer import D, K, events
 from tests.service.sizes import Sizes
+from tests.service.store_writer import D, K, events
 from tests.service.test_server import ENVIRONMENT, served, wait_until
 
 pytestmark = pytest.mark.shell
@@ -454,7 +454,7 @@ def test_a_failed_deletion_is_no_deletion(
         store.delete(number).result()
     with pytest.raises(Exception, match="Try again"):  # it is not said that there is none
         store.find_id("a")
-    wait_until(lambda: not store._worker._doubtful and not store._worker._writer.is_interrupted)
+    wait_until(lambda: not store._worker._doubtful and not store._worker.writer.is_interrupted)
     assert store.find_id("a") == number
 
 

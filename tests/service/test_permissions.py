@@ -21,7 +21,7 @@ from labelwalk.faces.crops import CropStore
 from labelwalk.faces.frames import Box
 from labelwalk.service.backup import restore
 from labelwalk.service.learner_store import LearnerStore
-from tests.service.keeper_writer import EVERY, K, events
+from tests.service.store_writer import EVERY, K, events
 from tests.service.test_server import ENVIRONMENT, served
 
 pytestmark = [pytest.mark.shell, pytest.mark.slow]

@@ -18,17 +18,17 @@ from labelwalk.service.database import DamagedError
 from labelwalk.service.journal import Journal
 from labelwalk.service.learner_store import LearnerStore
 from tests.service.journal_writer import whole_groups
-from tests.service.keeper_writer import EVERY, K, events
 from tests.service.recorded_disk import Disk, put, recorded
 from tests.service.seeded_bugs import BUGS_OF_THE_DISK
 from tests.service.sizes import SMALL, Sizes
+from tests.service.store_writer import EVERY, K, events
 
 pytestmark = [
     pytest.mark.shell,
     pytest.mark.skipif(which("strace") is None, reason="strace records the calls"),
 ]
 WRITER = [sys.executable, "-m", "tests.service.journal_writer"]
-KEEPER = [sys.executable, "-m", "tests.service.keeper_writer"]
+KEEPER = [sys.executable, "-m", "tests.service.store_writer"]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from labelwalk.service.commands import Observe
 from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.snapshots import Snapshots
-from tests.service.keeper_writer import EVERY, K, events
+from tests.service.store_writer import EVERY, K, events
 
 pytestmark = pytest.mark.shell
 

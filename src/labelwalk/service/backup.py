@@ -36,21 +36,8 @@ def back_up(journal: Journal) -> str:
 def restore(backup: str, folder: str) -> int:
     """Make a backup a data folder of its own, and return how many events it has.
 
-    The backup is verified without the passphrase; the folder gets the passphrase of the backup.
-
-    Parameters
-    ----------
-    backup : str
-        A file that `back_up` wrote.
-    folder : str
-        A folder without learners; created if it does not exist.
-
-    Raises
-    ------
-    FileExistsError
-        The folder has learners.
-    DamagedError
-        The backup is damaged. Nothing is left in the folder.
+    The backup is verified without its passphrase, which the folder takes over. A folder with
+    learners raises `FileExistsError`. A damaged backup raises `DamagedError` and leaves nothing.
     """
     path, mark = os.path.join(folder, JOURNAL_FILE), os.path.join(folder, MARK_FILE)
     if os.path.exists(path) or os.path.exists(mark):

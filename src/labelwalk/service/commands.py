@@ -247,17 +247,7 @@ class DeleteLearner:
 
 @dataclass(frozen=True)
 class LearnerCommand:
-    """Request to apply a command to a learner.
-
-    Attributes
-    ----------
-    learner_id : int
-    command : Command
-    parts : list of bytes
-        The stored form of the command.
-    key : str
-        The idempotency key; empty if there is none.
-    """
+    """Request to apply a command to a learner, with its stored form and idempotency key, or ""."""
 
     learner_id: int
     command: Command
@@ -279,14 +269,8 @@ class LearnerCommand:
 class ErasureRequest:
     """Request to erase a class with all examples taught as it, or examples by their ids.
 
-    Attributes
-    ----------
-    learner_id : int
-    label : str or int or None
-    examples : frozenset of int
-    belongs : function or None
-        Given the learner as it was before and rows: which rows are to be erased too, out of those
-        that were observed and not taught as another class since.
+    The function `belongs` is given the learner as it was before and rows, and returns which rows
+    are erased too, out of those that were observed and not taught as another class since.
     """
 
     learner_id: int
@@ -297,18 +281,10 @@ class ErasureRequest:
 
 @dataclass(frozen=True)
 class Query:
-    """Request to call a function that changes nothing.
+    """Request to call a function that changes nothing, of one learner or of all learners by id.
 
-    Attributes
-    ----------
-    function : function
-        Given the learner, or a dict of all learners by id.
-    learner_id : int or None
-        None: all learners.
-    n_rows : int
-        How many examples the query counts for in the queue.
-    skip_durability : bool
-        Whether to answer first and by all changes, on disk or not.
+    It counts for `n_rows` examples in the queue. With `skip_durability` it is answered first, and
+    by all changes, on disk or not.
     """
 
     function: Callable[[Any], Any]

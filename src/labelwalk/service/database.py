@@ -78,17 +78,9 @@ class FolderInUseError(Exception):
 
 
 class Database:
-    """One SQLite connection, shared by all threads.
+    """One SQLite connection to a file, shared by all threads; the file is created if needed.
 
-    Parameters
-    ----------
-    path : str
-        Created if it does not exist.
-
-    Raises
-    ------
-    DamagedError
-        The file is damaged, is not a labelwalk database, or has a later format.
+    A damaged file, or one of a later format, raises `DamagedError`.
     """
 
     def __init__(self, path: str) -> None:
@@ -117,16 +109,9 @@ class Database:
     def transaction(self, *, erases: bool = False) -> Iterator[sqlite3.Connection]:
         """Commit the statements of the block together; they are on disk when it ends.
 
-        Parameters
-        ----------
-        erases : bool
-            Whether overwritten content must disappear from the file: by `purge`, or else when the
-            file is opened again.
-
-        Raises
-        ------
-        DiskError
-            The transaction may or may not be on disk. All further writes are refused.
+        With `erases`, overwritten content must disappear from the file: by `purge`, or else when
+        the file is opened again. After a `DiskError` the transaction may or may not be on disk,
+        and all further writes are refused.
         """
         with self._lock:
             if self._failure is not None:
@@ -145,12 +130,7 @@ class Database:
                 raise
 
     def fail(self, reason: str) -> None:
-        """Refuse all further writes.
-
-        Raises
-        ------
-        DiskError
-        """
+        """Raise a `DiskError`, and refuse all further writes."""
         self._failure = f"{reason}. Free disk space or replace the disk, then restart"
         raise DiskError(self._failure)
 
@@ -211,25 +191,7 @@ class Database:
 
 
 class FolderLock:
-    """Locks a folder until `release`, or until the process ends in whatever way.
-
-    Parameters
-    ----------
-    folder : str
-
-    Raises
-    ------
-    FolderInUseError
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     lock = FolderLock(folder)
-    ...     FolderLock(folder)
-    Traceback (most recent call last):
-    labelwalk.service.database.FolderInUseError: ... is in use by process ...
-    """
+    """Locks a folder until `release`, or until the process ends in whatever way."""
 
     def __init__(self, folder: str) -> None:
         path = os.path.join(folder, LOCK_FILE)

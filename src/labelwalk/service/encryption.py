@@ -14,7 +14,7 @@ import secrets
 import unicodedata
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from labelwalk.service.database import DamagedError, Database
 from labelwalk.service.sealed_parts import KEY_BYTES, UINT32
@@ -35,29 +35,6 @@ class PassphraseError(ValueError):
     """The passphrase is missing, wrong or not usable."""
 
 
-class Cipher(Protocol):
-    """Encrypts content before it is written, and decrypts it.
-
-    Attributes
-    ----------
-    key_name : bytes
-        Identifies the key without revealing it; empty without encryption.
-    """
-
-    key_name: bytes
-
-    def encrypt(self, parts: Sequence[bytes], context: bytes) -> Sequence[bytes]:
-        """Return encrypted parts, which decrypt only in the same context and order."""
-
-    def decrypt(self, parts: Sequence[bytes | None], context: bytes) -> list[bytes | None]:
-        """Return decrypted parts; None stands for an erased part and stays.
-
-        Raises
-        ------
-        DecryptionError
-        """
-
-
 class NoEncryption:
     """Leaves content as it is."""
 
@@ -73,22 +50,9 @@ class NoEncryption:
 
 
 class AesGcmCipher:
-    """AES-256-GCM; a random nonce precedes each part.
+    """AES-256-GCM with a key of 32 bytes; a random nonce precedes each part.
 
-    Parameters
-    ----------
-    key : bytes
-        32 bytes.
-
-    Examples
-    --------
-    >>> cipher = AesGcmCipher(bytes(32))
-    >>> encrypted = cipher.encrypt([b"first", b"second"], b"numbers")
-    >>> cipher.decrypt(encrypted, b"numbers")
-    [b'first', b'second']
-    >>> cipher.decrypt(encrypted, b"letters")
-    Traceback (most recent call last):
-    labelwalk.service.encryption.DecryptionError: cannot be decrypted: it was changed
+    The `key_name` identifies the key without revealing it; it is empty without encryption.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -111,12 +75,7 @@ class AesGcmCipher:
         return encrypted
 
     def decrypt(self, parts: Sequence[bytes | None], context: bytes) -> list[bytes | None]:
-        """Return decrypted parts; None stands for an erased part and stays.
-
-        Raises
-        ------
-        DecryptionError
-        """
+        """Return decrypted parts, or raise `DecryptionError`; None is an erased part and stays."""
         aes = self._create_aes(context)
         try:
             return [
@@ -133,6 +92,9 @@ class AesGcmCipher:
             context, key=self._key, digest_size=KEY_BYTES, person=b"labelwalk parts"
         ).digest()
         return self._aes(derived)
+
+
+Cipher = NoEncryption | AesGcmCipher
 
 
 class WrappedKey(NamedTuple):
@@ -170,21 +132,9 @@ class WrappedKey(NamedTuple):
 
 
 def open_cipher(database: Database, passphrase: str | None) -> Cipher:
-    """Return the cipher of a database.
+    """Return the cipher of a database; an empty database takes the passphrase as its own.
 
-    An empty database takes the passphrase as its own.
-
-    Parameters
-    ----------
-    database : Database
-    passphrase : str or None
-
-    Raises
-    ------
-    PassphraseError
-        It is not the passphrase of the database. Nothing was changed.
-    DamagedError
-        The stored key is damaged.
+    A `PassphraseError` means that it is not the passphrase of the database and nothing was changed.
     """
     if passphrase == "":
         raise PassphraseError("passphrase='' is empty. Give a passphrase, or None.")

@@ -89,20 +89,10 @@ class _LearnerEvent:
 
 @dataclass(frozen=True)
 class ErasurePlan:
-    """The changes to the events of a database.
+    """The new payloads of events, and the examples to be erased.
 
-    Attributes
-    ----------
-    payloads : dict of bytes by event
-        The new payloads.
-    examples : frozenset of int
-        The examples to be erased.
-    n_erased : int
-        How many of them are stored.
-    first_example : int
-        The first example of the stored events.
-    older : bool
-        Whether some of the examples came before it.
+    Of the examples, `n_erased` are stored; `older` says whether some came before the
+    `first_example` of the stored events.
     """
 
     payloads: dict[int, bytes]
@@ -113,12 +103,7 @@ class ErasurePlan:
 
 
 def check_request(managed: ManagedLearner, request: ErasureRequest) -> None:
-    """Check that the label or the examples exist.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Raise a ValueError if the label or the examples do not exist."""
     label = request.label
     if (label is None) == (not request.examples):
         raise ValueError("give either a label or examples to be forgotten.")
@@ -142,15 +127,8 @@ def erase(
 ) -> ErasureResult:
     """Erase from backups, journal, snapshots and learner; nothing is on disk when this returns.
 
-    Backups come first: if this is interrupted, the same request finds everything that is left.
-
-    Parameters
-    ----------
-    journal, snapshots : Journal, Snapshots
-        Nothing else is written meanwhile.
-    learners : dict
-        All learners; the one concerned is replaced.
-    request : ErasureRequest
+    Nothing else may be written meanwhile; the learner in `learners` is replaced. Backups come
+    first: if this is interrupted, the same request finds everything that is left.
     """
     learner_id, label, reader = request.learner_id, request.label, journal.reader
     before = learners[learner_id]
@@ -215,9 +193,15 @@ def _erase_in_backups(journal: Journal, request: ErasureRequest) -> bool:
             os.remove(os.path.join(folder, name))
         if not name.endswith(".db"):
             continue
-        database = _open_backup(os.path.join(folder, name), journal.reader.cipher.key_name)
+        path, cipher = os.path.join(folder, name), journal.reader.cipher
+        database = _open_backup(path)
         try:
-            reader = JournalReader(database, journal.reader.cipher)
+            if read_key_name(database) != cipher.key_name:
+                raise BackupError(
+                    f"nothing was erased: {path} is not a backup of this folder, since it is "
+                    "encrypted with another key. Move it out of this folder, and try again."
+                )
+            reader = JournalReader(database, cipher)
             if reader.read_end().sequence < request.learner_id:
                 continue  # the learner was created later
             snapshots = Snapshots(reader)
@@ -234,23 +218,13 @@ def _erase_in_backups(journal: Journal, request: ErasureRequest) -> bool:
     return older
 
 
-def _open_backup(path: str, key_name: bytes) -> Database:
+def _open_backup(path: str) -> Database:
     try:
-        database = Database(path)
+        return Database(path)
     except DamagedError as error:
         raise BackupError(
             f"nothing was erased: {path} is damaged. Move it out of this folder, and try again."
         ) from error
-    try:
-        if read_key_name(database) != key_name:
-            raise BackupError(
-                f"nothing was erased: {path} is not a backup of this folder, since it is encrypted "
-                "with another key. Move it out of this folder, and try again."
-            )
-    except BaseException:
-        database.close()
-        raise
-    return database
 
 
 def _has_traces(managed: ManagedLearner, request: ErasureRequest, plan: ErasurePlan) -> bool:

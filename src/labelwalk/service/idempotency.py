@@ -24,12 +24,7 @@ class _Pending(NamedTuple):
 
 
 class IdempotencyCache:
-    """The keys of the last events, and of the commands that are not written yet.
-
-    Parameters
-    ----------
-    journal : Journal
-    """
+    """The keys of the last events in the journal, and of commands that are not written yet."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal, self._lock = journal, threading.Lock()
@@ -40,12 +35,7 @@ class IdempotencyCache:
         return bool(request.key) and (request.learner_id, request.key) in self._keys
 
     def find_result(self, request: LearnerCommand) -> CommandResult | None:
-        """Return the answer to the same request; None if its key is new.
-
-        Raises
-        ------
-        KeyReusedError
-        """
+        """Return the answer to the same request; None if its key is new."""
         match = self._keys.get((request.learner_id, request.key)) if request.key else None
         if match is None:
             return None

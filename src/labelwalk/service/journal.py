@@ -74,18 +74,7 @@ class EventContent(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """An event to be written.
-
-    Attributes
-    ----------
-    learner : int
-    kind : str
-    about : str
-        Metadata that stays readable when all parts are erased.
-    parts : sequence of bytes
-    key : str
-        The idempotency key; empty if there is none.
-    """
+    """An event to be written; `about` stays readable when all parts are erased."""
 
     learner: int
     kind: str
@@ -97,11 +86,8 @@ class Entry:
 class JournalReader:
     """The events in a database, of a journal in use or of a backup.
 
-    Parameters
-    ----------
-    database : Database
-    cipher : Cipher, optional
-        Without the cipher of the folder, events can be verified but not read.
+    Without the cipher of the folder, events can be verified but not read. Whatever differs from
+    what was written raises `DamagedError`.
     """
 
     def __init__(self, database: Database, cipher: Cipher | None = None) -> None:
@@ -110,13 +96,7 @@ class JournalReader:
     def read_events(
         self, after: int | None = None, per_query: int = EVENTS_PER_QUERY
     ) -> Iterator[StoredEvent]:
-        """Yield the events after one, by default all, each verified by the chain.
-
-        Raises
-        ------
-        DamagedError
-            An event was changed or is missing.
-        """
+        """Yield the events after one, by default all, each verified by the chain."""
         last = self.read_anchor() if after is None else self.read_position(after)
         end = self.read_end().sequence
         while last.sequence < end:
@@ -125,29 +105,18 @@ class JournalReader:
                 (last.sequence, per_query),
             )
             if not rows:
-                raise self._missing(last.sequence + 1)
+                raise self._create_missing_error(last.sequence + 1)
             for event in map(StoredEvent._make, rows):
                 self._verify(event, last)
                 last = JournalPosition(event.sequence, event.chain)
                 yield event
 
     def read_event(self, sequence: int) -> StoredEvent:
-        """Return one event, verified by the chain.
-
-        Raises
-        ------
-        DamagedError
-        """
+        """Return one event, verified by the chain."""
         return next(self.read_events(after=sequence - 1, per_query=1))
 
     def decrypt(self, event: StoredEvent) -> EventContent:
-        """Return the content of an event.
-
-        Raises
-        ------
-        DamagedError
-            It was encrypted as another event, or with another key.
-        """
+        """Return the content of an event."""
         encrypted = [part.content for part in decode_parts(event.payload)]
         try:
             parts = self.cipher.decrypt(encrypted, event.encode_header())
@@ -156,20 +125,14 @@ class JournalReader:
         return EventContent(parts[:-1], parts[-1]) if event.key else EventContent(parts, None)
 
     def read_position(self, sequence: int) -> JournalPosition:
-        """Return the position of a stored event, or of the anchor.
-
-        Raises
-        ------
-        DamagedError
-            The event is missing.
-        """
+        """Return the position of a stored event, or of the anchor."""
         anchor = self.read_anchor()
         if sequence == anchor.sequence:
             return anchor
         query = "SELECT sequence, chain FROM events WHERE sequence = ?"
         position = self._read_position(query, (sequence,))
         if position is None:
-            raise self._missing(sequence)
+            raise self._create_missing_error(sequence)
         return position
 
     def read_anchor(self) -> JournalPosition:
@@ -201,57 +164,37 @@ class JournalReader:
         if not rows:
             return None
         if [type(value) for value in rows[0]] != [int, bytes]:
-            raise self._changed(rows[0][0])
+            raise self._create_changed_error(rows[0][0])
         return JournalPosition(*rows[0])
 
     def _verify(self, event: StoredEvent, before: JournalPosition) -> None:
         if event.sequence != before.sequence + 1:
-            raise self._missing(before.sequence + 1)
+            raise self._create_missing_error(before.sequence + 1)
         if [type(value) for value in event] != COLUMN_TYPES:
-            raise self._changed(event.sequence)
+            raise self._create_changed_error(event.sequence)
         try:
             commitment = compute_commitment(event.payload)
         except InvalidPartsError as error:
             raise DamagedError(f"{self._locate(event.sequence)} is damaged: {error}") from error
         if event.extend_chain(before.chain, commitment) != event.chain:
-            raise self._changed(event.sequence)
+            raise self._create_changed_error(event.sequence)
 
     def _locate(self, sequence: int) -> str:
         return f"{self.database.path}: event {sequence}"
 
-    def _missing(self, sequence: int) -> DamagedError:
+    def _create_missing_error(self, sequence: int) -> DamagedError:
         return DamagedError(f"{self._locate(sequence)} is missing")
 
-    def _changed(self, sequence: int) -> DamagedError:
+    def _create_changed_error(self, sequence: int) -> DamagedError:
         return DamagedError(f"{self._locate(sequence)} was changed")
 
 
 class HighWaterMark:
-    """A file beside the journal with the position of its last event.
+    """A file next to the journal with the position of its last event; None if it is damaged.
 
     A journal whose end is cut off looks like one that was never longer; the mark shows the
     difference. It is written after the journal is on disk and before anybody gets an answer, into
     two slots in turn, so that a torn write damages only one of them.
-
-    Parameters
-    ----------
-    path : str
-        Created if it does not exist.
-
-    Attributes
-    ----------
-    position : JournalPosition or None
-        None if neither slot can be read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     mark = HighWaterMark(f"{folder}/witness")
-    ...     mark.write(JournalPosition(7, bytes(32)))
-    ...     mark.close()
-    ...     HighWaterMark(f"{folder}/witness").position.sequence
-    7
     """
 
     def __init__(self, path: str) -> None:
@@ -292,29 +235,11 @@ def _decode_mark(slot: bytes) -> JournalPosition | None:
 
 
 class Journal:
-    """The events of all learners, in a folder that one process owns.
+    """The events of all learners, in a folder that one process owns; `last` is the last event.
 
-    Parameters
-    ----------
-    folder : str
-        Created if it does not exist.
-    passphrase : str, optional
-        The passphrase of the folder; a new folder takes it as its own.
-
-    Attributes
-    ----------
-    reader : JournalReader
-    last : JournalPosition
-        The last event.
-
-    Raises
-    ------
-    DamagedError
-        Events are missing at the end.
-    FolderInUseError
-        Another process uses the folder.
-    PassphraseError
-        It is not the passphrase of the folder.
+    The folder is created if needed; a new folder takes the passphrase as its own. Opening raises
+    `DamagedError` if events are missing at the end, `FolderInUseError` if another process uses the
+    folder, and `PassphraseError`.
 
     Examples
     --------
@@ -345,10 +270,7 @@ class Journal:
     def append(self, entries: Sequence[Entry]) -> None:
         """Write entries in order, all or none; they are on disk when this returns.
 
-        Raises
-        ------
-        DiskError
-            They may or may not be on disk. All further writes are refused.
+        After a `DiskError` they may or may not be on disk, and all further writes are refused.
         """
         events, last = [], self.last
         for entry in entries:
@@ -397,7 +319,7 @@ class Journal:
         position, last, path = self._mark.position, self.last.sequence, self.database.path
         if position is None:
             raise DamagedError(
-                f"the file {MARK_FILE} beside {path} is damaged: neither of its records can be read"
+                f"the file {MARK_FILE} next to {path} is damaged: no record in it can be read"
             )
         if position.sequence > last:
             raise DamagedError(

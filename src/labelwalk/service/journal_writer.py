@@ -1,4 +1,4 @@
-"""Group commit: a thread that writes groups of events to the journal, then sends the answers."""
+"""Group commit: a thread writes groups of events to the journal, then sends the answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.snapshots import Snapshots
 
 MAX_GROUPS_WAITING = 2  # while these wait for the disk, the next one is learned
-LOGGER = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class Outcome(NamedTuple):
@@ -30,17 +30,11 @@ class Outcome(NamedTuple):
 
 
 @dataclass
-class Group:
+class EventGroup:
     """What is written together.
 
-    Attributes
-    ----------
-    outcomes : list of Outcome
-    states : dict of bytes by learner id
-        For a round of snapshots: the learners that have changed.
-    learner_ids : set of int
-        All learners, if a round of snapshots is due.
-    is_written : bool
+    When a round of snapshots is due, `learner_ids` are all learners, and `states` has those that
+    have changed.
     """
 
     outcomes: list[Outcome] = field(default_factory=list)
@@ -57,15 +51,9 @@ class Group:
 class JournalWriter:
     """The thread that writes.
 
-    Attributes
-    ----------
-    failure : DiskError, DamagedError or None
-        Why nothing is written or answered any more.
-    is_interrupted : bool
-        Whether another error stops writing until the learners in doubt are rebuilt.
-    keys : IdempotencyCache
-    on_written : function
-        Called after each group.
+    After a `failure` nothing is written or answered any more. While it `is_interrupted` by another
+    error, nothing is written until the learners in doubt are rebuilt. It calls `on_written` after
+    each group.
     """
 
     def __init__(self, journal: Journal, snapshots: Snapshots, keys: IdempotencyCache) -> None:
@@ -73,11 +61,11 @@ class JournalWriter:
         self.failure: DiskError | DamagedError | None = None
         self.is_interrupted = False
         self.on_written: Callable[[], None] = lambda: None
-        self._groups: Queue[Group | None] = Queue()
+        self._groups: Queue[EventGroup | None] = Queue()
         self._thread = threading.Thread(target=self._run, name="journal-writer", daemon=True)
         self._thread.start()
 
-    def put(self, group: Group) -> None:
+    def put(self, group: EventGroup) -> None:
         """Enqueue a group."""
         self._groups.put(group)
 
@@ -100,7 +88,7 @@ class JournalWriter:
             self.failure = error
         else:
             self.is_interrupted = True
-            LOGGER.error("events were not written", exc_info=error)
+            logger.error("events were not written", exc_info=error)
 
     def get_refusal(self) -> Exception | None:
         """Return the error with which requests are refused, if any."""
@@ -129,7 +117,7 @@ class JournalWriter:
         except Exception as error:
             self.fail(error)
 
-    def _write(self, group: Group) -> None:
+    def _write(self, group: EventGroup) -> None:
         entries = group.entries
         if self.get_refusal():  # learners may be ahead of the journal
             return

@@ -28,7 +28,7 @@ from labelwalk.service.erasure import ErasureResult
 from labelwalk.service.journal import Journal, JournalPosition
 from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.service.metrics import WriteLatency
-from labelwalk.service.worker import LearnerWorker, NoLearnerError
+from labelwalk.service.worker import FULL_SHARE, MAX_WAITING, LearnerWorker, NoLearnerError
 
 SNAPSHOT_EVERY = 20_000  # examples: they are replayed in about a second
 
@@ -126,28 +126,19 @@ class LearnerStore:
     @property
     def failure(self) -> str | None:
         """Why nothing is accepted any more, if so."""
-        return None if self._worker.failure is None else str(self._worker.failure)
+        failure = self._worker.writer.failure
+        return None if failure is None else str(failure)
 
     def find_id(self, name: str) -> int:
-        """Return the id of the learner with a name.
-
-        Raises
-        ------
-        NoLearnerError
-        """
+        """Return the id of the learner with a name, or raise `NoLearnerError`."""
         for learner_id, managed in tuple(self._worker.learners.items()):
             if managed.name == name:
                 return learner_id
         self._worker.check_complete()
-        raise NoLearnerError(f"there is no learner {name!r}. Create it, or list the learners.")
+        raise NoLearnerError(f"no learner is called {name!r}. Create it, or list the learners.")
 
     def get(self, learner_id: int) -> ManagedLearner:
-        """Return a learner for a glance; the worker goes on changing it.
-
-        Raises
-        ------
-        NoLearnerError
-        """
+        """Return a learner to read, or raise `NoLearnerError`; the worker goes on changing it."""
         if learner_id not in self._worker.learners:
             self._worker.check_complete()
         return self._worker.get_learner(learner_id)
@@ -171,12 +162,7 @@ class LearnerStore:
     def submit(self, learner_id: int, command: Command, key: str = "") -> Future[CommandResult]:
         """Apply a command to a learner.
 
-        Parameters
-        ----------
-        learner_id : int
-        command : Command
-        key : str, optional
-            An idempotency key: a repeated command gets the first answer and is not applied again.
+        A command repeated with the same idempotency key gets the first answer and is not applied.
         """
         request = LearnerCommand(learner_id, command, encode_command(command), key)
         answer = self._worker.enqueue(request)
@@ -197,16 +183,7 @@ class LearnerStore:
     ) -> Future[ErasureResult]:
         """Erase a class or examples as if they had never come; all other requests wait.
 
-        Parameters
-        ----------
-        learner_id : int
-        label : str or int, optional
-            A class, with all examples that were taught as it.
-        examples : collection of int, optional
-            Ids of examples.
-        belongs : function, optional
-            Given the learner as it was before and rows: which of them are to be erased too, out of
-            those that were observed and not taught as another class since.
+        See `ErasureRequest`.
         """
         request = ErasureRequest(learner_id, label, frozenset(examples), belongs)
         return self._worker.enqueue(request)
@@ -223,15 +200,7 @@ class LearnerStore:
         *,
         skip_durability: bool = False,
     ) -> Future[Any]:
-        """Call a function that changes nothing, in the worker's thread.
-
-        Parameters
-        ----------
-        learner_id : int
-        function : function of the learner
-        skip_durability : bool
-            Whether to answer by all changes, on disk or not.
-        """
+        """Call a function of a learner that changes nothing, in its turn; see `Query`."""
         return self._worker.enqueue(Query(function, learner_id, skip_durability=skip_durability))
 
     def query_all(self, function: Callable[[dict[int, ManagedLearner]], Any]) -> Future[Any]:
@@ -256,15 +225,15 @@ class LearnerStore:
         }
         return ServiceStatus(
             self._journal.last.sequence,
-            self._worker.n_waiting,
-            self._worker.failure is not None,
+            self._worker.queue.weight,
+            self._worker.writer.failure is not None,
             self.damage is not None,
             learners,
         )
 
     def is_full(self) -> bool:
         """Return at once whether the queue is almost full."""
-        return self._worker.is_full()
+        return self._worker.queue.weight > FULL_SHARE * MAX_WAITING
 
     def count_changes(self) -> dict[int, int]:
         """Return at once the number of commands applied to each learner, written or not."""

@@ -25,7 +25,7 @@ from labelwalk.service.commands import (
 from labelwalk.service.page_state import MapAxes, RecentHistory, compute_axes
 from labelwalk.storage.model_file import RemovedFeatureError, pack, unpack
 
-LOGGER = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class ReadOnly(NamedTuple):
@@ -39,23 +39,9 @@ class ReadOnly(NamedTuple):
 class ManagedLearner:
     """A learner with a name.
 
-    Attributes
-    ----------
-    name : str
-    learner : OnlineLearner
-    erased : list of int
-        The public ids of erased examples, in order; the learner never saw them.
-    has_erasures : bool
-        Whether any command to the learner was erased, in whole or in part.
-    history : RecentHistory
-    axes : MapAxes or None
-        The axes of its map; None before there is a vertex.
-    n_changes : int
-        The number of commands that were applied.
-    notes : dict
-        What users store with the learner.
-    read_only : ReadOnly or None
-        Why the learner answers and can no longer learn, if so.
+    The list `erased` has the public ids of erased examples, in order, which the learner never saw;
+    `has_erasures` says whether any command to it was erased, in whole or in part. If it is
+    `read_only`, it answers and can no longer learn.
     """
 
     name: str
@@ -80,11 +66,8 @@ class ManagedLearner:
     def apply(self, command: Command, *, updates_axes: bool = True) -> CommandResult:
         """Apply a command and return its answer.
 
-        Raises
-        ------
-        ValueError
-            The command is invalid and changed nothing. A subclass may come from the middle of a
-            change.
+        A ValueError means that the command is invalid and changed nothing; a subclass of ValueError
+        may come from the middle of a change.
         """
         self.check_writable()
         first, start = self.next_example_id, self.learner.n_seen
@@ -145,7 +128,7 @@ class ManagedLearner:
             try:
                 self.axes = compute_axes(self.learner, self.axes)
             except Exception as error:
-                LOGGER.error("the axes of a map cannot be computed", exc_info=error)
+                logger.error("the axes of a map cannot be computed", exc_info=error)
                 self.axes = self.axes and replace(self.axes, drawn_at=n_seen)
                 return False
         return True

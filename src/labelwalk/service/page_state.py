@@ -47,16 +47,9 @@ class RecentLabel(NamedTuple):
 
 
 class RecentHistory:
-    """The last examples and labels of a learner.
+    """The last examples and labels of a learner; labels that were taken back are left out.
 
     Examples are stored in the blocks in which they came, so that one costs next to nothing.
-
-    Attributes
-    ----------
-    n_observed : int
-        The number of all examples that were observed.
-    labels : list of RecentLabel
-        The last labels that were not taken back, oldest first.
     """
 
     def __init__(self) -> None:
@@ -148,18 +141,7 @@ def _as_object_array(labels: Sequence[Label | None]) -> NDArray[np.object_]:
 
 @dataclass(frozen=True)
 class MapAxes:
-    """A projection of rows onto the plane.
-
-    Attributes
-    ----------
-    version : int
-        How often axes have been computed.
-    drawn_at : int
-        How many examples the learner had seen then.
-    directions : array of shape (2, d)
-    offset : array of 2 floats
-        Subtracted in the plane.
-    """
+    """A projection of rows onto the plane; `drawn_at` is how many examples were seen before."""
 
     version: int
     drawn_at: int
@@ -229,8 +211,8 @@ def compute_axes(learner: OnlineLearner, previous: MapAxes | None) -> MapAxes | 
             directions *= np.where(largest < 0, -1.0, 1.0)
             return MapAxes(version, n_seen, directions, directions @ center)
         old = np.sqrt(shares)[:, None] * ((means - center) @ previous.directions.T)
-        left, _, right = np.linalg.svd(old.T @ (spread @ directions.T))
-        directions = left @ right @ directions
+        u, _, vt = np.linalg.svd(old.T @ (spread @ directions.T))
+        directions = u @ vt @ directions
         old_center = previous.directions @ center - previous.offset
         return MapAxes(version, n_seen, directions, directions @ center - old_center)
 

@@ -23,7 +23,7 @@ class InvalidPartsError(ValueError):
 
 
 @dataclass(frozen=True)
-class Part:
+class PayloadPart:
     """A part with its key; if it was erased, only the commitment is left."""
 
     content: bytes | None
@@ -51,13 +51,8 @@ def encode_parts(parts: Sequence[bytes]) -> tuple[bytes, bytes]:
     return payload, _hash_all(_commit(part, _derive_key(secret, i)) for i, part in enumerate(parts))
 
 
-def decode_parts(payload: bytes) -> list[Part]:
-    """Return the parts in order.
-
-    Raises
-    ------
-    InvalidPartsError
-    """
+def decode_parts(payload: bytes) -> list[PayloadPart]:
+    """Return the parts in order; raise `InvalidPartsError` if there are none."""
     reader = _Reader(payload)
     kind = reader.take(1)
     if kind == COMPLETE:
@@ -87,22 +82,22 @@ def redact_parts(payload: bytes, indices: Collection[int]) -> bytes:
     return b"".join([REDACTED, UINT32.pack(len(parts)), *pieces])
 
 
-def _read_complete(reader: _Reader) -> Iterator[Part]:
+def _read_complete(reader: _Reader) -> Iterator[PayloadPart]:
     secret = reader.take(KEY_BYTES)
     sizes = [reader.take_uint32() for _ in range(reader.take_uint32())]
     for i, size in enumerate(sizes):
         content, key = reader.take(size), _derive_key(secret, i)
-        yield Part(content, key, _commit(content, key))
+        yield PayloadPart(content, key, _commit(content, key))
 
 
-def _read_redacted(reader: _Reader) -> Iterator[Part]:
+def _read_redacted(reader: _Reader) -> Iterator[PayloadPart]:
     for _ in range(reader.take_uint32()):
         if reader.take(1) == b"\0":
-            yield Part(None, None, reader.take(HASH_BYTES))
+            yield PayloadPart(None, None, reader.take(HASH_BYTES))
         else:
             key = reader.take(KEY_BYTES)
             content = reader.take(reader.take_uint32())
-            yield Part(content, key, _commit(content, key))
+            yield PayloadPart(content, key, _commit(content, key))
 
 
 def _derive_key(secret: bytes, i: int) -> bytes:

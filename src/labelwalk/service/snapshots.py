@@ -39,25 +39,7 @@ class _ListedState(NamedTuple):
 
 
 class Snapshots:
-    """The stored rounds of snapshots.
-
-    Parameters
-    ----------
-    reader : JournalReader
-        Of the journal to which the rounds belong.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from labelwalk.service.journal import Entry, Journal
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     journal = Journal(folder)
-    ...     journal.append([Entry(1, "observe", "{}", [b"a row"])])
-    ...     snapshots = Snapshots(journal.reader)
-    ...     snapshots.save(journal.last, {1: b"one", 2: b"two"}, learner_ids=[1, 2])
-    ...     snapshots.read_latest().states
-    {1: b'one', 2: b'two'}
-    """
+    """The stored rounds of snapshots; a damaged round raises `DamagedError`."""
 
     def __init__(self, reader: JournalReader) -> None:
         self._reader, self._database = reader, reader.database
@@ -69,17 +51,7 @@ class Snapshots:
         changed: Mapping[int, bytes],
         learner_ids: Collection[int],
     ) -> None:
-        """Store a round.
-
-        Parameters
-        ----------
-        position : JournalPosition
-            The last event that the states include.
-        changed : mapping from learner ids to states
-            The learners that have changed since the last round.
-        learner_ids : collection of int
-            All learners.
-        """
+        """Store a round: the states of learners that have changed since the last one."""
         stored = {digest for (digest,) in self._database.read("SELECT digest FROM contents")}
         listed, new = dict(self._listed), dict[str, bytes]()
         for learner_id, state in changed.items():
@@ -105,21 +77,11 @@ class Snapshots:
         self._listed = listed
 
     def read_latest(self) -> Round | None:
-        """Return the last round, if any.
-
-        Raises
-        ------
-        DamagedError
-        """
+        """Return the last round, if any."""
         return self.read_before(self._reader.read_end().sequence + 1)
 
     def read_before(self, sequence: int) -> Round | None:
-        """Return the last round before an event, if any.
-
-        Raises
-        ------
-        DamagedError
-        """
+        """Return the last round before an event, if any."""
         rows = self._database.read(
             "SELECT sequence, listing, proof FROM rounds WHERE sequence < ? "
             "ORDER BY sequence DESC LIMIT 1",
@@ -169,12 +131,7 @@ class Snapshots:
 
 
 def restore_learners(reader: JournalReader, snapshots: Snapshots) -> dict[int, ManagedLearner]:
-    """Return all learners as they are after the last event.
-
-    Raises
-    ------
-    DamagedError
-    """
+    """Return all learners as they are after the last event, or raise `DamagedError`."""
     latest = snapshots.read_latest()
     states = {} if latest is None else latest.states
     try:

@@ -6,9 +6,10 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
+from itertools import groupby
 from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -31,7 +32,7 @@ from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.erasure import BackupError, CleanupError, ErasureResult, erase
 from labelwalk.service.idempotency import IdempotencyCache
 from labelwalk.service.journal import Entry, Journal
-from labelwalk.service.journal_writer import Group, JournalWriter, Outcome
+from labelwalk.service.journal_writer import EventGroup, JournalWriter, Outcome
 from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.service.snapshots import (
     CREATE,
@@ -46,7 +47,7 @@ FULL_SHARE = 0.9  # of the queue, above which requests are turned away early
 MIN_BATCH = 128  # examples executed and written together
 BATCH_DIVISOR = 32  # a longer queue is worked off in batches of this part of it
 Item = TypeVar("Item")
-LOGGER = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class BusyError(Exception):
@@ -70,12 +71,7 @@ EXPECTED_ERRORS = (
 class BoundedQueue(Generic[Item]):
     """A queue that refuses items instead of growing, with a second lane for priority items.
 
-    Parameters
-    ----------
-    capacity : int
-        The largest total weight of waiting items.
-    is_held : function, optional
-        Whether only priority items may be taken at the moment.
+    Only priority items may be taken while `is_held` returns True.
 
     Examples
     --------
@@ -97,12 +93,7 @@ class BoundedQueue(Generic[Item]):
         self._changed = threading.Condition()
 
     def put(self, item: Item, weight: int, *, priority: bool = False) -> None:
-        """Add an item; an empty queue accepts an item of any weight.
-
-        Raises
-        ------
-        BusyError
-        """
+        """Add an item, or raise `BusyError`; an empty queue accepts an item of any weight."""
         with self._changed:
             if self._is_closed:
                 raise BusyError("the service is being closed. Try again later.")
@@ -149,12 +140,7 @@ class BoundedQueue(Generic[Item]):
 
 
 class EventLoopBridge:
-    """Completes futures of an event loop from other threads, with one wake-up for many of them.
-
-    Parameters
-    ----------
-    loop : event loop
-    """
+    """Completes futures of an event loop from other threads, with one wake-up for many of them."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -164,7 +150,7 @@ class EventLoopBridge:
     def to_asyncio_future(self, future: Future[Any]) -> asyncio.Future[Any]:
         """Return a future of the loop with the result of another future."""
         loop_future = self._loop.create_future()
-        future.add_done_callback(lambda done: self._send(loop_future, done))
+        future.add_done_callback(lambda completed: self._send(loop_future, completed))
         return loop_future
 
     def _send(self, loop_future: asyncio.Future[Any], future: Future[Any]) -> None:
@@ -194,18 +180,7 @@ _bridges: WeakKeyDictionary[asyncio.AbstractEventLoop, EventLoopBridge] = WeakKe
 
 
 def to_asyncio_future(future: Future[Any]) -> asyncio.Future[Any]:
-    """Return a future of the running event loop with the result of another future.
-
-    Examples
-    --------
-    >>> import threading
-    >>> async def main():
-    ...     future = Future()
-    ...     threading.Timer(0.01, future.set_result, ["done"]).start()
-    ...     return await to_asyncio_future(future)
-    >>> asyncio.run(main())
-    'done'
-    """
+    """Return a future of the running event loop with the result of another future."""
     loop = asyncio.get_running_loop()
     bridge = _bridges.get(loop)
     if bridge is None:
@@ -222,55 +197,23 @@ class QueuedRequest(NamedTuple):
 
 def split_batches(queued: Iterable[QueuedRequest]) -> Iterator[list[QueuedRequest]]:
     """Yield requests in order; those that can be observed as one block come together."""
-    batch: list[QueuedRequest] = []
-    for item in queued:
-        if batch and not _can_join(batch, item.request):
-            yield batch
-            batch = []
-        batch.append(item)
-    if batch:
-        yield batch
+    for _, batch in groupby(queued, key=_get_batch_key):
+        yield list(batch)
 
 
-def _can_join(batch: list[QueuedRequest], request: Request) -> bool:
-    first = _as_block(batch[0].request)
-    block = _as_block(request)
-    if first is None or block is None or not isinstance(request, LearnerCommand):
-        return False
-    requests = [item.request for item in batch if isinstance(item.request, LearnerCommand)]
-    return (
-        requests[0].learner_id == request.learner_id
-        and first.rows.shape[1] == block.rows.shape[1]
-        and (not request.key or all(request.key != other.key for other in requests))
-    )
-
-
-def _as_block(request: Request) -> Observe | None:
-    """Return the command of a request if it can be joined with others."""
-    command = request.command if isinstance(request, LearnerCommand) else None
-    is_plain = isinstance(command, Observe) and not (command.sources or column_names(command.rows))
-    return command if is_plain else None  # type: ignore[return-value]
+def _get_batch_key(item: QueuedRequest) -> Hashable:
+    match item.request:
+        case LearnerCommand(learner_id, Observe(rows, ())) if not column_names(rows):
+            return learner_id, rows.shape[1]
+    return id(item)  # no other request has this key: it is executed alone
 
 
 class LearnerWorker:
     """Executes requests one after the other; `JournalWriter` answers when they are on disk.
 
-    Parameters
-    ----------
-    journal : Journal
-    snapshot_every : int
-        Examples between two rounds of snapshots.
-    retain_s : float, optional
-        Seconds for which events are kept at least. None: forever.
-
-    Attributes
-    ----------
-    learners : dict of ManagedLearner by id
-        Changed by this thread only.
-    on_erased : list of functions
-        Called after an erasure or a rebuild.
-    backup_lock : lock
-        Held during an erasure, so that no backup gets what is being erased.
+    It takes snapshots every `snapshot_every` examples, and keeps events for `retain_s` seconds at
+    least, or forever. Only this thread changes `learners`. It calls `on_erased` after an erasure
+    or a rebuild, and holds `backup_lock` during an erasure: no backup gets what is erased.
     """
 
     def __init__(self, journal: Journal, *, snapshot_every: int, retain_s: float | None) -> None:
@@ -282,38 +225,19 @@ class LearnerWorker:
         self._n_since_round, self._changed = 0, set[int]()
         self._changing: int | None = None  # the learner that is ahead of its events, if any
         self._doubtful = set[int]()  # learners that must be rebuilt before they are used
-        self._group, self._enqueued = Group(), list[Group]()
+        self._group, self._enqueued = EventGroup(), list[EventGroup]()
         self._last_accepted = journal.last.sequence  # of the events, written or not
         self._keys = IdempotencyCache(journal)
-        self._writer = JournalWriter(journal, self._snapshots, self._keys)
-        self._queue: BoundedQueue[QueuedRequest] = BoundedQueue(
-            MAX_WAITING, is_held=self._writer.is_behind
+        self.writer = JournalWriter(journal, self._snapshots, self._keys)
+        self.queue: BoundedQueue[QueuedRequest] = BoundedQueue(
+            MAX_WAITING, is_held=self.writer.is_behind
         )
-        self._writer.on_written = self._queue.wake
+        self.writer.on_written = self.queue.wake
         self._thread = threading.Thread(target=self._run, name="learner-worker", daemon=True)
         self._thread.start()
 
-    @property
-    def failure(self) -> Exception | None:
-        """Why nothing is accepted any more, if so."""
-        return self._writer.failure
-
-    @property
-    def n_waiting(self) -> int:
-        """How many examples wait in the queue."""
-        return self._queue.weight
-
-    def is_full(self) -> bool:
-        """Return whether the queue is almost full."""
-        return self._queue.weight > FULL_SHARE * MAX_WAITING
-
     def enqueue(self, request: Request) -> Future[Any]:
-        """Have a request executed in its turn, and return the future of its answer.
-
-        Raises
-        ------
-        BusyError
-        """
+        """Have a request executed in its turn, and return the future of its answer."""
         weight, priority = 1, False
         if isinstance(request, LearnerCommand):
             weight = max(1, count_rows(request.command))
@@ -321,28 +245,18 @@ class LearnerWorker:
             weight, priority = request.n_rows, request.skip_durability
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()  # a client may leave, but its request is executed
-        self._queue.put(QueuedRequest(request, future), weight, priority=priority)
+        self.queue.put(QueuedRequest(request, future), weight, priority=priority)
         return future
 
     def get_learner(self, learner_id: int) -> ManagedLearner:
-        """Return a learner.
-
-        Raises
-        ------
-        NoLearnerError
-        """
+        """Return a learner, or raise `NoLearnerError`."""
         if learner_id not in self.learners:
             raise NoLearnerError(f"the learner with id {learner_id} does not exist any more.")
         return self.learners[learner_id]
 
     def check_complete(self) -> None:
-        """Check that no learner is missing because it must be rebuilt first.
-
-        Raises
-        ------
-        UnfinishedError
-        """
-        if self._doubtful or self._writer.is_interrupted:
+        """Raise `UnfinishedError` if a learner may be missing because it must be rebuilt first."""
+        if self._doubtful or self.writer.is_interrupted:
             self.enqueue(Query(lambda learners: None))  # rebuilds the learners
             raise UnfinishedError
 
@@ -353,15 +267,15 @@ class LearnerWorker:
 
     def close(self) -> None:
         """Execute and write the waiting requests, and end both threads."""
-        self._queue.close()
+        self.queue.close()
         self._thread.join()
-        self._writer.close()
+        self.writer.close()
 
     def _run(self) -> None:
         while True:
             batch: list[QueuedRequest] = []
             try:
-                batch = self._queue.take(max(MIN_BATCH, self._queue.weight // BATCH_DIVISOR))
+                batch = self.queue.take(max(MIN_BATCH, self.queue.weight // BATCH_DIVISOR))
                 if not batch:
                     return
                 self._execute_all(batch)
@@ -388,7 +302,7 @@ class LearnerWorker:
             self._changed.clear()
         self._enqueue_group()
         if round_is_due and self._retain_s is not None:
-            self._writer.wait()
+            self.writer.wait()
             self._apply_retention(self._retain_s)
 
     def _execute(self, queued: QueuedRequest) -> None:
@@ -402,7 +316,7 @@ class LearnerWorker:
             self._changing = None
         except Exception as error:
             if isinstance(request, ErasureRequest) and isinstance(error, DiskError | DamagedError):
-                self._writer.fail(error)
+                self.writer.fail(error)
             with suppress(InvalidStateError):
                 future.set_exception(self._note_error(error))
 
@@ -478,7 +392,9 @@ class LearnerWorker:
         n_before = len(self._group.outcomes)
         try:
             managed = self.learners.get(requests[0].learner_id)
-            if self._doubtful or managed is None or any(map(self._keys.contains, requests)):
+            keys = [request.key for request in requests if request.key]
+            is_repeated = len(set(keys)) < len(keys) or any(map(self._keys.contains, requests))
+            if self._doubtful or managed is None or is_repeated:
                 return 0
             blocks = [each.command for each in requests if isinstance(each.command, Observe)]
             self._changing = requests[0].learner_id
@@ -499,12 +415,12 @@ class LearnerWorker:
             self._doubtful.add(entry.learner)  # the rebuild computes the axes
 
     def _enqueue_group(self, *, waits: bool = False) -> None:
-        new, unwritten = Group(), [group for group in self._enqueued if not group.is_written]
+        new, unwritten = EventGroup(), [group for group in self._enqueued if not group.is_written]
         self._enqueued = [*unwritten, self._group]
-        self._writer.put(self._group)
+        self.writer.put(self._group)
         self._group = new  # created above: a group must never be enqueued twice
         if waits:
-            self._writer.wait()
+            self.writer.wait()
 
     def _note_error(self, error: Exception) -> Exception:
         """Mark the learner in doubt, if any, and return the error for the client."""
@@ -513,7 +429,7 @@ class LearnerWorker:
         self._changing = None
         if isinstance(error, EXPECTED_ERRORS):
             return error
-        LOGGER.error("an unexpected error", exc_info=error)
+        logger.error("an unexpected error", exc_info=error)
         return UnfinishedError()
 
     def _check_usable(self, learner_id: int | None) -> None:
@@ -521,9 +437,9 @@ class LearnerWorker:
         doubtful = set(self._doubtful)
         if learner_id is not None:
             doubtful &= {learner_id}
-        if doubtful or self._writer.is_interrupted:
+        if doubtful or self.writer.is_interrupted:
             self._recover(doubtful)
-        if refusal := self._writer.get_refusal():
+        if refusal := self.writer.get_refusal():
             raise refusal
         if self._doubtful & doubtful:
             raise UnfinishedError("a learner cannot be rebuilt from the journal")
@@ -532,7 +448,7 @@ class LearnerWorker:
         """Resume writing, and rebuild learners from the journal, also those ahead of it."""
         self._enqueue_group(waits=True)
         self._journal.reload_end()
-        self._keys = self._writer.keys = IdempotencyCache(self._journal)
+        self._keys = self.writer.keys = IdempotencyCache(self._journal)
         self._last_accepted = self._journal.last.sequence
         self._changed.update(self.learners)  # the last round may be incomplete: save all states
         for group in self._enqueued:
@@ -540,7 +456,7 @@ class LearnerWorker:
                 learner_ids |= {entry.learner for entry in group.entries}
         self._doubtful |= learner_ids
         self._enqueued.clear()
-        self._writer.is_interrupted = False
+        self.writer.is_interrupted = False
         for learner_id in sorted(learner_ids):
             try:
                 reader, end = self._journal.reader, self._last_accepted + 1
@@ -549,14 +465,14 @@ class LearnerWorker:
                 self.learners.update(rebuilt)
                 self._changed.add(learner_id)
                 self._doubtful.discard(learner_id)
-                LOGGER.warning("a learner was rebuilt from the journal")
+                logger.warning("a learner was rebuilt from the journal")
                 self.notify_erased()
             except Exception as error:
-                LOGGER.error("a learner was not rebuilt", exc_info=error)
+                logger.error("a learner was not rebuilt", exc_info=error)
 
     def _apply_retention(self, retain_s: float) -> None:
-        if self._writer.failure is None:
+        if self.writer.failure is None:
             try:
                 apply_retention(self._journal.reader, self._snapshots, retain_s)
             except (DiskError, DamagedError) as error:
-                self._writer.fail(error)
+                self.writer.fail(error)

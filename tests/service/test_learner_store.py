@@ -27,13 +27,13 @@ from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.service.worker import BoundedQueue, BusyError, NoLearnerError
 from tests.service import test_journal
-from tests.service.keeper_writer import EVERY, D, K, events
 from tests.service.seeded_bugs import BUGS_OF_KEEPING
 from tests.service.sizes import Sizes
+from tests.service.store_writer import EVERY, D, K, events
 
 pytestmark = pytest.mark.shell
 
-WRITER = [sys.executable, "-m", "tests.service.keeper_writer"]
+WRITER = [sys.executable, "-m", "tests.service.store_writer"]
 
 
 @pytest.fixture
