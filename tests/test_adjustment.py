@@ -56,7 +56,7 @@ def begun(seed: int, n: int = 150, **made: Any) -> OnlineLearner:
 
 def solved(learner: OnlineLearner, sink: float) -> Floats:
     """Solve the learner's graph with another sink, from the paper's matrices."""
-    now = learner._engine.now
+    now = learner._engine.state
     n, system = now.n, now.system
     unit = 1.0 if learner.settings.label_weight is None else float(now.counters.mean_weight)
     codes = now.vertices.label[:n]

@@ -557,7 +557,7 @@ FORGED_ARRAYS: dict[str, Forgery] = {
     "a free vertex that is clamped": set_to("clamped", True),
     "rounding that is no number": set_to("drift", math.nan),
 }
-SAVED = state.to_arrays(state.empty(1, 1, 1))
+SAVED = state.to_arrays(state.create_state(1, 1, 1))
 for removed in removed_arrays(1):
     del SAVED[removed]
 FLOAT_NAMES = [name for name, array in SAVED.items() if array.dtype == np.float64]

@@ -128,7 +128,7 @@ def test_a_suite_uses_public_names_alone(suite: str) -> None:
         "import labelwalk.engine.engine as engine",
         "import labelwalk\nlabelwalk.engine.Engine",
         "learner._engine",
-        "learner.settings._engine.now",
+        "learner.settings._engine.state",
         "PROGRAM = 'import sys\\nfrom labelwalk.engine.engine import Engine'",
         "import_module('labelwalk.engine.engine')",
     ],

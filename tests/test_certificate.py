@@ -34,7 +34,7 @@ class Graph(NamedTuple):
 
 def stored_graph(learner: OnlineLearner) -> Graph:
     """The learner's own graph: what its verdicts are about."""
-    n, system = learner.n_vertices, learner._engine.now.system
+    n, system = learner.n_vertices, learner._engine.state.system
     clamped = system.clamped[:n]
     targets = np.where(clamped[:, None], system.f[STEPS + 1 :, :n].T, 0.0)
     return Graph(system.w[:n, :n], system.v[:n], system.g[:n], clamped, targets)
@@ -70,7 +70,7 @@ def answer_of(learner: OnlineLearner, probabilities: Floats) -> Label | None:
 
 
 def current_vertex(learner: OnlineLearner) -> int:
-    return int(learner._engine.now.counters.vertex)
+    return int(learner._engine.state.counters.vertex)
 
 
 def worst(a: Floats, b: Floats) -> float:
@@ -246,7 +246,7 @@ def assert_graph_follows(learner: OnlineLearner, case: Case) -> None:
     is_labelled = np.array([name is not None for name in table.label], dtype=np.bool_)
     mean, v = 1.0, table.count.astype(np.float64)
     if case.label_weight is not None:
-        mean = float(learner._engine.now.counters.mean_weight)
+        mean = float(learner._engine.state.counters.mean_weight)
         v[is_labelled] = case.label_weight * mean
     assert graph.v.tolist() == v.tolist() == table.weight.tolist()
     assert graph.g.tolist() == [case.sink * mean] * len(table)
@@ -272,7 +272,7 @@ def test_a_merged_graph_follows_from_the_vertices(case: Case, seed: int) -> None
 
 def assert_kept_as_recomputed(learner: OnlineLearner) -> None:
     """Degrees and residuals differ from those recomputed by no more than the drift counted."""
-    n, system = learner.n_vertices, learner._engine.now.system
+    n, system = learner.n_vertices, learner._engine.state.system
     copied = {name: getattr(system, name).copy() for name in ("d", "r", "drift")}
     again = system._replace(**copied)
     rebuild(again, n)

@@ -395,7 +395,7 @@ def test_merging_unites_classes_by_name(streams: list[list[Step]], rules: Rules)
     balanced = ReferenceBalanced(rules.k, sigma=1.0, gamma=0.1)
     balanced.cover = merge(twin, other_twin)
     balanced.classes = list(names)
-    balanced.mu = float(learner._engine.now.counters.mean_weight)
+    balanced.mu = float(learner._engine.state.counters.mean_weight)
     assert learner.vertices.label.tolist() == [v.label for v in balanced.cover.vertices]
     np.testing.assert_allclose(learner.vertices.probabilities, balanced.solution(), atol=1e-10)
 

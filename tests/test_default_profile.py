@@ -43,7 +43,7 @@ def test_it_is_its_twin(seed: int, k: int | None, sink: float) -> None:
     learner, twin = OnlineLearner(k, sink=sink, tolerance=0.0), ReferenceProfile(k, sink)
     rng = np.random.default_rng(seed)
     for x, c in zip(rows, cloud, strict=True):
-        twin.mu = float(learner._engine.now.counters.mean_weight)
+        twin.mu = float(learner._engine.state.counters.mean_weight)
         if rng.random() < 0.15:
             learner.teach(x, int(c))
             twin.teach(x, int(c))
@@ -77,7 +77,7 @@ def test_a_verdict_is_the_prediction_before_it_was_learned(
 
 def exact_extension(learner: OnlineLearner, x: Floats) -> Floats:
     """Solve the learner's stored graph densely and extend it to x from its table alone."""
-    now, table, rules = learner._engine.now, learner.vertices, learner._engine.rules
+    now, table, rules = learner._engine.state, learner.vertices, learner._engine.rules
     n = now.n
     w, v, sink = now.system.w[:n, :n], table.weight, rules.sink * float(now.counters.mean_weight)
     codes = [-1 if name is None else learner.classes.index(name) for name in table.label]
@@ -103,7 +103,7 @@ def test_the_stored_graph_is_that_of_its_representatives(seed: int, k: int | Non
     learner, rows = begun(k, seed)
     for start in range(0, len(rows), 7):
         learner.observe(rows[start : start + 7])
-        now = learner._engine.now
+        now = learner._engine.state
         n, system, vertices = now.n, now.system, now.vertices
         apart, s = vertices.mean_distances[:n, :n], vertices.bandwidth[:n]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -156,7 +156,7 @@ def test_under_a_prior_classes_take_their_shares(seed: int, share: float) -> Non
     learner = OnlineLearner(40, similarity=Gaussian(1.0, threshold=0.0), prior=prior)
     learner.teach([[-2.0, -2.0], [2.0, 2.0]], ["a", "b"])
     learner.observe(rows)
-    now, mass = learner._engine.now, np.empty(2)
+    now, mass = learner._engine.state, np.empty(2)
     for _ in range(200):
         balance(now.vertices, now.system, now.n, np.array([share, 1.0 - share]))
     class_mass(now.vertices, now.system, now.n, mass)
@@ -174,7 +174,7 @@ def test_the_prior_is_brought_to_bear_on_the_solution(
     learner.teach(rows[0], "a")
     learner.observe(rows[1:40])
     learner.teach(rows[40 : 40 + n], ["b"] * n)
-    now, size = learner._engine.now, learner.n_vertices
+    now, size = learner._engine.state, learner.n_vertices
     due = now.counters.n_seen >= now.counters.balance_at_seen
     codes, bias = now.vertices.label[:size], now.system.bias[1:].tolist()
     labelled = np.flatnonzero(codes >= 0)
@@ -187,7 +187,7 @@ def test_the_prior_is_brought_to_bear_on_the_solution(
     np.testing.assert_allclose(foreseen, bias, rtol=1e-3)
     assert (now.system.bias[1:] == [1.0, 1.0]).all()
     learner.observe(rows[-1])
-    np.testing.assert_array_equal(learner._engine.now.system.bias[1:], foreseen)
+    np.testing.assert_array_equal(learner._engine.state.system.bias[1:], foreseen)
 
 
 def test_a_class_taught_late_leaves_the_others_their_share() -> None:

@@ -46,7 +46,9 @@ class Watcher(NamedTuple):
 
 
 def watcher(n_features: int) -> Watcher:
-    return Watcher(state.watching(n_features), state.empty(0, n_features, 0).progress)
+    return Watcher(
+        state.create_drift_window(n_features), state.create_state(0, n_features, 0).progress
+    )
 
 
 def clusters(seed: int, n: int, d: int) -> Floats:
@@ -188,10 +190,10 @@ def test_beginning_anew_forgets_all_but_when_the_last_alarm_was() -> None:
 def test_a_label_is_not_watched_and_an_outlier_is() -> None:
     learner = OnlineLearner(20)
     learner.teach(clusters(0, 30, 2), ["a"] * 30)
-    assert learner._engine.now.counters.watched == 0
+    assert learner._engine.state.counters.watched == 0
     learner.observe(clusters(1, 110, 2))
     assert learner.observe([1e6, 1e6]).outlier
-    assert learner._engine.now.counters.watched == 111
+    assert learner._engine.state.counters.watched == 111
 
 
 def test_labels_that_change_under_the_same_examples_are_not_noticed() -> None:
@@ -202,5 +204,5 @@ def test_labels_that_change_under_the_same_examples_are_not_noticed() -> None:
     other.teach([rows[0], rows[1]], ["b", "a"])
     learner.observe(rows)
     other.observe(rows)
-    counters, there = learner._engine.now.counters, other._engine.now.counters
+    counters, there = learner._engine.state.counters, other._engine.state.counters
     assert (counters.suspicion, counters.usual) == (there.suspicion, there.usual)

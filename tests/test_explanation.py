@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk.arrays import Floats
-from labelwalk.engine.explanation import Path, ends, strongest_path
-from labelwalk.solver.graphs import as_graph
+from labelwalk.engine.explanation import Path, compute_absorption, find_strongest_path
+from labelwalk.solver.linear_system import as_graph
 from tests.reference import explanation as reference
 from tests.small_graphs import chain, mask
 from tests.weighted_graphs import Drawn, weighted_graphs
@@ -35,24 +35,26 @@ class TestEnds:
         drawn, similar, sink = query
         w, v, gamma, _ = drawn.graph
         expected = reference.ends(w, v, gamma, drawn.labelled, similar, sink)
-        np.testing.assert_allclose(ends(drawn.graph, similar, sink), expected, atol=1e-9)
+        np.testing.assert_allclose(
+            compute_absorption(drawn.graph, similar, sink), expected, atol=1e-9
+        )
 
     @given(queries())
     def test_classes_are_the_harmonic_extension(self, query: tuple[Drawn, Floats, float]) -> None:
         drawn, similar, sink = query
         flow = similar * drawn.graph.v
         extension = flow @ drawn.f / (flow.sum() + sink)
-        classes = ends(drawn.graph, similar, sink) @ drawn.y[drawn.labelled]
+        classes = compute_absorption(drawn.graph, similar, sink) @ drawn.y[drawn.labelled]
         np.testing.assert_allclose(classes, extension, atol=1e-12)
 
     def test_nothing_labelled_nothing_similar_nothing_at_all(self) -> None:
         graph = as_graph(chain(3), mask(3), None, 1.0)
-        assert ends(graph, np.ones(3), 1.0).shape == (0,)
+        assert compute_absorption(graph, np.ones(3), 1.0).shape == (0,)
         graph = as_graph(chain(3), mask(3, 0, 1, 2), None, 1.0)
-        np.testing.assert_array_equal(ends(graph, np.zeros(3), 1.0), 0.0)
-        np.testing.assert_array_equal(ends(graph, np.ones(3), 1.0), 0.25)
+        np.testing.assert_array_equal(compute_absorption(graph, np.zeros(3), 1.0), 0.0)
+        np.testing.assert_array_equal(compute_absorption(graph, np.ones(3), 1.0), 0.25)
         nothing = as_graph(np.zeros((0, 0)), mask(0), None, 1.0)
-        assert ends(nothing, np.zeros(0), 1.0).shape == (0,)
+        assert compute_absorption(nothing, np.zeros(0), 1.0).shape == (0,)
 
 
 class TestStrongestPath:
@@ -67,7 +69,7 @@ class TestStrongestPath:
                     w, v, gamma, drawn.labelled, similar, sink, target
                 )
             }
-            path = strongest_path(drawn.graph, similar, sink, target)
+            path = find_strongest_path(drawn.graph, similar, sink, target)
             if not ways:
                 assert path == Path([], [])
                 continue
@@ -78,8 +80,10 @@ class TestStrongestPath:
     @given(queries())
     def test_is_part_of_what_ends_there(self, query: tuple[Drawn, Floats, float]) -> None:
         drawn, similar, sink = query
-        for target, share in zip(drawn.labelled, ends(drawn.graph, similar, sink), strict=True):
-            path = strongest_path(drawn.graph, similar, sink, target)
+        for target, share in zip(
+            drawn.labelled, compute_absorption(drawn.graph, similar, sink), strict=True
+        ):
+            path = find_strongest_path(drawn.graph, similar, sink, target)
             assert len(path.vertices) == len(path.steps)
             assert (math.prod(path.steps) if path.steps else 0.0) <= share * (1 + 1e-9)
 
@@ -87,24 +91,24 @@ class TestStrongestPath:
         w = chain(4)
         similar = np.array([1.0, 0.0, 0.0, 0.0])
         graph = as_graph(w, mask(4, 1, 3), None, 1.0)
-        assert strongest_path(graph, similar, 1.0, target=3) == Path([], [])
+        assert find_strongest_path(graph, similar, 1.0, target=3) == Path([], [])
         w[0, 2] = w[2, 0] = 1e-300
-        path = strongest_path(as_graph(w, mask(4, 1, 3), None, 1.0), similar, 1.0, target=3)
+        path = find_strongest_path(as_graph(w, mask(4, 1, 3), None, 1.0), similar, 1.0, target=3)
         assert path.vertices == [0, 2, 3]
         np.testing.assert_allclose(path.steps, [0.5, 0.5e-300, 1 / 3])
 
     def test_steps_that_are_certain(self) -> None:
         """A sink of 1e-300 is lost in d + sink: steps of probability 1 are steps all the same."""
         graph = as_graph(chain(2), mask(2, 1), None, 1e-300)
-        path = strongest_path(graph, np.array([1.0, 0.0]), 1e-300, target=1)
+        path = find_strongest_path(graph, np.array([1.0, 0.0]), 1e-300, target=1)
         assert path == Path([0, 1], [1.0, 1.0])
 
     def test_a_vertex_like_the_point_is_met_first(self) -> None:
         graph = as_graph(np.ones((1, 1)), mask(1, 0), None, 1.0)
-        assert strongest_path(graph, np.array([3.0]), 1.0, target=0) == Path([0], [0.75])
+        assert find_strongest_path(graph, np.array([3.0]), 1.0, target=0) == Path([0], [0.75])
 
     @pytest.mark.parametrize("target", [-1, 0, 2])
     def test_a_target_is_labelled(self, target: int) -> None:
         graph = as_graph(chain(2), mask(2, 1), None, 1.0)
         with pytest.raises(ValueError, match=f"target is {target}: pass the index"):
-            strongest_path(graph, np.ones(2), 1.0, target)
+            find_strongest_path(graph, np.ones(2), 1.0, target)

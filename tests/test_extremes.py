@@ -280,7 +280,7 @@ class TestScales:
 
 def exact_answers(learner: OnlineLearner) -> list[list[Fraction]]:
     """The harmonic solution of the learner's own graph in rational numbers: no rounding at all."""
-    n, n_classes, system = learner.n_vertices, len(learner.classes), learner._engine.now.system
+    n, n_classes, system = learner.n_vertices, len(learner.classes), learner._engine.state.system
     is_free = unlabelled(learner).tolist()
     free = [i for i in range(n) if is_free[i]]
     f = [[Fraction(value) for value in row] for row in learner.vertices.probabilities.tolist()]
@@ -306,7 +306,7 @@ def exact_answers(learner: OnlineLearner) -> list[list[Fraction]]:
 
 
 def true_error(learner: OnlineLearner, verdict: Verdict) -> Fraction:
-    exact = exact_answers(learner)[int(learner._engine.now.counters.vertex)]
+    exact = exact_answers(learner)[int(learner._engine.state.counters.vertex)]
     pairs = zip(verdict.probabilities.tolist(), exact, strict=True)
     return max((abs(Fraction(value) - right) for value, right in pairs), default=Fraction(0))
 

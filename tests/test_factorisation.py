@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.solver.factorisation import factorise, factorise_graph
-from labelwalk.solver.graphs import as_graph
+from labelwalk.solver.linear_system import as_graph, factorise, factorise_graph
 from tests.small_graphs import Graph, bare, chain, graphs, mask
 
 

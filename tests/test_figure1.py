@@ -60,7 +60,7 @@ def assert_same_answer(verdict: Verdict, answer: Answer) -> None:
 
 
 def mean_weight(learner: OnlineLearner) -> float:
-    return float(learner._engine.now.counters.mean_weight)
+    return float(learner._engine.state.counters.mean_weight)
 
 
 @given(streams(), parameters)

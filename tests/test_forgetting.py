@@ -36,7 +36,7 @@ def started(seed: int, k: int = 15, **settings: Any) -> OnlineLearner:
 
 
 def assert_all_are_counted(learner: OnlineLearner) -> None:
-    gone = int(learner._engine.now.counters.n_removed)
+    gone = int(learner._engine.state.counters.n_removed)
     assert learner.vertices.count.sum() + learner.n_outliers + gone == learner.n_seen
 
 
@@ -87,7 +87,7 @@ class TestHalfLife:
     @given(seeds, st.sampled_from([8, 40, 100.5, 1000]))
     def test_an_example_weighs_half_after_its_half_life(self, seed: int, half_life: float) -> None:
         learner = started(seed, half_life=half_life)
-        memory, n_seen = learner._engine.now.memory, learner.n_seen
+        memory, n_seen = learner._engine.state.memory, learner.n_seen
         step = max(1, round(half_life / 16))
         fresh = np.zeros(learner.n_vertices)
         for number in range(n_seen):
@@ -96,7 +96,7 @@ class TestHalfLife:
                 fadings = sum(number < at for at in range(step, n_seen + 1, step))
                 fresh[vertex] += 0.5 ** (fadings * step / half_life)
         free = learner.vertices.label == None  # noqa: E711
-        own = learner._engine.now.vertices.decayed_count[: learner.n_vertices]
+        own = learner._engine.state.vertices.decayed_count[: learner.n_vertices]
         np.testing.assert_allclose(own[free], fresh[free], rtol=1e-9)
         assert (own[~free] == 1.0).all()
         assert_all_are_counted(learner)
@@ -105,9 +105,9 @@ class TestHalfLife:
         similarity = Gaussian(1.0, threshold=1e-3)
         learner = OnlineLearner(50, half_life=100, similarity=similarity, quarantine=None)
         learner.observe(np.random.default_rng(0).normal(size=(100, 2)))
-        before = learner._engine.now.counters.total_weight
+        before = learner._engine.state.counters.total_weight
         learner.observe(np.full((100, 2), 1e3))
-        assert learner._engine.now.counters.total_weight <= 0.55 * before
+        assert learner._engine.state.counters.total_weight <= 0.55 * before
 
     @pytest.mark.parametrize(("apart", "together"), [(110, False), (10, True)])
     def test_far_examples_do_not_wait_until_they_would_be_light(
@@ -126,7 +126,7 @@ class TestHalfLife:
     def test_weights_add_up(self, seed: int) -> None:
         learner = started(seed, half_life=40)
         free = learner.vertices.label == None  # noqa: E711
-        load = learner._engine.now.counters.total_weight
+        load = learner._engine.state.counters.total_weight
         assert learner.vertices.weight[free].sum() == pytest.approx(load, rel=1e-9)
 
     def test_without_end_nothing_fades(self) -> None:
@@ -152,7 +152,7 @@ def solution(learner: OnlineLearner, now: Any) -> Floats:
 
 
 def assert_symmetric(learner: OnlineLearner) -> None:
-    n, system = learner.n_vertices, learner._engine.now.system
+    n, system = learner.n_vertices, learner._engine.state.system
     np.testing.assert_array_equal(system.w[:n, :n], system.w[:n, :n].T)
     assert (system.w[:n, :n] >= 0).all()
     assert not np.diagonal(system.w[:n, :n]).any()
@@ -180,7 +180,7 @@ def test_any_chunks_and_any_saving_give_the_same_learner(
 @given(seeds, forgetful)
 def test_answers_keep_their_bounds(seed: int, settings: dict[str, Any]) -> None:
     learner = started(seed, 15, **settings)
-    exact = solution(learner, learner._engine.now)
+    exact = solution(learner, learner._engine.state)
     table = learner.vertices
     assert np.abs(table.probabilities - exact).max() <= learner.certificate + 1e-9
     assert learner.observe(clouds(seed + 5)).bound.max() <= learner.settings.tolerance

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from labelwalk.arrays import Floats
-from labelwalk.solver.factorisation import factorise
 from labelwalk.solver.harmonic import (
     laplacian,
     sink_probability,
@@ -16,6 +15,7 @@ from labelwalk.solver.harmonic import (
     solve_normalised,
     solve_soft,
 )
+from labelwalk.solver.linear_system import factorise
 from tests.small_graphs import chain, mask
 
 GOOD_MASK = mask(3, 0)

@@ -15,8 +15,12 @@ from hypothesis import strategies as st
 from labelwalk import Gaussian, OnlineLearner, load
 from labelwalk.arrays import Floats
 from labelwalk.engine.event_log import MAX_EVENTS, EventLog, LoggedEvent
-from labelwalk.engine.signs import SIGNS
-from labelwalk.engine.worth import FEWEST, Worth, worth
+from labelwalk.engine.health_metrics import (
+    HEALTH_METRICS,
+    MIN_LABELS,
+    GraphBenefit,
+    measure_graph_benefit,
+)
 from labelwalk.kernels.drift import BLOCK
 from labelwalk.storage import model_file
 from tests.reference.leave_one_out import held_out
@@ -54,7 +58,7 @@ def assert_sane(learner: OnlineLearner) -> None:
     before = learner.digest()
     health = learner.health()
     assert learner.digest() == before
-    assert [sign.name for sign in health] == list(SIGNS)
+    assert [sign.name for sign in health] == list(HEALTH_METRICS)
     for sign in health:
         assert math.isfinite(sign.value)
         assert sign.limit is None or math.isfinite(sign.limit)
@@ -149,17 +153,17 @@ class TestWorth:
     @every_learner
     def test_it_is_what_leaving_out_gives(self, make: Callable[[], OnlineLearner]) -> None:
         learner = fed(make())
-        found = worth(learner._engine.now, learner.settings)
+        found = measure_graph_benefit(learner._engine.state, learner.settings)
         w, labelled, targets, weights, sinks = own_graph(learner)
         codes = targets.argmax(axis=1)
-        bias = learner._engine.now.system.bias[1:]
+        bias = learner._engine.state.system.bias[1:]
         held = held_out(w, weights, sinks, labelled, targets) * bias
         right: dict[str, list[bool]] = {"graph": [], "nearest": []}
         for i, own in enumerate(codes):
             if (codes == own).sum() < 2:
                 continue
             others = [j for j in range(len(codes)) if j != i]
-            apart = learner._engine.now.vertices.mean_distances[
+            apart = learner._engine.state.vertices.mean_distances[
                 labelled[i], [labelled[j] for j in others]
             ]
             near = codes[others[int(np.argmin(apart))]]
@@ -200,8 +204,8 @@ class TestWorth:
     def test_few_labels_or_faultless_ones_never_condemn_a_graph(
         self, n: int, graph: float, nearest: float, error: float, young: bool
     ) -> None:
-        found = Worth(n, graph, nearest, error, young, False)
-        assert found.helps or (n >= FEWEST and nearest < 1.0 and graph <= nearest and not young)
+        found = GraphBenefit(n, graph, nearest, error, young, False)
+        assert found.helps or (n >= MIN_LABELS and nearest < 1.0 and graph <= nearest and not young)
 
 
 class TestEvents:
@@ -224,7 +228,7 @@ class TestEvents:
             for _ in range(2):
                 log.note(LoggedEvent(at, "sink", at % 2 == 0, float(at), 0.5))
         assert [event.at for event in log.events] == list(range(151 - MAX_EVENTS, 151))
-        again = EventLog.from_header(json.loads(json.dumps(log.to_header())), SIGNS)
+        again = EventLog.from_header(json.loads(json.dumps(log.to_header())), HEALTH_METRICS)
         assert (again.events, again.failing) == (log.events, log.failing)
 
     def test_drift_is_an_event(self) -> None:
@@ -259,14 +263,14 @@ class TestEvents:
             again.observe(rows[start : start + 7])
         assert again.digest() == whole.digest()
         assert again.events == whole.events
-        assert whole._engine.now.counters.judge_at_seen == 5 * BLOCK
+        assert whole._engine.state.counters.judge_at_seen == 5 * BLOCK
 
     def test_merging_keeps_ones_own_events_and_begins_to_watch_again(self) -> None:
         ours, theirs = fed(OnlineLearner(12), 1100, 0), fed(OnlineLearner(12), 300, 6, seed=5)
         (before,) = ours.events
         ours.merge(theirs)
         assert ours.events == [before]
-        counters = ours._engine.now.counters
+        counters = ours._engine.state.counters
         assert counters.judge_at_seen == 6 * BLOCK
         assert (counters.watched, counters.blocks) == (0, 0)
         assert_sane(ours)

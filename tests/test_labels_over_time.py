@@ -73,7 +73,7 @@ def started(profile: str, seed: int, k: int = 15, n: int = 60) -> tuple[OnlineLe
 
 
 def cover_and_weights(learner: OnlineLearner) -> dict[str, bytes]:
-    now, n = learner._engine.now, learner.n_vertices
+    now, n = learner._engine.state, learner.n_vertices
     columns = now.vertices._asdict() | {"v": now.system.v, "g": now.system.g}
     squares = ("distance", "mean_distances")
     arrays = {name: columns[name][..., :n] for name in columns if name not in squares}
@@ -94,7 +94,7 @@ def cover_and_weights(learner: OnlineLearner) -> dict[str, bytes]:
 
 
 def assert_all_are_counted(learner: OnlineLearner) -> None:
-    gone = int(learner._engine.now.counters.n_removed)
+    gone = int(learner._engine.state.counters.n_removed)
     assert learner.vertices.count.sum() + learner.n_outliers + gone == learner.n_seen
 
 
@@ -275,7 +275,7 @@ class TestRetract:
         ids = learner.teach([[0.0], [1.0], [5.0]], ["a", "a", "b"], ids=True)
         learner.observe([[2.0], [3.0], [4.0]])
         learner.retract(ids[1])
-        now = learner._engine.now
+        now = learner._engine.state
         assert now.vertices.means[0, : now.n].tolist() == [0.0, 5.0, 2.0, 3.0, 4.0]
         assert now.vertices.mean_distances[0, : now.n].tolist() == [0.0, 5.0, 2.0, 3.0, 4.0]
         s = now.vertices.bandwidth[: now.n]
@@ -290,7 +290,7 @@ class TestRetract:
         learner.teach(more[:3], ["a", "b", "c"])
         learner.observe(more[3 : 100 + n])
         before = cover_and_weights(learner)
-        spoiled = learner.n_seen + 1 >= learner._engine.now.counters.forget_at
+        spoiled = learner.n_seen + 1 >= learner._engine.state.counters.forget_at
         learner.retract(learner.teach(more[-1], "new", ids=True))
         assert spoiled or cover_and_weights(learner) == before
 
@@ -314,7 +314,7 @@ class TestTeachLater:
         later, more = started(profile, seed)
         at_once, _ = started(profile, seed)
         number = later.n_seen - 1 - back
-        x = later._engine.now.memory.seen_rows[number % 1000].copy()
+        x = later._engine.state.memory.seen_rows[number % 1000].copy()
         later.teach_later(number, "late")
         at_once.teach(x, "late")
         mine, theirs = cover_and_weights(later), cover_and_weights(at_once)
@@ -403,7 +403,7 @@ class TestMemory:
         learner.observe(more[:20])
         learner.teach_later(data.draw(st.integers(6, 70)), "late")
         learner.observe(more[20:30])
-        memory, table = learner._engine.now.memory, learner.vertices
+        memory, table = learner._engine.state.memory, learner.vertices
         for number in range(learner.n_seen):
             vertex = memory.seen_vertex[number % 1000]
             assert vertex >= REMOVED
@@ -414,7 +414,7 @@ class TestMemory:
     def test_counts_are_those_of_the_examples_remembered(self) -> None:
         learner, more = started("default", 7, k=10)
         learner.observe(more)
-        memory = learner._engine.now.memory
+        memory = learner._engine.state.memory
         held = memory.seen_vertex[: learner.n_seen]
         counts = np.bincount(held[held >= 0], minlength=learner.n_vertices)
         assert counts.tolist() == learner.vertices.count.tolist()
@@ -463,7 +463,7 @@ class TestForget:
             learner.forget(name)
         assert learner.classes == tuple(n for n in names if n not in (names[0], "x"))
         assert_all_are_counted(learner)
-        now, n = learner._engine.now, learner.n_vertices
+        now, n = learner._engine.state, learner.n_vertices
         table = learner.vertices
         labelled = [i for i in range(n) if table.label[i] is not None]
         targets = np.eye(len(learner.classes))[

@@ -132,7 +132,7 @@ def outcome(learner: OnlineLearner, stream: Stream, cuts: Iterable[int] = ()) ->
 
 def own_graph(learner: OnlineLearner) -> tuple[Floats, list[int], Floats, Floats, Floats]:
     """Similarities, labelled vertices, their one-hot rows, weights and sinks as they stand."""
-    n, system = learner.n_vertices, learner._engine.now.system
+    n, system = learner.n_vertices, learner._engine.state.system
     table = learner.vertices
     labelled = [i for i in range(n) if table.label[i] is not None]
     return (
@@ -340,7 +340,7 @@ class TestMultiplicity:
         ):
             for chunk in chunks(stream, every(1, stream)):
                 for verdict in fed(learner, chunk):
-                    at = int(learner._engine.now.counters.vertex)
+                    at = int(learner._engine.state.counters.vertex)
                     if verdict.outlier:
                         continue
                     exact = exact_solution(learner)[at]
@@ -417,7 +417,7 @@ class TestSink:
         w, labelled, targets, weights, _ = own_graph(learner)
         plain = hard(w * weights, labelled, targets, 0.0)
         np.testing.assert_allclose(learner.vertices.probabilities, plain, atol=1e-7)
-        at = int(learner._engine.now.counters.vertex)
+        at = int(learner._engine.state.counters.vertex)
         np.testing.assert_allclose(verdicts[-1].probabilities, plain[at], atol=1e-7)
         assert verdicts[-1].sink <= 1e-7
 
@@ -434,7 +434,7 @@ class TestSink:
         solution = learner.vertices.probabilities
         np.testing.assert_allclose((solution * sinks[:, None])[free], votes[free], rtol=1e-6)
         if not verdicts[-1].outlier:
-            assert_elected(verdicts[-1], votes[int(learner._engine.now.counters.vertex)], learner)
+            assert_elected(verdicts[-1], votes[int(learner._engine.state.counters.vertex)], learner)
         for query in world.rows + 0.3:
             similar = gaussians(np.vstack([query, learner.vertices.points]), 1.0)[0, 1:]
             vote = (similar * weights)[labelled] @ targets
@@ -509,7 +509,7 @@ class TestProbabilities:
                 for verdict in fed(learner, chunk):
                     if verdict.outlier:
                         continue
-                    exact = exact_solution(learner)[int(learner._engine.now.counters.vertex)]
+                    exact = exact_solution(learner)[int(learner._engine.state.counters.vertex)]
                     error = np.abs(verdict.probabilities - exact).max(initial=0.0)
                     assert error <= verdict.bound + 1e-9
                     assert verdict.bound <= tolerance

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from labelwalk.engine.leave_one_out import FLOOR, absorption, held_out, score
-from labelwalk.solver.graphs import Graph, as_graph
+from labelwalk.solver.linear_system import Graph, as_graph
 from tests.reference import leave_one_out as reference
 from tests.small_graphs import chain, mask
 from tests.weighted_graphs import N_CLASSES, Drawn, weighted_graphs

@@ -27,7 +27,7 @@ def begun(seed: int, **made: Any) -> OnlineLearner:
 @given(seed=st.integers(0, 2**32 - 1), guess=st.booleans())
 def test_it_is_the_graph_without_that_label(seed: int, guess: bool) -> None:
     learner = begun(seed, unreached="nearest" if guess else "abstain", calibrate=False)
-    now, n = learner._engine.now, learner.n_vertices
+    now, n = learner._engine.state, learner.n_vertices
     codes = now.vertices.label[:n]
     places = np.flatnonzero(codes >= 0).tolist()
     one_hot = np.eye(len(learner.classes))[codes[places]]

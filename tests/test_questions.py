@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from labelwalk import Gaussian, OnlineLearner
 from labelwalk.arrays import Floats
-from labelwalk.engine.asking import choose
+from labelwalk.engine.active_learning import choose_vertices
 from tests.reference.harmonic import quantized_row_form
 
 seeds = st.integers(0, 2**32 - 1)
@@ -36,14 +36,14 @@ def test_it_asks_about_the_vertices_that_help_most(seed: int, by: Any, n: int) -
     assert learner.digest() == before
     table, engine = learner.vertices, learner._engine
     f = np.ascontiguousarray(engine.settled(learner._shares())[0].f[1:, : learner.n_vertices].T)
-    best = choose(engine.now.graph, f, table.count.astype(float), n, by)
+    best = choose_vertices(engine.state.graph, f, table.count.astype(float), n, by)
     assert [question.vertex for question in asked] == best.tolist()
     for question in asked:
         assert table.label[question.vertex] is None
         assert question.count == table.count[question.vertex]
         assert question.example_id is not None
         np.testing.assert_array_equal(question.example, rows[question.example_id])
-        held = engine.now.memory.seen_vertex
+        held = engine.state.memory.seen_vertex
         mine = [i for i in range(4, 80) if held[i] == question.vertex]
         apart = np.linalg.norm(rows[mine] - table.means[question.vertex], axis=1)
         assert mine[int(np.argmin(apart))] == question.example_id
@@ -151,7 +151,7 @@ def test_labels_met_add_up_to_the_prediction(seed: int, settings: dict[str, Any]
 @given(seeds)
 def test_the_path_goes_along_edges_to_the_label_met_most(seed: int) -> None:
     learner, rows = started(seed)
-    w = learner._engine.now.graph.w
+    w = learner._engine.state.graph.w
     for x in rows[::9]:
         explanation = learner.explain(x)
         if not explanation.met:

@@ -79,7 +79,7 @@ def test_a_half_life_goes_on_without_the_edges_left_behind(old: Path) -> None:
     learner = load(old / "half_life.lw")
     assert learner.n_seen == 402
     engine, n = learner._engine, learner.n_vertices
-    expected, vertices = np.empty((n, n)), engine.now.vertices
+    expected, vertices = np.empty((n, n)), engine.state.vertices
     draw(vertices.mean_distances, vertices.bandwidth, n, engine.rules.cut, expected)
     np.testing.assert_array_equal(learner.graph.similarity, expected)
     assert learner.certificate < 1e-6

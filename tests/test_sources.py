@@ -77,7 +77,7 @@ def test_what_exceeds_a_share_is_answered_and_not_learned() -> None:
     assert learner.n_seen == 422
     np.testing.assert_array_equal(learner.vertices.means, before.means)
     np.testing.assert_array_equal(learner.vertices.count, before.count)
-    gone = learner._engine.now.counters.n_removed
+    gone = learner._engine.state.counters.n_removed
     assert learner.vertices.count.sum() + learner.n_outliers + gone == learner.n_seen
 
 
@@ -104,9 +104,9 @@ def test_a_flood_leaves_no_trace_and_makes_nobody_older(
     for name in ("points", "means", "count", "weight", "reach"):
         np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name))
     n = len(mine)
-    w, others = (each._engine.now.system.w[:n, :n] for each in (flooded, never))
+    w, others = (each._engine.state.system.w[:n, :n] for each in (flooded, never))
     np.testing.assert_array_equal(w, others)
-    gone = flooded._engine.now.counters.n_removed
+    gone = flooded._engine.state.counters.n_removed
     assert mine.count.sum() + flooded.n_outliers + gone == flooded.n_seen
 
 

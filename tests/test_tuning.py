@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 
 from labelwalk import OnlineLearner, SelfTuning
 from labelwalk.arrays import Floats
-from labelwalk.engine import tuning
+from labelwalk.engine import bandwidth
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -46,16 +46,16 @@ def test_sharpness_changes_confidence_and_nothing_else(seed: int) -> None:
 def test_what_is_chosen_is_one_of_the_pairs_and_of_the_powers(seed: int) -> None:
     learner, rows = taught(seed)
     learner.observe(rows)
-    counters = learner._engine.now.counters
+    counters = learner._engine.state.counters
     assert (counters.width, counters.evenness) in SelfTuning().pairs
-    assert counters.sharpness in tuning.SHARPNESS
+    assert counters.sharpness in bandwidth.SHARPNESS
     assert counters.choose_at_seen > counters.n_seen
 
 
 def test_with_too_few_labels_the_usual_is_kept() -> None:
     learner, rows = taught(0, per_class=1)
     learner.observe(rows)
-    counters = learner._engine.now.counters
+    counters = learner._engine.state.counters
     assert (counters.width, counters.evenness, counters.sharpness) == (0.28, 0.25, 1.0)
 
 
@@ -67,18 +67,18 @@ def test_what_is_given_is_not_chosen() -> None:
 
 def test_another_is_taken_only_where_it_is_clearly_better() -> None:
     usual = np.array([-1.0, -1.0, -1.0, -1.0])
-    assert tuning._better([usual, usual]) == 0
-    assert tuning._better([usual, usual + 0.1]) == 1
-    assert tuning._better([usual, usual + np.array([4.0, -1.0, -1.0, -1.0])]) == 0
-    assert tuning._better([usual, usual + 0.1, usual + 0.2]) == 2
+    assert bandwidth._better([usual, usual]) == 0
+    assert bandwidth._better([usual, usual + 0.1]) == 1
+    assert bandwidth._better([usual, usual + np.array([4.0, -1.0, -1.0, -1.0])]) == 0
+    assert bandwidth._better([usual, usual + 0.1, usual + 0.2]) == 2
 
 
-@given(seeds, st.sampled_from(tuning.SHARPNESS))
+@given(seeds, st.sampled_from(bandwidth.SHARPNESS))
 def test_sharpened_answers_keep_their_sums_and_their_order(seed: int, power: float) -> None:
     rng = np.random.default_rng(seed)
     answers = rng.dirichlet(np.ones(4), size=6) * rng.random((6, 1))
     answers[0] = 0.0
-    sharp = tuning._sharpened(answers, np.ones(4), power)
+    sharp = bandwidth._sharpened(answers, np.ones(4), power)
     np.testing.assert_allclose(sharp.sum(axis=1), answers.sum(axis=1), atol=1e-12)
     assert (sharp.argmax(axis=1) == answers.argmax(axis=1)).all()
 
@@ -92,7 +92,7 @@ def test_a_flat_but_right_graph_is_sharpened() -> None:
     learner = OnlineLearner(200)
     learner.teach(X[first], y[first].tolist())
     learner.observe(np.delete(X, first, axis=0))
-    assert learner._engine.now.counters.sharpness > 1.0
+    assert learner._engine.state.counters.sharpness > 1.0
 
 
 @pytest.mark.parametrize("value", [None, 1, "yes"])

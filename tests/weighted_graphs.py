@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from labelwalk.arrays import Bools, Floats, Ints
-from labelwalk.solver.graphs import Graph
 from labelwalk.solver.harmonic import solve
+from labelwalk.solver.linear_system import Graph
 from tests.small_graphs import graphs
 
 N_CLASSES = 3

@@ -15,8 +15,7 @@ from scipy.special import softmax
 from labelwalk.arrays import Bools, Floats, Ints, Label
 from labelwalk.learner import OnlineLearner
 from labelwalk.similarity import SelfTuning
-from labelwalk.solver.factorisation import factorise_graph
-from labelwalk.solver.graphs import Graph
+from labelwalk.solver.linear_system import Graph, factorise_graph
 from paper.baselines.full_graph import FullSimilarity, compute_similarities
 from paper.baselines.predictions import Baseline, ClassNames, Predictions
 

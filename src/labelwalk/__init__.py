@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from labelwalk import _aliases
 
 if TYPE_CHECKING:
-    from labelwalk.engine.conflicts import LabelConflictWarning
+    from labelwalk.engine.label_removal import LabelConflictWarning
     from labelwalk.integrations.sklearn import QuantizedHarmonicClassifier
     from labelwalk.learner import OnlineLearner, load
     from labelwalk.similarity import Gaussian, SelfTuning
@@ -30,7 +30,7 @@ __all__ = [
 # The compiler takes a second to import, and `labelwalk --help` does without it.
 _HOMES = {
     "Gaussian": "similarity",
-    "LabelConflictWarning": "engine.conflicts",
+    "LabelConflictWarning": "engine.label_removal",
     "ModelFileError": "storage.model_file",
     "OnlineLearner": "learner",
     "QuantizedHarmonicClassifier": "integrations.sklearn",

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Literal, TypedDict
 
 from labelwalk.arrays import Label
-from labelwalk.engine import forgetting
+from labelwalk.engine import weights
 from labelwalk.engine.state import State
 from labelwalk.settings import Settings
 from labelwalk.solver import relaxation
@@ -42,23 +42,23 @@ def adjusted(settings: Settings, dials: dict[str, Any], *, begun: bool) -> Setti
     return new
 
 
-def adapt(now: State, old: Settings, new: Settings) -> State:
+def adapt(state: State, old: Settings, new: Settings) -> State:
     """Return the state of a learner that goes on with other settings; some arrays are shared."""
     if new.half_life != old.half_life:
         assert new.half_life is not None
-        forgetting.schedule(now.counters, new.half_life)
+        weights.schedule_fading(state.counters, new.half_life)
     if new.prior != old.prior:  # it is brought to bear from nothing, before the next answer
-        now.system.bias[:] = 1.0
-        now.counters.balance_at_seen = 0
+        state.system.bias[:] = 1.0
+        state.counters.balance_at_seen = 0
     if new.sink != old.sink:
-        _drain(now, new)
-    return now
+        _drain(state, new)
+    return state
 
 
-def _drain(now: State, settings: Settings) -> None:
+def _drain(state: State, settings: Settings) -> None:
     """Give every vertex the new sink, and solve."""
-    n, system = now.n, now.system
-    unit = 1.0 if settings.label_weight is None else float(now.counters.mean_weight)
+    n, system = state.n, state.system
+    unit = 1.0 if settings.label_weight is None else float(state.counters.mean_weight)
     system.g[:n] = settings.sink * unit
     relaxation.refresh(system, n)
     if n:

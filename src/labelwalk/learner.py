@@ -15,21 +15,30 @@ from numpy.typing import ArrayLike
 
 from labelwalk.adjustment import Dials, adapt, adjusted
 from labelwalk.arrays import Floats, Ints, Label
-from labelwalk.engine import migration, state, union
-from labelwalk.engine.conflicts import warn_of
-from labelwalk.engine.engine import Engine, class_by_class
+from labelwalk.engine import migration
+from labelwalk.engine.active_learning import Question, questions
+from labelwalk.engine.engine import Engine, split_at_new_classes
 from labelwalk.engine.event_log import EventLog
-from labelwalk.engine.health import Event, Health, events, examine
-from labelwalk.engine.left_out import LeftOut, left_out
-from labelwalk.engine.memory import check_exists, place_of
-from labelwalk.engine.questions import Question, questions
-from labelwalk.engine.reasons import Explanation, explain
-from labelwalk.engine.remembered import ExampleTable, example_table, newest, waiting
+from labelwalk.engine.explanation import Explanation, explain
+from labelwalk.engine.health_metrics import HEALTH_METRICS
+from labelwalk.engine.health_report import Event, Health, events, report_health
+from labelwalk.engine.invariants import check_scale, check_state
+from labelwalk.engine.label_removal import warn_of_conflicts
+from labelwalk.engine.leave_one_out import LeftOut, predict_left_out
+from labelwalk.engine.recent_examples import check_exists, find_place
 from labelwalk.engine.scaling import Scale, check_same_scale
-from labelwalk.engine.signs import SIGNS
-from labelwalk.engine.soundness import check_scale, check_sound
 from labelwalk.engine.sources import Sources, as_sources
-from labelwalk.engine.table import GraphTable, VertexTable, graph_table, vertex_table
+from labelwalk.engine.state import State, create_state, from_arrays, recode_classes, to_arrays
+from labelwalk.engine.tables import (
+    ExampleTable,
+    GraphTable,
+    VertexTable,
+    example_table,
+    graph_table,
+    newest,
+    vertex_table,
+    waiting,
+)
 from labelwalk.interrupts import deliver_interrupts, held_interrupts
 from labelwalk.kernels.answer import KernelAnswers
 from labelwalk.kernels.cover import UNLABELLED
@@ -188,7 +197,7 @@ class OnlineLearner:
         )
         self._turn = threading.RLock()
         self._classes: dict[Label, int] = {}
-        self._engine = Engine(self.settings, state.empty(0, 0, 0))
+        self._engine = Engine(self.settings, create_state(0, 0, 0))
         self._scale = Scale(frozen=scale == "none")
         self._sources = Sources()
         self._feature_names: tuple[str, ...] = ()
@@ -264,13 +273,13 @@ class OnlineLearner:
         rows, single = as_rows(X, self.n_features, self._feature_names)
         names = as_labels(labels, len(rows))
         check_covers(self.settings.prior, names)
-        first, n_conflicts = self.n_seen, int(self._engine.now.counters.n_conflicts)
+        first, n_conflicts = self.n_seen, int(self._engine.state.counters.n_conflicts)
         _compile_loop()
         with held_interrupts(), self._naming(names, X) as codes:
-            for some, n_classes in class_by_class(codes, self._engine.now.n_classes):
+            for some, n_classes in split_at_new_classes(codes, self._engine.state.n_classes):
                 self._feed(rows[some], codes[some], n_classes)
-        if self._engine.now.counters.n_conflicts > n_conflicts:
-            warn_of(self._engine.now, self.classes, self._scale.scaled(rows), codes)
+        if self._engine.state.counters.n_conflicts > n_conflicts:
+            warn_of_conflicts(self._engine.state, self.classes, self._scale.scaled(rows), codes)
         return self._ids(first, single) if ids else None
 
     @in_turn
@@ -297,9 +306,9 @@ class OnlineLearner:
         """
         number, names = as_id(example_id), [as_label(label)]
         check_covers(self.settings.prior, names)
-        now = self._engine.now
-        x = now.memory.seen_rows[[place_of(now.memory, now.counters, number)]]
-        known, n_conflicts = self._engine.taught(number), int(now.counters.n_conflicts)
+        state = self._engine.state
+        x = state.memory.seen_rows[[find_place(state.memory, state.counters, number)]]
+        known, n_conflicts = self._engine.taught(number), int(state.counters.n_conflicts)
         if known != UNLABELLED:
             if self.classes[known] == names[0]:
                 return
@@ -310,8 +319,8 @@ class OnlineLearner:
         with held_interrupts(), self._naming(names, x) as codes:
             self._engine.teach_later(number, x, int(codes[0]), self._shares())
             self._scale.freeze()
-        if self._engine.now.counters.n_conflicts > n_conflicts:
-            warn_of(self._engine.now, self.classes, x, codes)
+        if self._engine.state.counters.n_conflicts > n_conflicts:
+            warn_of_conflicts(self._engine.state, self.classes, x, codes)
 
     @in_turn
     def retract(self, example_id: int | None = None, *, label: Label | None = None) -> None:
@@ -344,7 +353,7 @@ class OnlineLearner:
                 self._engine.retract_class(code)
         else:
             number = as_id(example_id)
-            check_exists(self._engine.now.counters, number)
+            check_exists(self._engine.state.counters, number)
             if self._engine.taught(number) == UNLABELLED:
                 raise ValueError(
                     f"example_id={number} is not known as taught: it never was, was taken back, "
@@ -492,9 +501,9 @@ class OnlineLearner:
         if self.n_vertices == 0:
             return []
         engine, original = self._engine, self._scale.original
-        labelled = engine.now.graph.labelled.any()
+        labelled = engine.state.graph.labelled.any()
         rule, settled = by if labelled else "variance", engine.settled(self._shares())[0]
-        asked = questions(engine.now, settled, self.classes, n, rule)
+        asked = questions(engine.state, settled, self.classes, n, rule)
         return [replace(question, example=original(question.example)) for question in asked]
 
     @in_turn
@@ -530,7 +539,7 @@ class OnlineLearner:
             return Explanation([], 1.0, [])
         engine, original = self._engine, self._scale.original
         similar = engine.similarities(self._scale.scaled(rows)[0])
-        said = explain(engine.now, similar, engine.sink, self.classes)
+        said = explain(engine.state, similar, engine.sink, self.classes)
         met = [replace(end, point=original(end.point)) for end in said.met]
         path = [replace(point, point=original(point.point)) for point in said.path]
         return Explanation(met, said.sink, path)
@@ -557,7 +566,7 @@ class OnlineLearner:
         if scale.just_measured:
             engine = Engine.start(self.settings, row.shape[1])
             rows, codes = scale.scaled(scale.rows), scale.labels
-            for some, n_classes in class_by_class(codes, 0):
+            for some, n_classes in split_at_new_classes(codes, 0):
                 answers = engine.feed(rows[some], codes[some], self._shares(n_classes))
         else:
             shares = self._shares(1 + int(scale.labels.max()))
@@ -578,7 +587,7 @@ class OnlineLearner:
             yield np.array([self._classes[name] for name in names], dtype=np.int64)
         finally:
             self._keep_names(X, first)
-            for name in self.classes[self._engine.now.n_classes :]:
+            for name in self.classes[self._engine.state.n_classes :]:
                 del self._classes[name]
 
     def _keep_names(self, X: ArrayLike, first: int) -> None:
@@ -612,7 +621,7 @@ class OnlineLearner:
     @property
     def n_features(self) -> int | None:
         """How many numbers make an example; None before the first one."""
-        return self._engine.now.n_features or None
+        return self._engine.state.n_features or None
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -636,12 +645,12 @@ class OnlineLearner:
     @property
     def n_seen(self) -> int:
         """Examples taught or observed, outliers included."""
-        return int(self._engine.now.progress["n_seen"][0])
+        return int(self._engine.state.progress["n_seen"][0])
 
     @property
     def n_outliers(self) -> int:
         """Examples that were like nothing known, and left the graph as it was."""
-        return int(self._engine.now.counters.n_outliers)
+        return int(self._engine.state.counters.n_outliers)
 
     @property
     def n_gone(self) -> int:
@@ -649,23 +658,23 @@ class OnlineLearner:
 
         With these, what vertices count and the outliers sum to `n_seen`.
         """
-        return int(self._engine.now.counters.n_removed)
+        return int(self._engine.state.counters.n_removed)
 
     @property
     def n_vertices(self) -> int:
         """Vertices of the graph, labelled ones included."""
-        return self._engine.now.n
+        return self._engine.state.n
 
     @property
     def radius(self) -> float:
         """R: no two unlabelled vertices are closer, and a closer example joins its nearest."""
-        return float(self._engine.now.counters.radius)
+        return float(self._engine.state.counters.radius)
 
     @property
     @in_turn
     def bandwidth(self) -> float:
         """σ of the Gaussian as it stands; 0 before it could be measured."""
-        return float(self._engine.now.counters.sigma)
+        return float(self._engine.state.counters.sigma)
 
     @property
     @in_turn
@@ -683,7 +692,7 @@ class OnlineLearner:
     @in_turn
     def vertices(self) -> VertexTable:
         """A copy of the vertices, oldest first; points and means in the units they came in."""
-        table, original = vertex_table(self._engine.now, self.classes), self._scale.original
+        table, original = vertex_table(self._engine.state, self.classes), self._scale.original
         return replace(table, points=original(table.points), means=original(table.means))
 
     @property
@@ -701,7 +710,7 @@ class OnlineLearner:
          [0.61 0.   0.14]
          [0.01 0.14 0.  ]]
         """
-        return graph_table(self._engine.now, self.classes)
+        return graph_table(self._engine.state, self.classes)
 
     @property
     @in_turn
@@ -717,25 +726,25 @@ class OnlineLearner:
         >>> learner.remembered.id.tolist(), learner.remembered.label.tolist()
         ([0, 1, 2], [None, None, 'low'])
         """
-        table = example_table(self._engine.now, self.classes)
+        table = example_table(self._engine.state, self.classes)
         return replace(table, row=self._scale.original(table.row))
 
     @property
     @in_turn
     def newest(self) -> Ints:
         """The id of the newest remembered example of each vertex, -1 where there is none."""
-        return newest(self._engine.now)
+        return newest(self._engine.state)
 
     @property
     @in_turn
     def quarantined(self) -> Floats:
         """Outliers that wait until more come close to them: the first of each group."""
-        return self._scale.original(waiting(self._engine.now))
+        return self._scale.original(waiting(self._engine.state))
 
     @property
     def nbytes(self) -> int:
         """Memory taken by the learner's arrays."""
-        return self._engine.now.nbytes + self._scale.nbytes
+        return self._engine.state.nbytes + self._scale.nbytes
 
     @in_turn
     def health(self) -> Health:
@@ -755,7 +764,7 @@ class OnlineLearner:
         >>> sign.value, sign.ok, sign.meaning
         (1.0, False, 'No label has been taught: teach some.')
         """
-        return examine(self._engine.now, self.settings)
+        return report_health(self._engine.state, self.settings)
 
     @in_turn
     def left_out(self) -> LeftOut:
@@ -781,9 +790,9 @@ class OnlineLearner:
         >>> (verdicts.label == label).tolist()
         [True, True, True, True]
         """
-        now = self._engine.now
-        bias = self._engine.settled(self._shares())[0].bias if now.n else now.system.bias
-        return left_out(now, bias, self.settings, self.classes)
+        state = self._engine.state
+        bias = self._engine.settled(self._shares())[0].bias if state.n else state.system.bias
+        return predict_left_out(state, bias, self.settings, self.classes)
 
     @property
     @in_turn
@@ -793,7 +802,7 @@ class OnlineLearner:
         Signs are judged every 256 examples, those over all vertices every 1024, and those that take
         a direct solution (certificate and graph) whenever the stream has doubled.
         """
-        return events(self._engine.now)
+        return events(self._engine.state)
 
     @in_turn
     def adjust(self, **dials: Unpack[Dials]) -> None:
@@ -823,8 +832,8 @@ class OnlineLearner:
         new = adjusted(self.settings, dict(dials), begun=self.n_features is not None)
         check_covers(new.prior, self.classes)
         with held_interrupts():
-            begun, now = self.n_features is not None, self._engine.now
-            self._engine = Engine(new, adapt(now, self.settings, new) if begun else now)
+            begun, state = self.n_features is not None, self._engine.state
+            self._engine = Engine(new, adapt(state, self.settings, new) if begun else state)
             self.settings = new
 
     @in_turn
@@ -861,7 +870,7 @@ class OnlineLearner:
         for name in other.classes:
             classes.setdefault(name, len(classes))
         codes = np.array([classes[name] for name in other.classes], dtype=np.int32)
-        theirs = union.recoded(other._engine.now, codes, len(classes))
+        theirs = recode_classes(other._engine.state, codes, len(classes))
         with held_interrupts():
             if self.n_features is None:
                 self._engine, self._scale = Engine(self.settings, theirs), replace(other._scale)
@@ -921,23 +930,23 @@ class OnlineLearner:
     def __setstate__(self, pickled: dict[str, Any]) -> None:
         # copied: arrays that joblib maps from a file cannot be written to
         arrays, classes = pickled["arrays"], pickled["classes"]
-        now, scale = state.from_arrays(arrays, len(classes)), Scale.from_arrays(arrays)
-        now.events = EventLog.from_header(pickled, SIGNS)
-        self._become(pickled["settings"], classes, now, scale, Sources(dict(pickled["sources"])))
+        state, scale = from_arrays(arrays, len(classes)), Scale.from_arrays(arrays)
+        state.events = EventLog.from_header(pickled, HEALTH_METRICS)
+        self._become(pickled["settings"], classes, state, scale, Sources(dict(pickled["sources"])))
         self.feature_names = pickled.get("feature_names", ())
 
     def _become(
         self,
         settings: Settings,
         classes: list[Label],
-        now: state.State,
+        state: State,
         scale: Scale,
         sources: Sources,
     ) -> None:
         self._turn = threading.RLock()
         self.settings = settings
         self._classes = {name: code for code, name in enumerate(classes)}
-        self._engine = Engine(settings, now)
+        self._engine = Engine(settings, state)
         self._scale = scale
         self._sources = sources
         self._feature_names = ()
@@ -964,24 +973,24 @@ class OnlineLearner:
             "classes": list(self.classes),
             "sources": [list(pair) for pair in self._sources.counts.items()],
         }
-        header |= self._engine.now.events.to_header()
+        header |= self._engine.state.events.to_header()
         if self._feature_names:
             header["feature_names"] = list(self._feature_names)
-        arrays = state.to_arrays(self._engine.now) | self._scale.to_arrays()
+        arrays = to_arrays(self._engine.state) | self._scale.to_arrays()
         return header if note is None else header | {"note": note}, arrays
 
 
 def _read_state(
     header: dict[str, Any], arrays: dict[str, Any], settings: Settings
-) -> tuple[state.State, Scale]:
+) -> tuple[State, Scale]:
     """Return what a file holds of a learner, checked."""
-    now, scale = state.from_arrays(arrays, len(header["classes"])), Scale.from_arrays(arrays)
-    check_sound(now, settings)
-    check_scale(scale, now, settings)
-    now.events = EventLog.from_header(header, SIGNS)
+    state, scale = from_arrays(arrays, len(header["classes"])), Scale.from_arrays(arrays)
+    check_state(state, settings)
+    check_scale(scale, state, settings)
+    state.events = EventLog.from_header(header, HEALTH_METRICS)
     if migration.had_eliminated_vertices(arrays):
-        Engine(settings, now).rebuild_graph()
-    return now, scale
+        Engine(settings, state).rebuild_graph()
+    return state, scale
 
 
 @cache
@@ -1027,10 +1036,10 @@ def _restored(
         migration.check_removed_features(header["settings"])
         settings = Settings.from_description(header["settings"])
         classes = as_labels(header["classes"], len(set(header["classes"])))
-        now, scale = _read_state(header, arrays, settings)
+        state, scale = _read_state(header, arrays, settings)
         sources = Sources.from_pairs(header["sources"])
         learner = OnlineLearner.__new__(OnlineLearner)
-        learner._become(settings, classes, now, scale, sources)
+        learner._become(settings, classes, state, scale, sources)
         learner.feature_names = header.get("feature_names", ())
     except model_file.RemovedFeatureError as error:
         raise model_file.RemovedFeatureError(f"{path} {error}") from None

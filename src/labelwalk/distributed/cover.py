@@ -15,8 +15,8 @@ from math import ceil
 import numpy as np
 
 from labelwalk.arrays import Bools, Floats, Ints
-from labelwalk.engine.cover import ROOM
-from labelwalk.engine.screen import PrefilterIndex
+from labelwalk.engine.batch_predictor import PrefilterIndex
+from labelwalk.engine.cover import TARGET_SHARE
 from labelwalk.kernels.cover_builder import (
     NEEDS_MEASURING,
     STALE,
@@ -353,7 +353,7 @@ class CoverBuilder:
             rows = rows[n_added:]
             self._index.put(before, points[before : self.n])
             if self.n > limit:
-                aim = ceil(ROOM * limit)
+                aim = ceil(TARGET_SHARE * limit)
                 self.merge_pairs(aim if self._remove_far() else limit, aim, growth)
 
     def _remove_far(self) -> bool:

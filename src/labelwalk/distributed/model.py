@@ -22,12 +22,12 @@ from labelwalk.distributed.sparse_solution import (
     measure_local_distances,
     solve_sparse,
 )
-from labelwalk.engine import state as states
 from labelwalk.engine.bandwidth import typical
+from labelwalk.engine.batch_predictor import BatchPredictor
 from labelwalk.engine.engine import Engine
-from labelwalk.engine.frozen import Frozen
 from labelwalk.engine.scaling import Scale
 from labelwalk.engine.sources import Sources
+from labelwalk.engine.state import State, resize
 from labelwalk.engine.weights import capped_mean
 from labelwalk.io.rows import InputError
 from labelwalk.kernels.compare import own_bandwidths
@@ -53,12 +53,12 @@ class Model:
     Attributes
     ----------
     classes : tuple of labels
-    frozen : Frozen
+    frozen : BatchPredictor
     abstain_below : float
     """
 
     classes: tuple[Label, ...]
-    frozen: Frozen
+    frozen: BatchPredictor
     abstain_below: float
 
     @property
@@ -134,11 +134,11 @@ def learner_from_cover(
     """Return a learner whose unlabelled vertices are those of a cover, and teach it."""
     check_settings(settings)
     engine = Engine.start(settings, cover.n_features)
-    state = engine.now = states.resized(engine.now, len(cover) + SPARE_VERTICES, 0)
+    state = engine.state = resize(engine.state, len(cover) + SPARE_VERTICES, 0)
     _copy_cover(state, cover)
     state.system.g[: len(cover)] = settings.sink
     state.system.f[STEPS, : len(cover)] = 1.0  # every walk takes at least one step
-    engine.stand()
+    engine.rebuild_from_cover()
     if state.counters.choose_at_seen != NEVER:
         state.counters.choose_at_seen = cover.n_seen + len(labels)
     learner = OnlineLearner.__new__(OnlineLearner)
@@ -149,7 +149,7 @@ def learner_from_cover(
     return learner
 
 
-def _copy_cover(state: states.State, cover: Cover) -> None:
+def _copy_cover(state: State, cover: Cover) -> None:
     """Make the vertices of a cover the first ones of a state."""
     n, counters, vertices = len(cover), state.counters, state.vertices
     vertices.points[:, :n] = cover.points.T
@@ -176,7 +176,7 @@ def _copy_cover(state: states.State, cover: Cover) -> None:
     counters.radius = cover.radius
 
 
-def _solve_sparse_cover(cover: Cover, learner: OnlineLearner) -> Frozen:
+def _solve_sparse_cover(cover: Cover, learner: OnlineLearner) -> BatchPredictor:
     """Solve on all vertices of a cover, and the labels of a learner that has a coarser one.
 
     Walks take more steps on more vertices, so each sink is smaller: their sum stays the same.
@@ -205,7 +205,7 @@ def _solve_sparse_cover(cover: Cover, learner: OnlineLearner) -> Frozen:
         label=coarse.solved.label,
         bias=coarse.solved.bias,
     )
-    return Frozen(solved, params._replace(sink=sink))
+    return BatchPredictor(solved, params._replace(sink=sink))
 
 
 def _measure_bandwidths(
@@ -219,7 +219,7 @@ def _measure_bandwidths(
             sigma = COVER_FRACTION * typical(measure_local_distances(points, COVER_NEIGHBOUR))
         return params._replace(sigma=sigma), np.full(len(points), sigma)
     local = measure_local_distances(points, params.neighbour)
-    counters, bandwidth = engine.now.progress.copy()[0], np.empty(len(points))
+    counters, bandwidth = engine.state.progress.copy()[0], np.empty(len(points))
     counters.typical = typical(local)
     own_bandwidths(local, counters, engine.rules, bandwidth)
     distance = float(counters.typical)
@@ -270,7 +270,7 @@ def model_from_bytes(content: bytes) -> Model:
         params = ReadoutParams(*(kind(value) for kind, value in zip(types, values, strict=True)))
         names = {stored: name for name, stored in STORED_NAMES.items()}
         solved = SolvedGraph(**{names.get(name, name): array for name, array in arrays.items()})
-        frozen = Frozen(solved, params)
+        frozen = BatchPredictor(solved, params)
         return Model(tuple(header["classes"]), frozen, float(header["abstain_below"]))
     except (KeyError, TypeError, ValueError) as error:
         raise model_file.ModelFileError(f"not a model of a sharded job: {error}") from error

@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, cg
 
 from labelwalk.arrays import Bools, Floats, Ints
-from labelwalk.engine.screen import PrefilterIndex
+from labelwalk.engine.batch_predictor import PrefilterIndex
 from labelwalk.kernels.nearest import list_pairs, local_distances
 from labelwalk.kernels.system import UNIT_ROUNDOFF
 from labelwalk.one_thread import one_blas_thread

@@ -1,13 +1,25 @@
-"""The width of the Gaussian where it is measured from the stream rather than given."""
+"""Bandwidths: measured from the stream, and tuned by how well left-out labels are predicted.
+
+Each label taught is released in turn, and the others name it (`leave_one_out`). What predicts it
+better is preferred to the default only where the gain exceeds its own standard error, and two
+percent: labels are few, and where all of them come from one moment of the stream, each predicts the
+next whatever the graph, and they say little.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from labelwalk.arrays import Floats
-from labelwalk.kernels import compare
+from labelwalk.arrays import Floats, Ints
+from labelwalk.engine.leave_one_out import has_label_sibling, held_out, score
+from labelwalk.engine.state import State
+from labelwalk.kernels.compare import draw, own_bandwidths
+from labelwalk.kernels.compare import local_distances as write_local_distances
 from labelwalk.kernels.counters import NEVER, Counters, KernelParams
 from labelwalk.kernels.cover import Vertices
+from labelwalk.settings import Settings
 from labelwalk.similarity import (
     COVER_FRACTION,
     COVER_NEIGHBOUR,
@@ -71,7 +83,7 @@ def _measure_each(counters: Counters, rules: KernelParams, vertices: Vertices) -
     local = local_distances(vertices, counters.n, rules.neighbour)
     counters.typical = typical(local)
     counters.sigma = counters.width * counters.typical
-    compare.own_bandwidths(local, counters, rules, vertices.bandwidth)
+    own_bandwidths(local, counters, rules, vertices.bandwidth)
 
 
 def from_features(moments: Floats, n_seen: int) -> float:
@@ -86,7 +98,7 @@ def local_distances(vertices: Vertices, n: int, neighbour: int) -> Floats:
     Where there are fewer, the farthest stands in; 0 where there is none.
     """
     local = np.empty(n)
-    compare.local_distances(vertices.mean_distances, n, neighbour, local)
+    write_local_distances(vertices.mean_distances, n, neighbour, local)
     return local
 
 
@@ -100,3 +112,78 @@ def measure_soon(counters: Counters) -> None:
     """Have bandwidths that follow the cover measured before the next answer."""
     if counters.measure_at_founded != NEVER:
         counters.measure_at_founded = counters.n_founded
+
+
+SHARPNESS = (1.0, 1.5, 2.0, 3.0)
+WORTHWHILE = 0.02  # gain in the mean log probability of a label
+MIN_LABELS_TO_TUNE = 4  # labels to choose by
+
+
+class Tuning(NamedTuple):
+    """What is chosen."""
+
+    width: float
+    evenness: float
+    sharpness: float
+
+
+def needs_tuning(settings: Settings) -> bool:
+    """Say whether there is anything to choose."""
+    similarity = settings.similarity
+    several = isinstance(similarity, SelfTuning) and len(similarity.pairs) > 1
+    return several or settings.calibrate
+
+
+def tune(state: State, settings: Settings, rules: KernelParams) -> Tuning:
+    """Return the width and evenness, and the sharpness, that foretell the labels taught."""
+    counters, similarity = state.counters, settings.similarity
+    codes = state.vertices.label[: state.n].astype(np.int64)
+    labels = codes[codes >= 0]
+    counted = has_label_sibling(labels)
+    pairs = [(float(counters.width), float(counters.evenness))]
+    if isinstance(similarity, SelfTuning):
+        pairs = similarity.pairs
+    if counted.sum() < MIN_LABELS_TO_TUNE:
+        return Tuning(*pairs[0], 1.0)
+    answers = [_predict_left_out(state, rules, codes, *pair)[counted] for pair in pairs]
+    truth = labels[counted]
+    best = _better([score(answer, truth) for answer in answers])
+    powers = SHARPNESS if settings.calibrate else SHARPNESS[:1]
+    bias = state.system.bias[1:]
+    sharp = [score(_sharpened(answers[best], bias, power), truth) for power in powers]
+    return Tuning(*pairs[best], powers[_better(sharp)])
+
+
+def _predict_left_out(
+    state: State, rules: KernelParams, codes: Ints, width: float, evenness: float
+) -> Floats:
+    """What each label would be, were it alone not taught, on a graph of this width."""
+    n, graph = state.n, state.graph
+    if rules.neighbour > 0 and (width, evenness) != (state.counters.width, state.counters.evenness):
+        trial = state.progress.copy()[0]
+        local = local_distances(state.vertices, n, rules.neighbour)
+        trial.width, trial.evenness, trial.typical = width, evenness, typical(local)
+        bandwidths, w = np.empty(n), np.empty((n, n))
+        own_bandwidths(local, trial, rules, bandwidths)
+        draw(state.vertices.mean_distances, bandwidths, n, rules.cut, w)
+        graph = graph._replace(w=w)
+    return held_out(graph, codes, state.n_classes)
+
+
+def _sharpened(answers: Floats, bias: Floats, power: float) -> Floats:
+    """Raise answers to a power, under the prior; each row keeps its sum."""
+    scores = answers * bias
+    scores = (scores / np.maximum(scores.max(axis=1, keepdims=True), 1e-300)) ** power
+    total = np.maximum(scores.sum(axis=1, keepdims=True), 1e-300)
+    return np.asarray(scores / total * answers.sum(axis=1, keepdims=True))
+
+
+def _better(scores: list[Floats]) -> int:
+    """Return the best choice that is clearly better than the first, or the first."""
+    best, most = 0, 0.0
+    for i, own in enumerate(scores):
+        gain = own - scores[0]
+        error = float(gain.std(ddof=1)) / np.sqrt(len(gain))
+        if gain.mean() > max(most, error, WORTHWHILE):
+            best, most = i, float(gain.mean())
+    return best

@@ -27,19 +27,19 @@ from labelwalk.kernels.cover import (
 )
 from labelwalk.settings import Settings
 
-NOTHING = -1.0  # no pair is closer
-MOST_GROWTHS = 10_000  # products that R takes to pass a gap; all of them from 1.15 on
-ROOM = 0.9  # just-enough coarsening goes on towards this share of k, to have some room
+NO_DISTANCE = -1.0  # no pair is closer
+MAX_GROWTHS = 10_000  # products that R takes to pass a gap; all of them from 1.15 on
+TARGET_SHARE = 0.9  # just-enough coarsening goes on towards this share of k, to have some room
 
 
-class Regrouping(NamedTuple):
+class VertexRemap(NamedTuple):
     """Who is who after vertices have merged or left."""
 
     kept: Ints  # the old number of each vertex that is left
-    heir: Ints  # the new number of the vertex that stands for each old one, or GONE
+    merged_into: Ints  # the new number of the vertex that stands for each old one, or GONE
 
 
-def empty(capacity: int, n_features: int, *, moving: bool) -> Vertices:
+def create_cover(capacity: int, n_features: int, *, moving: bool) -> Vertices:
     """Return a cover without vertices, whose representatives move or stay where founded."""
     return Vertices(
         points=np.zeros((n_features, capacity)),
@@ -57,7 +57,7 @@ def empty(capacity: int, n_features: int, *, moving: bool) -> Vertices:
     )
 
 
-def coarsen(vertices: Vertices, counters: Counters, settings: Settings) -> Regrouping:
+def coarsen(vertices: Vertices, counters: Counters, settings: Settings) -> VertexRemap:
     """Merge vertices until at most k unlabelled ones remain.
 
     "doubling" is Figure 1 with three repairs: R starts at the smallest positive distance, grows
@@ -65,7 +65,7 @@ def coarsen(vertices: Vertices, counters: Counters, settings: Settings) -> Regro
     order of distance, no more than it must, and R is the largest distance merged.
     """
     assert settings.n_centroids is not None
-    heir = np.arange(counters.n)
+    merged_into = np.arange(counters.n)
     absorb, growth = settings.labelled == "absorb", float(settings.growth)
     if settings.coarsening == "doubling":
         if counters.radius == 0.0:
@@ -74,17 +74,19 @@ def coarsen(vertices: Vertices, counters: Counters, settings: Settings) -> Regro
         while left > settings.n_centroids:
             # where R is so small that a product rounds back to it, the next larger number
             counters.radius = max(growth * counters.radius, np.nextafter(counters.radius, np.inf))
-            left = repartition(vertices, counters.n, heir, counters.radius, absorb)
+            left = repartition(vertices, counters.n, merged_into, counters.radius, absorb)
             if left > settings.n_centroids:
-                gap = smallest_gap(vertices, counters.n, heir, absorb)
+                gap = smallest_gap(vertices, counters.n, merged_into, absorb)
                 counters.radius = grow_radius(counters.radius, growth, gap)
     else:
         group = ABSORBING if absorb else UNLABELLED
         limit = settings.n_centroids
-        aim = math.ceil(ROOM * limit)
-        last = merge_closest(vertices, counters.n, heir, group, NOTHING, limit, aim, growth)
+        aim = math.ceil(TARGET_SHARE * limit)
+        last = merge_closest(
+            vertices, counters.n, merged_into, group, NO_DISTANCE, limit, aim, growth
+        )
         counters.radius = max(counters.radius, last)
-    return compact(vertices, counters, heir)
+    return compact(vertices, counters, merged_into)
 
 
 def grow_radius(radius: float, growth: float, gap: float) -> float:
@@ -97,56 +99,60 @@ def grow_radius(radius: float, growth: float, gap: float) -> float:
     >>> grow_radius(1.0, 2.0, gap=9.0), grow_radius(1.0, 1 + 1e-9, gap=9.0)
     (8.0, 9.0)
     """
-    for _ in range(MOST_GROWTHS):
+    for _ in range(MAX_GROWTHS):
         if growth * radius > gap:
             return radius
         radius *= growth
     return max(radius, gap)
 
 
-def trim_labels(vertices: Vertices, counters: Counters, label: int, budget: int) -> Regrouping:
+def trim_labels(vertices: Vertices, counters: Counters, label: int, budget: int) -> VertexRemap:
     """Merge closest labelled vertices of a class down to its budget."""
-    heir = np.arange(counters.n)
-    merge_closest(vertices, counters.n, heir, label, NOTHING, budget, budget, 1.0)
-    return compact(vertices, counters, heir)
+    merged_into = np.arange(counters.n)
+    merge_closest(vertices, counters.n, merged_into, label, NO_DISTANCE, budget, budget, 1.0)
+    return compact(vertices, counters, merged_into)
 
 
-def unite(vertices: Vertices, counters: Counters, settings: Settings, n_classes: int) -> Regrouping:
+def merge_covers(
+    vertices: Vertices, counters: Counters, settings: Settings, n_classes: int
+) -> VertexRemap:
     """Bring the union of two covers under one radius and within its budgets.
 
     `here.radius` is the larger of the two radii. Closest pairs merge while closer than that, or
     while there are too many.
     """
-    heir = np.arange(counters.n)
+    merged_into = np.arange(counters.n)
     limit = counters.n if settings.n_centroids is None else settings.n_centroids
-    last = merge_closest(vertices, counters.n, heir, UNLABELLED, counters.radius, limit, limit, 1.0)
+    last = merge_closest(
+        vertices, counters.n, merged_into, UNLABELLED, counters.radius, limit, limit, 1.0
+    )
     for label in range(n_classes):
         budget = settings.labels_per_class
-        merge_closest(vertices, counters.n, heir, label, 0.0, budget, budget, 1.0)
+        merge_closest(vertices, counters.n, merged_into, label, 0.0, budget, budget, 1.0)
     counters.radius = max(counters.radius, last)
-    return compact(vertices, counters, heir)
+    return compact(vertices, counters, merged_into)
 
 
-def compact(vertices: Vertices, counters: Counters, heir: Ints) -> Regrouping:
+def compact(vertices: Vertices, counters: Counters, merged_into: Ints) -> VertexRemap:
     """Close the gaps that merged vertices leave, in order of age."""
-    kept = np.flatnonzero(heir == np.arange(len(heir)))
-    place = np.empty(len(heir), dtype=np.int64)
+    kept = np.flatnonzero(merged_into == np.arange(len(merged_into)))
+    place = np.empty(len(merged_into), dtype=np.int64)
     place[kept] = np.arange(len(kept))
-    while np.any(heir[heir] != heir):
-        heir = heir[heir]
+    while np.any(merged_into[merged_into] != merged_into):
+        merged_into = merged_into[merged_into]
     _keep(vertices, counters, kept)
     remeasure(vertices, counters.n)
-    return Regrouping(kept, place[heir])
+    return VertexRemap(kept, place[merged_into])
 
 
-def leave(vertices: Vertices, counters: Counters, gone: Ints) -> Regrouping:
+def remove_from_cover(vertices: Vertices, counters: Counters, gone: Ints) -> VertexRemap:
     """Remove vertices and all they stand for; the others stay as they are."""
     kept = np.setdiff1d(np.arange(counters.n), gone)
-    heir = np.full(counters.n, REMOVED, dtype=np.int64)
-    heir[kept] = np.arange(len(kept))
+    merged_into = np.full(counters.n, REMOVED, dtype=np.int64)
+    merged_into[kept] = np.arange(len(kept))
     counters.n_removed += int(vertices.examples[gone].sum())
     _keep(vertices, counters, kept)
-    return Regrouping(kept, heir)
+    return VertexRemap(kept, merged_into)
 
 
 def _keep(vertices: Vertices, counters: Counters, kept: Ints) -> None:

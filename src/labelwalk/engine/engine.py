@@ -9,20 +9,17 @@ from time import perf_counter
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints
-from labelwalk.engine import (
-    bandwidth,
-    cover,
-    departure,
-    forgetting,
-    memory,
-    signs,
-    state,
-    tuning,
-    undo,
-    union,
-    weights,
+from labelwalk.engine import bandwidth, cover, health_metrics, label_removal, weights
+from labelwalk.engine.batch_predictor import BatchPredictor, freeze
+from labelwalk.engine.recent_examples import clear_memory, update_vertices_of_examples
+from labelwalk.engine.state import (
+    State,
+    create_state,
+    merge_states,
+    resize,
+    with_class_capacity,
+    without_class,
 )
-from labelwalk.engine.frozen import Frozen, frozen
 from labelwalk.interrupts import deliver_interrupts
 from labelwalk.kernels import loop
 from labelwalk.kernels.answer import KernelAnswers, balance, extend_rows
@@ -47,30 +44,30 @@ MOST_EVENTS = 1000  # that one example can wait for; a handful is usual
 class Engine:
     """The state of a learner, and every way it can change."""
 
-    def __init__(self, settings: Settings, now: state.State) -> None:
+    def __init__(self, settings: Settings, state: State) -> None:
         self.settings = settings
         self.rules = settings.rules()
-        self.now = now
+        self.state = state
         self.shares = np.ones(0)
         self._settled: tuple[System, Floats] | None = None
-        self._frozen: Frozen | None = None
+        self._frozen: BatchPredictor | None = None
 
     @classmethod
     def start(cls, settings: Settings, n_features: int) -> Engine:
         """Return an engine that has seen nothing."""
-        now = state.empty(
+        state = create_state(
             FIRST_CAPACITY,
             n_features,
             0,
             moving=settings.moving,
             remember=settings.remember,
         )
-        bandwidth.schedule(now.counters, settings.similarity)
+        bandwidth.schedule(state.counters, settings.similarity)
         if settings.half_life is not None:
-            forgetting.schedule(now.counters, settings.half_life)
-        if tuning.is_due(settings):
-            now.counters.choose_at_seen = FIRST_CHOICE
-        return cls(settings, now)
+            weights.schedule_fading(state.counters, settings.half_life)
+        if bandwidth.needs_tuning(settings):
+            state.counters.choose_at_seen = FIRST_CHOICE
+        return cls(settings, state)
 
     def learn(self, rows: Floats, codes: Ints, shares: Floats) -> KernelAnswers:
         """Learn rows in order, all with their classes or all without (UNLABELLED, BARRED).
@@ -79,19 +76,19 @@ class Engine:
         """
         taught = codes[0] >= 0
         # by name and not as attributes, which take microseconds: this is all that most calls need
-        if not taught and self.now.progress["n_pending"][0] == NO_RECORD:
+        if not taught and self.state.progress["n_pending"][0] == NO_RECORD:
             return self.feed(rows, codes, shares)
-        before = int(self.now.counters.n_seen)
+        before = int(self.state.counters.n_seen)
         if taught:
-            undo.record(self.now)
+            label_removal.begin_undo(self.state)
         try:
             return self.feed(rows, codes, shares)
         finally:
-            counters = self.now.counters
+            counters = self.state.counters
             if taught and counters.n_pending >= 0:
                 counters.n_pending += counters.n_seen - before
             if counters.n_pending == 0 or (not taught and counters.n_seen > before):
-                undo.drop_record(self.now)
+                label_removal.end_undo(self.state)
 
     def feed(self, rows: Floats, codes: Ints, shares: Floats) -> KernelAnswers:
         """Learn rows in order, taught ones (class code) or not (UNLABELLED); answer the latter.
@@ -101,12 +98,12 @@ class Engine:
         all that are known from the first row on. After an error, the rows before stay learned,
         with their classes.
         """
-        if self.now.progress["stage"][0] != WAITING:
+        if self.state.progress["stage"][0] != WAITING:
             raise RuntimeError(
                 "this learner failed in the middle of an example and cannot go on. "
                 "Load it from its last file."
             )
-        n_known, n_classes = self.now.n_classes, len(shares)
+        n_known, n_classes = self.state.n_classes, len(shares)
         self.shares = shares
         self._know(n_classes)
         self._settled = self._frozen = None
@@ -128,56 +125,63 @@ class Engine:
 
     def teach_later(self, number: int, x: Floats, code: int, shares: Floats) -> None:
         """Teach an example that is remembered, as if it came again with its label."""
-        self.now.counters.id = number
+        self.state.counters.id = number
         try:
             self.learn(x, np.array([code]), shares)
         finally:
-            if self.now.counters.stage == WAITING:
-                self.now.counters.id = NO_ROW
+            if self.state.counters.stage == WAITING:
+                self.state.counters.id = NO_ROW
 
     def taught(self, number: int) -> int:
         """Return the class an example was taught, or UNLABELLED."""
-        i = departure.taught_vertex(self.now, number)
-        return int(self.now.vertices.label[i]) if i >= 0 else UNLABELLED
+        i = label_removal.find_taught_vertex(self.state, number)
+        return int(self.state.vertices.label[i]) if i >= 0 else UNLABELLED
 
     def retract(self, number: int) -> None:
         """Take the label of an example back, and the example with it."""
-        now, i = self.now, departure.taught_vertex(self.now, number)
-        since = departure.taught_when(now, number)
-        departure.untell(now, i, number)
+        state, i = self.state, label_removal.find_taught_vertex(self.state, number)
+        since = label_removal.find_taught_time(state, number)
+        label_removal.remove_label(state, i, number)
         self._draw_without(since, 1)
 
     def retract_class(self, code: int) -> None:
         """Take all labels of a class back, and the examples with them."""
-        now = self.now
-        gone = np.flatnonzero(now.vertices.label[: now.n] == code)
-        since = departure.class_taught_since(now, code)
-        n_labels = int(now.vertices.taught[gone].sum())
-        departure.remove(now, gone)
-        now.memory.seen_label[now.memory.seen_label == code] = UNLABELLED
+        state = self.state
+        gone = np.flatnonzero(state.vertices.label[: state.n] == code)
+        since = label_removal.find_class_start(state, code)
+        n_labels = int(state.vertices.taught[gone].sum())
+        label_removal.remove_vertices(state, gone)
+        state.memory.seen_label[state.memory.seen_label == code] = UNLABELLED
         self._draw_without(since, n_labels)
 
     def forget_class(self, code: int) -> None:
         """Take all labels of a class back, and strike the class out."""
         self.retract_class(code)
-        self.now = state.without_class(self.now, code)
+        self.state = without_class(self.state, code)
 
     def _draw_without(self, since: int, n_labels: int) -> None:
         """Draw the graph without labels that have left: as it was, or by measuring it again."""
-        now = self.now
+        state = self.state
         self._settled = self._frozen = None
-        restored = undo.taken_back(now, since, n_labels)
-        if not restored and now.counters.measure_at_founded != NEVER:
+        restored = label_removal.roll_back(state, since, n_labels)
+        if not restored and state.counters.measure_at_founded != NEVER:
             self._bandwidths_moved()
         self._draw()
         if self.rules.label_weight == 0.0:
-            now.system.v[: now.n] = now.vertices.decayed_count[: now.n]
-        relaxation.refresh(now.system, now.n)
+            state.system.v[: state.n] = state.vertices.decayed_count[: state.n]
+        relaxation.refresh(state.system, state.n)
 
     def _run(self, rows: Floats, codes: Ints, row: int, answers: KernelAnswers) -> tuple[int, int]:
-        now = self.now
-        places = (now.vertices, now.system, now.progress, self.rules, now.comparison, now.readout)
-        kept = (now.quarantine, now.memory, now.watch)
+        state = self.state
+        places = (
+            state.vertices,
+            state.system,
+            state.progress,
+            self.rules,
+            state.comparison,
+            state.readout,
+        )
+        kept = (state.quarantine, state.memory, state.watch)
         return loop.feed(*places, *kept, rows, codes, row, answers)
 
     def compile(self) -> None:
@@ -196,112 +200,112 @@ class Engine:
         raise RuntimeError(f"an example waits for event {event} for ever; please report this.")
 
     def _attend(self, event: int, code: int) -> None:
-        now = self.now
+        state = self.state
         if event == loop.GROW:
             self._make_room()
         elif event == loop.MEASURE:
             self.measure()
         elif event == loop.TRIM:
             budget = self.settings.labels_per_class
-            self._regroup(cover.trim_labels(now.vertices, now.counters, code, budget))
-            undo.spoil(now)
+            self._regroup(cover.trim_labels(state.vertices, state.counters, code, budget))
+            label_removal.invalidate_undo(state)
         elif event == loop.COARSEN:
-            self._regroup(cover.coarsen(now.vertices, now.counters, self.settings))
+            self._regroup(cover.coarsen(state.vertices, state.counters, self.settings))
         elif event == loop.REBALANCE:
-            weights.weigh(self.now, self.rules)
-            rebuild(now.system, now.n)
+            weights.weigh(self.state, self.rules)
+            rebuild(state.system, state.n)
         elif event == loop.BALANCE:
-            relaxation.settle_vertices(now.system, now.n, self.rules.tolerance, now.readout)
-            balance(now.vertices, now.system, now.n, self.shares)
-            before = int(now.counters.n_seen) - 1
-            now.counters.balance_at_seen = before + max(1, min(BALANCED_EVERY, before))
+            relaxation.settle_vertices(state.system, state.n, self.rules.tolerance, state.readout)
+            balance(state.vertices, state.system, state.n, self.shares)
+            before = int(state.counters.n_seen) - 1
+            state.counters.balance_at_seen = before + max(1, min(BALANCED_EVERY, before))
         elif event == loop.CHOOSE:
             self._choose()
         elif event == loop.FORGET:
             self._forget()
         elif event == loop.SOLVE:
-            relaxation.solve_exactly(now.system, now.n)
-            now.counters.stage = SOLVED
+            relaxation.solve_exactly(state.system, state.n)
+            state.counters.stage = SOLVED
         elif event == loop.JUDGE:
-            signs.judge(now, self.settings)
+            health_metrics.judge_metrics(state, self.settings)
 
     def _choose(self) -> None:
-        now, counters = self.now, self.now.counters
+        state, counters = self.state, self.state.counters
         counters.choose_at_seen = 4 * counters.n_seen
-        chosen = tuning.choose(now, self.settings, self.rules)
+        chosen = bandwidth.tune(state, self.settings, self.rules)
         counters.sharpness = chosen.sharpness
         if (counters.width, counters.evenness) != (chosen.width, chosen.evenness):
             counters.width, counters.evenness = chosen.width, chosen.evenness
             self.measure()
 
     def _forget(self) -> None:
-        now, half_life = self.now, self.settings.half_life
+        state, half_life = self.state, self.settings.half_life
         assert half_life is not None
-        undo.spoil(now)
-        forgetting.schedule(now.counters, half_life)
-        forgetting.fade(now, half_life)
-        light = forgetting.find_light(now)
+        label_removal.invalidate_undo(state)
+        weights.schedule_fading(state.counters, half_life)
+        weights.fade(state, half_life)
+        light = weights.find_light(state)
         if len(light):
-            departure.remove(now, light)
-        weights.weigh(now, self.rules)
-        forgetting.lower_radius(now.counters, self.settings)
-        relaxation.refresh(now.system, now.n)
+            label_removal.remove_vertices(state, light)
+        weights.weigh(state, self.rules)
+        weights.lower_radius(state.counters, self.settings)
+        relaxation.refresh(state.system, state.n)
 
     def _know(self, n_classes: int) -> None:
-        if n_classes != self.now.n_classes:
-            self.now = state.with_classes(self.now, n_classes)
+        if n_classes != self.state.n_classes:
+            self.state = with_class_capacity(self.state, n_classes)
 
     def _make_room(self) -> None:
-        now, capacity = self.now, self.now.capacity
-        labelled = int(now.n - now.counters.n_unlabelled)
+        state, capacity = self.state, self.state.capacity
+        labelled = int(state.n - state.counters.n_unlabelled)
         enough = (self.settings.n_centroids or 2 * capacity) + labelled + 16
         capacity = max(capacity + 16, min(2 * capacity, enough))
-        self.now = state.resized(now, capacity, now.n_classes)
+        self.state = resize(state, capacity, state.n_classes)
 
     def measure(self) -> None:
         """Measure bandwidths, and draw the graph with them where any has changed."""
         self._settled = self._frozen = None
         if self._bandwidths_moved():
             self._draw()
-            relaxation.refresh(self.now.system, self.now.n)
+            relaxation.refresh(self.state.system, self.state.n)
 
     def _bandwidths_moved(self) -> bool:
-        now, similarity = self.now, self.settings.similarity
+        state, similarity = self.state, self.settings.similarity
         return bandwidth.measure(
-            now.counters, similarity, self.rules, now.vertices, now.comparison.moments
+            state.counters, similarity, self.rules, state.vertices, state.comparison.moments
         )
 
     def _draw(self) -> None:
-        now, vertices = self.now, self.now.vertices
-        draw(vertices.mean_distances, vertices.bandwidth, now.n, self.rules.cut, now.system.w)
+        state, vertices = self.state, self.state.vertices
+        draw(vertices.mean_distances, vertices.bandwidth, state.n, self.rules.cut, state.system.w)
 
-    def _regroup(self, regrouping: cover.Regrouping) -> None:
-        counters = self.now.counters
-        relaxation.keep(self.now.system, regrouping.kept)
-        counters.vertex = regrouping.heir[counters.vertex]
-        memory.follow(self.now.memory, regrouping.heir)
+    def _regroup(self, remap: cover.VertexRemap) -> None:
+        counters = self.state.counters
+        relaxation.keep(self.state.system, remap.kept)
+        counters.vertex = remap.merged_into[counters.vertex]
+        update_vertices_of_examples(self.state.memory, remap.merged_into)
         bandwidth.measure_soon(counters)
         self._draw()
-        weights.weigh(self.now, self.rules)
-        relaxation.refresh(self.now.system, self.now.n)
+        weights.weigh(self.state, self.rules)
+        relaxation.refresh(self.state.system, self.state.n)
 
     def extend(self, rows: Floats, shares: Floats) -> KernelAnswers:
         """Answer rows without learning: the harmonic extension of the graph to each."""
-        now = self.now
+        state = self.state
         answers = blank_answers(len(rows), len(shares))
-        if now.n == 0:
+        if state.n == 0:
             return answers
         if len(rows) >= MANY:
             return self.frozen(shares).answer(rows)
         system, errors = self.settled(shares)
         parts = (
-            now.vertices,
+            state.vertices,
             system,
-            now.progress,
+            state.progress,
             self.rules,
-            now.comparison,
+            state.comparison,
             errors,
-            now.readout,
+            state.readout,
         )
         extend_rows(*parts, rows, answers)
         return answers
@@ -312,64 +316,64 @@ class Engine:
         Where the prior is due it is brought to bear, as it would be for the next row.
         """
         if self._settled is None:
-            now, counters, tolerance = self.now, self.now.counters, self.rules.tolerance
-            settled = relaxation.settled_copy(now.system, now.n, tolerance, now.readout)
+            state, counters, tolerance = self.state, self.state.counters, self.rules.tolerance
+            settled = relaxation.settled_copy(state.system, state.n, tolerance, state.readout)
             if self.rules.balanced and counters.n_seen >= counters.balance_at_seen:
-                balance(now.vertices, settled[0], now.n, shares)
+                balance(state.vertices, settled[0], state.n, shares)
             self._settled = settled  # only now: an interrupt must not leave half of it
         return self._settled
 
-    def frozen(self, shares: Floats) -> Frozen:
+    def frozen(self, shares: Floats) -> BatchPredictor:
         """Return what answers as this learner does now, and learns no more."""
         if self._frozen is None:
-            self._frozen = frozen(self.now, self.rules, *self.settled(shares))
+            self._frozen = freeze(self.state, self.rules, *self.settled(shares))
         return self._frozen
 
     def similarities(self, x: Floats) -> Floats:
         """Return how similar a row is to every vertex; to none where it is an outlier."""
-        now, n = self.now, self.now.n
-        compare_row(now.vertices, now.counters, x, now.comparison)
-        compare_with(now.vertices.bandwidth, now.counters, self.rules, now.comparison)
-        outlier = is_outlier(now.vertices.bandwidth, now.counters, self.rules, now.comparison)
-        return np.zeros(n) if outlier else now.comparison.similarities[:n].copy()
+        state, n = self.state, self.state.n
+        compare_row(state.vertices, state.counters, x, state.comparison)
+        compare_with(state.vertices.bandwidth, state.counters, self.rules, state.comparison)
+        outlier = is_outlier(state.vertices.bandwidth, state.counters, self.rules, state.comparison)
+        return np.zeros(n) if outlier else state.comparison.similarities[:n].copy()
 
     @property
     def sink(self) -> float:
         """The sink of a row that is not in the graph."""
         return float(
             self.rules.sink
-            * (self.now.counters.mean_weight if self.rules.label_weight > 0 else 1.0)
+            * (self.state.counters.mean_weight if self.rules.label_weight > 0 else 1.0)
         )
 
     def certificate(self) -> float:
         """Return the largest proven error of any vertex as it stands."""
-        return float(relaxation.proven_errors(self.now.system, self.now.n).max())
+        return float(relaxation.proven_errors(self.state.system, self.state.n).max())
 
-    def merge(self, theirs: state.State, order: list[int]) -> None:
+    def merge(self, theirs: State, order: list[int]) -> None:
         """Take in the vertices of a state with our class codes, its features in another order."""
         for part in (theirs.vertices.points, theirs.vertices.means, theirs.comparison.moments.T):
             part[:] = part[order[: len(part)]]  # there may be no means
-        both = self.now = union.united(self.now, theirs)
+        both = self.state = merge_states(self.state, theirs)
         self._settled = self._frozen = None
-        regrouping = cover.unite(both.vertices, both.counters, self.settings, both.n_classes)
-        relaxation.keep(both.system, regrouping.kept)
-        self.stand()
+        remap = cover.merge_covers(both.vertices, both.counters, self.settings, both.n_classes)
+        relaxation.keep(both.system, remap.kept)
+        self.rebuild_from_cover()
 
-    def stand(self) -> None:
+    def rebuild_from_cover(self) -> None:
         """Measure, draw, weigh and solve anew, from the cover alone; what came before is gone."""
-        now = self.now
-        memory.forget(now.memory, now.counters)
-        undo.drop_record(now)
+        state = self.state
+        clear_memory(state.memory, state.counters)
+        label_removal.end_undo(state)
         self._bandwidths_moved()
         self.rebuild_graph()
-        signs.watch_anew(now)
+        health_metrics.restart_drift_window(state)
 
     def rebuild_graph(self) -> None:
         """Draw, weigh and solve anew, from the cover and its bandwidths."""
         self._draw()
-        weights.weigh(self.now, self.rules)
-        relaxation.refresh(self.now.system, self.now.n)
-        relaxation.solve_exactly(self.now.system, self.now.n)
+        weights.weigh(self.state, self.rules)
+        relaxation.refresh(self.state.system, self.state.n)
+        relaxation.solve_exactly(self.state.system, self.state.n)
 
 
 def next_block(n_rows: int, took_s: float) -> int:
@@ -383,14 +387,14 @@ def next_block(n_rows: int, took_s: float) -> int:
     return max(1, min(2 * n_rows, LARGEST_BLOCK, int(n_rows * BLOCK_S / max(took_s, 1e-9))))
 
 
-def class_by_class(codes: Ints, n_known: int) -> Iterator[tuple[slice, int]]:
+def split_at_new_classes(codes: Ints, n_known: int) -> Iterator[tuple[slice, int]]:
     """Yield runs of rows in which no row but the first has a new class, and how many are known.
 
     So one call does what several would do: a class is unknown until its first row.
 
     Examples
     --------
-    >>> for rows, n_classes in class_by_class(np.array([0, 2, -1, 0, 3]), n_known=2):
+    >>> for rows, n_classes in split_at_new_classes(np.array([0, 2, -1, 0, 3]), n_known=2):
     ...     print(rows.start, rows.stop, n_classes)
     0 1 2
     1 4 3

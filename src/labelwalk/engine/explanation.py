@@ -1,10 +1,12 @@
-"""Why a walk from x ends where it ends: the labels it meets, and the way it most likely took.
+"""Why an example gets its answer: the labels that a walk from it meets, and the path it takes.
 
-x is one more unlabelled vertex, which is not in the graph: walks leave it and never come back.
+The example is one more unlabelled vertex that is not in the graph: walks leave it and never return.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -12,10 +14,10 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from labelwalk.arrays import Floats
+from labelwalk.arrays import Floats, Label
+from labelwalk.engine.state import State
 from labelwalk.one_thread import one_blas_thread
-from labelwalk.solver.factorisation import factorise_graph
-from labelwalk.solver.graphs import Graph, degrees
+from labelwalk.solver.linear_system import Graph, degrees, factorise_graph
 
 
 class Path(NamedTuple):
@@ -25,7 +27,7 @@ class Path(NamedTuple):
     steps: list[float]
 
 
-def ends(graph: Graph, similar: Floats, sink: float) -> Floats:
+def compute_absorption(graph: Graph, similar: Floats, sink: float) -> Floats:
     """Probability that a walk from x ends at each labelled vertex.
 
     V M is symmetric, so absorption is read backwards: with p the first step of x, the row
@@ -47,7 +49,7 @@ def ends(graph: Graph, similar: Floats, sink: float) -> Floats:
     Examples
     --------
     >>> import numpy as np
-    >>> from labelwalk.solver.graphs import as_graph
+    >>> from labelwalk.solver.linear_system import as_graph
     >>> w = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]])
     >>> graph = as_graph(w, np.array([True, False, True]), None, sink=1.0)
     >>> print(ends(graph, np.array([0.0, 1.0, 1.0]), sink=2.0))
@@ -61,7 +63,7 @@ def ends(graph: Graph, similar: Floats, sink: float) -> Floats:
     return np.asarray(graph.v[l] * (first[l] + later), dtype=np.float64)
 
 
-def strongest_path(graph: Graph, similar: Floats, sink: float, target: int) -> Path:
+def find_strongest_path(graph: Graph, similar: Floats, sink: float, target: int) -> Path:
     """Most probable way from x to a labelled vertex.
 
     Of all walks that end at `target` the one with the largest product of step probabilities, which
@@ -90,7 +92,7 @@ def strongest_path(graph: Graph, similar: Floats, sink: float, target: int) -> P
     Two likely steps beat a single faint one.
 
     >>> import numpy as np
-    >>> from labelwalk.solver.graphs import as_graph
+    >>> from labelwalk.solver.linear_system import as_graph
     >>> w = np.array([[0.0, 3.0], [3.0, 0.0]])
     >>> graph = as_graph(w, np.array([False, True]), None, sink=1.0)
     >>> print(strongest_path(graph, np.array([0.75, 0.05]), sink=0.2, target=1))
@@ -125,3 +127,96 @@ def _step_probabilities(graph: Graph, similar: Floats, sink: float) -> Floats:
 
 def _leaving(graph: Graph, similar: Floats, sink: float) -> float:
     return float((similar * graph.v).sum() + sink)
+
+
+SHOWN = 0.0005  # what is less likely is not printed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Waypoint:
+    """A vertex on the way.
+
+    Attributes
+    ----------
+    probability : float
+        That a walk ends here, for a label met; that the step to here is taken, on a path.
+    label : str, int or None
+        What was taught here; None where unlabelled.
+    example_id : int
+        The id of the example it was founded on; -1 where unknown.
+    point : array
+        Its representative.
+    count : int
+        How many examples it stands for.
+    vertex : int
+        The row of `learner.vertices`.
+    """
+
+    probability: float
+    label: Label | None
+    example_id: int
+    point: Floats
+    count: int
+    vertex: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """Why an example gets its answer.
+
+    Attributes
+    ----------
+    met : list of Waypoint
+        The labelled vertices a random walk from the example may end at, most probable first.
+    sink : float
+        The probability that it meets none: "I don't know".
+    path : list of Waypoint
+        The most probable way to the first of `met`, which is its last vertex. Empty where there is
+        none.
+    """
+
+    met: list[Waypoint]
+    sink: float
+    path: list[Waypoint]
+
+    def __str__(self) -> str:
+        likely = [end for end in self.met if end.probability >= SHOWN]
+        lines = [f"{end.probability:7.1%}  {end.label}: {_known_as(end)}" for end in likely]
+        lines.append(f"{self.sink:7.1%}  no label")
+        if self.path:
+            way = " -> ".join(_known_as(point) for point in self.path)
+            lines.append(f"most probable way: {way}")
+        return "\n".join(lines)
+
+
+def _known_as(point: Waypoint) -> str:
+    return "a merged vertex" if point.example_id < 0 else f"example {point.example_id}"
+
+
+def explain(state: State, similar: Floats, sink: float, classes: Sequence[Label]) -> Explanation:
+    """Explain the answer to an example with these similarities and this sink."""
+    graph = state.graph
+    labelled = np.flatnonzero(graph.labelled)
+    chances = np.minimum(compute_absorption(graph, similar, sink), 1.0)
+    order = [int(a) for a in np.argsort(-chances, kind="stable") if chances[a] > 0.0]
+    met = [_waypoint(state, classes, int(labelled[a]), float(chances[a])) for a in order]
+    path = []
+    if met:
+        way = find_strongest_path(graph, similar, sink, met[0].vertex)
+        path = [
+            _waypoint(state, classes, i, p) for i, p in zip(way.vertices, way.steps, strict=True)
+        ]
+    return Explanation(met, max(0.0, 1.0 - float(chances.sum())), path)
+
+
+def _waypoint(state: State, classes: Sequence[Label], i: int, probability: float) -> Waypoint:
+    vertices = state.vertices
+    code = int(vertices.label[i])
+    return Waypoint(
+        probability=probability,
+        label=classes[code] if code >= 0 else None,
+        example_id=int(vertices.founder[i]),
+        point=np.array(state.representatives[:, i]),
+        count=int(vertices.examples[i]),
+        vertex=i,
+    )

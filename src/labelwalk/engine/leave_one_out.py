@@ -1,18 +1,25 @@
-"""What the graph would say of each labelled vertex if that one label were not known.
+"""What would be said of each label if it alone had not been taught.
 
 Releasing labelled vertex i makes it one more vertex to walk through. A walk from i either comes
 back to i, and starts again, or ends at another label or in the sink: the answer is the ratio of
-these ends, and one factorisation, of the graph with all its labels, gives them for every i.
+these ends, and one factorization, of the graph with all its labels, gives them for every i.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from labelwalk.arrays import Bools, Floats, Ints
+import numpy as np
+from numpy.typing import NDArray
+
+from labelwalk.arrays import Bools, Floats, Ints, Label
+from labelwalk.engine.state import State
+from labelwalk.kernels.answer import NO_CLASS, write_answer
 from labelwalk.one_thread import one_blas_thread
-from labelwalk.solver.factorisation import factorise_graph
-from labelwalk.solver.graphs import Graph
+from labelwalk.settings import Settings
+from labelwalk.solver.linear_system import Graph, factorise_graph
+from labelwalk.verdicts import Verdicts, blank_answers, decide
 
 # The score of a label that got no probability at all: a class that was recorded wrongly, or the
 # only label of its class, is hopeless in every graph and must not decide between them.
@@ -34,14 +41,14 @@ def absorption(graph: Graph) -> Floats:
     Examples
     --------
     >>> import numpy as np
-    >>> from labelwalk.solver.graphs import as_graph
+    >>> from labelwalk.solver.linear_system import as_graph
     >>> w = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]])
     >>> print(absorption(as_graph(w, np.array([True, False, True]), None, sink=1.0)))
     [[1.   0.  ]
      [0.25 0.5 ]
      [0.   1.  ]]
     """
-    return _ends(graph)[:, :-1]
+    return _find_ends(graph)[:, :-1]
 
 
 def held_out(graph: Graph, codes: Ints, n_classes: int) -> Floats:
@@ -71,7 +78,7 @@ def held_out(graph: Graph, codes: Ints, n_classes: int) -> Floats:
     The middle of a chain joins two labels of class 0: each is found again through it.
 
     >>> import numpy as np
-    >>> from labelwalk.solver.graphs import as_graph
+    >>> from labelwalk.solver.linear_system import as_graph
     >>> w = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
     >>> graph = as_graph(w, np.array([True, False, True]), None, sink=1.0)
     >>> print(held_out(graph, np.array([0, -1, 0]), n_classes=2))
@@ -82,7 +89,7 @@ def held_out(graph: Graph, codes: Ints, n_classes: int) -> Floats:
     y = _one_hot(codes[l], n_classes)
     flow = graph.w[l] * graph.v
     with one_blas_thread():
-        ends = flow[:, u] @ _ends(graph)[u]
+        ends = flow[:, u] @ _find_ends(graph)[u]
     ends[:, :-1] += flow[:, l]
     ends[:, -1] += graph.gamma[l]
     returns = np.arange(len(l))
@@ -91,13 +98,13 @@ def held_out(graph: Graph, codes: Ints, n_classes: int) -> Floats:
         return np.asarray(ends[:, :-1] @ y / ends.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
-def told(labels: Ints) -> Bools:
+def has_label_sibling(labels: Ints) -> Bools:
     """Which labels are of a class that has another one to foretell them by.
 
     Examples
     --------
     >>> import numpy as np
-    >>> print(told(np.array([0, 1, 0])))
+    >>> print(has_label_sibling(np.array([0, 1, 0])))
     [ True False  True]
     """
     return np.asarray(np.bincount(labels, minlength=1)[labels] > 1)
@@ -128,7 +135,7 @@ def score(held: Floats, codes: Ints) -> Floats:
     return np.log(held[np.arange(len(codes)), codes] + FLOOR)
 
 
-def _ends(graph: Graph) -> Floats:
+def _find_ends(graph: Graph) -> Floats:
     """Return where walks end: a column per labelled vertex, and the sink as the last one."""
     l = np.flatnonzero(graph.labelled)
     ways_out = np.column_stack([graph.w[:, l] * graph.v[l], graph.gamma])
@@ -145,3 +152,56 @@ def _one_hot(codes: Ints, n_classes: int) -> Floats:
             f"0 .. {n_classes - 1}, or leave the vertex unlabelled"
         )
     return np.eye(n_classes)[codes]
+
+
+class LeftOut(NamedTuple):
+    """The labels that others of their class could foretell, and what was said of each.
+
+    Attributes
+    ----------
+    label : array of n labels
+        What was taught.
+    verdicts : Verdicts
+        What is said without it.
+    """
+
+    label: NDArray[np.object_]
+    verdicts: Verdicts
+
+
+def predict_left_out(
+    state: State, bias: Floats, settings: Settings, classes: Sequence[Label]
+) -> LeftOut:
+    """Leave out each labelled vertex in turn, and read the answer there as that of an example.
+
+    Parameters
+    ----------
+    now : State
+    bias : array
+        That of the settled system: the prior brought to bear.
+    settings : Settings
+    classes : sequence of labels
+    """
+    codes = state.vertices.label[: state.n].astype(np.int64)
+    labels = codes[codes >= 0]
+    counted = np.flatnonzero(has_label_sibling(labels)) if len(labels) else labels
+    answers = blank_answers(len(counted), len(classes))
+    if len(counted):
+        values, near = held_out(state.graph, codes, len(classes)), find_nearest_label(state, codes)
+        sharpness = float(state.counters.sharpness)
+        for row, i in enumerate(counted.tolist()):
+            guess = int(near[i]) if settings.unreached == "nearest" else NO_CLASS
+            write_answer(answers, row, values[i], 0.0, bias, guess, sharpness)
+    names = np.empty(len(classes), dtype=object)
+    names[:] = classes
+    verdicts = decide(answers, classes, settings.abstain_below)
+    return LeftOut(names[labels[counted]], verdicts)
+
+
+def find_nearest_label(state: State, codes: Ints) -> Ints:
+    """Class of the nearest other label; of equally near ones, the oldest."""
+    l = np.flatnonzero(codes >= 0)
+    apart = state.vertices.mean_distances[np.ix_(l, l)].copy()
+    np.fill_diagonal(apart, np.inf)
+    near: Ints = codes[l][apart.argmin(axis=1)]
+    return near

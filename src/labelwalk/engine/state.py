@@ -1,4 +1,4 @@
-"""All that a learner remembers: the arrays of the cover and of the system, and where it stands."""
+"""All that a learner remembers: arrays of cover and system, and counters; stored and merged."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwalk.arrays import Floats
-from labelwalk.engine import cover, memory
+from labelwalk.arrays import Floats, SmallInts
+from labelwalk.engine.cover import create_cover
 from labelwalk.engine.event_log import EventLog
 from labelwalk.engine.migration import removed_arrays
+from labelwalk.engine.recent_examples import create_memory
 from labelwalk.kernels.assign import ROOM, Memory, Quarantine
 from labelwalk.kernels.certificate import Readout
 from labelwalk.kernels.compare import RowComparison
@@ -24,11 +25,12 @@ from labelwalk.kernels.counters import (
     Counters,
     CountersArray,
 )
-from labelwalk.kernels.cover import Vertices
+from labelwalk.kernels.cover import UNKNOWN, Vertices
 from labelwalk.kernels.drift import BLOCK, UNSTEADY, USUAL, DriftWindow
 from labelwalk.kernels.system import System, relink
+from labelwalk.similarity import euclidean
 from labelwalk.solver import relaxation
-from labelwalk.solver.graphs import Graph
+from labelwalk.solver.linear_system import Graph
 
 
 class Before(NamedTuple):
@@ -190,12 +192,12 @@ class State:
     def nbytes(self) -> int:
         """Memory taken by all arrays."""
         learned = (*self.vertices, *self.system, *self.quarantine, *self.memory, *self.before)
-        watching = (*self.watch, self.progress, self.before_progress)
+        create_drift_window = (*self.watch, self.progress, self.before_progress)
         room = (*self.comparison, *self.readout)
-        return sum(int(array.nbytes) for array in (*learned, *watching, *room))
+        return sum(int(array.nbytes) for array in (*learned, *create_drift_window, *room))
 
 
-def empty(
+def create_state(
     capacity: int,
     n_features: int,
     n_classes: int,
@@ -223,7 +225,7 @@ def empty(
         mean=np.zeros(n_features),
         moments=np.zeros((2, n_features)),
     )
-    vertices = cover.empty(capacity, n_features, moving=moving)
+    vertices = create_cover(capacity, n_features, moving=moving)
     system = relaxation.empty(capacity, n_classes)
     quarantine = Quarantine(
         held_points=np.zeros((n_features, ROOM)),
@@ -241,16 +243,16 @@ def empty(
         comparison,
         allocate_readout(capacity, n_classes),
         quarantine,
-        memory.empty(remember, n_features),
+        create_memory(remember, n_features),
         before,
         np.zeros(1, dtype=COUNTERS_DTYPE),
-        watching(n_features),
+        create_drift_window(n_features),
         EventLog(),
         progress,
     )
 
 
-def watching(n_features: int) -> DriftWindow:
+def create_drift_window(n_features: int) -> DriftWindow:
     """Return a watch for drift that has seen nothing."""
     return DriftWindow(
         frame=np.zeros((2, n_features)),
@@ -272,26 +274,26 @@ def allocate_readout(capacity: int, n_classes: int) -> Readout:
     )
 
 
-def resized(state: State, capacity: int, n_classes: int) -> State:
+def resize(state: State, capacity: int, n_classes: int) -> State:
     """Return the same state with room for other numbers of vertices and classes."""
     moving = len(state.vertices.means) > 0
-    new = empty(capacity, state.n_features, n_classes, moving=moving)
+    new = create_state(capacity, state.n_features, n_classes, moving=moving)
     return State(
-        _filled(new.vertices, state.vertices),
-        _filled(new.system, state.system),
-        _filled(new.comparison, state.comparison),
+        _copy_shared(new.vertices, state.vertices),
+        _copy_shared(new.system, state.system),
+        _copy_shared(new.comparison, state.comparison),
         new.readout,
-        _filled(new.quarantine, state.quarantine),
+        _copy_shared(new.quarantine, state.quarantine),
         state.memory,
-        _filled(new.before, state.before),
+        _copy_shared(new.before, state.before),
         state.before_progress,
-        _filled(new.watch, state.watch),
+        _copy_shared(new.watch, state.watch),
         state.events,
         state.progress,
     )
 
 
-def with_classes(state: State, n_classes: int) -> State:
+def with_class_capacity(state: State, n_classes: int) -> State:
     """Return the same state with room for another number of classes; most arrays are shared."""
     least = 1 + min(n_classes, state.n_classes)
     f, r = np.zeros((2, 1 + n_classes, state.capacity))
@@ -305,7 +307,7 @@ def with_classes(state: State, n_classes: int) -> State:
     )
 
 
-def _filled(new: Arrays, old: Arrays) -> Arrays:
+def _copy_shared(new: Arrays, old: Arrays) -> Arrays:
     pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]] = zip(new, old, strict=True)
     for target, source in pairs:
         shared = tuple(slice(min(a, b)) for a, b in zip(target.shape, source.shape, strict=True))
@@ -315,10 +317,10 @@ def _filled(new: Arrays, old: Arrays) -> Arrays:
 
 def to_arrays(state: State) -> dict[str, NDArray[Any]]:
     """Return the arrays that make the state, without spare room and without what is derived."""
-    trimmed = resized(state, state.n, state.n_classes)
+    trimmed = resize(state, state.n, state.n_classes)
     arrays = {
         STORED_ARRAYS[field]: array
-        for part in _parts(trimmed)
+        for part in _list_parts(trimmed)
         for field, array in part._asdict().items()
         if field in STORED_ARRAYS
     }
@@ -328,7 +330,7 @@ def to_arrays(state: State) -> dict[str, NDArray[Any]]:
     return arrays | removed_arrays(state.n)
 
 
-def _parts(state: State) -> tuple[NamedTuple, ...]:
+def _list_parts(state: State) -> tuple[NamedTuple, ...]:
     learned = (state.vertices, state.system, state.comparison, state.quarantine)
     return (*learned, state.memory, state.before, state.watch)
 
@@ -350,8 +352,8 @@ def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
         raise ValueError("its arrays do not fit together")
     moving = len(arrays.get("means", nothing)) > 0
     remember = len(arrays.get("seen_rows", nothing))
-    state = empty(int(n[0]), len(points), n_classes, moving=moving, remember=remember)
-    for part in _parts(state):
+    state = create_state(int(n[0]), len(points), n_classes, moving=moving, remember=remember)
+    for part in _list_parts(state):
         for field, target in part._asdict().items():
             if field in STORED_ARRAYS:
                 _copy(STORED_ARRAYS[field], arrays, target)
@@ -372,10 +374,100 @@ def _copy(name: str, arrays: dict[str, NDArray[Any]], target: NDArray[Any]) -> N
 
 def without_class(state: State, code: int) -> State:
     """Return the state with one class, which no vertex has any more, struck out."""
-    new = resized(state, state.capacity, state.n_classes - 1)
+    new = resize(state, state.capacity, state.n_classes - 1)
     pairs = ((new.system.f, state.system.f), (new.system.r, state.system.r))
     for target, source in (*pairs, (new.system.bias, state.system.bias)):
         target[...] = np.delete(source, 1 + code, axis=0)
     for labels in (new.vertices.label, new.memory.seen_label):
         labels[labels > code] -= 1
     return new
+
+
+def recode_classes(state: State, codes: SmallInts, n_classes: int) -> State:
+    """Return a copy in which class i is called codes[i], of n_classes."""
+    copy = resize(state, state.capacity, n_classes)
+    copy.progress, copy.before_progress = state.progress.copy(), state.before_progress.copy()
+    copy.events = state.events.copy()
+    copy.memory = Memory._make(array.copy() for array in state.memory)
+    for label in (copy.vertices.label[: state.n], copy.memory.seen_label):
+        label[label >= 0] = codes[label[label >= 0]]
+    for target, source in ((copy.system.f, state.system.f), (copy.system.r, state.system.r)):
+        target[1:] = 0.0
+        target[1 + codes] = source[1:]
+    copy.system.bias[1 + codes] = state.system.bias[1:]
+    return copy
+
+
+def merge_states(ours: State, theirs: State) -> State:
+    """Return the union, our vertices first.
+
+    The radius is the larger one. Similarities, degrees and residuals are left to be rebuilt.
+    """
+    n, m = ours.n, theirs.n
+    both = resize(ours, n + m, theirs.n_classes)
+    both.progress = ours.progress.copy()
+    vertices, system = both.vertices, both.system
+    old, new = slice(0, n), slice(n, n + m)
+    vertices.points[:, new] = theirs.vertices.points[:, :m]
+    vertices.means[:, new] = theirs.vertices.means[:, :m]
+    system.f[:, new] = theirs.system.f[:, :m]
+    for target, source in (
+        (vertices.examples, theirs.vertices.examples),
+        (vertices.taught, theirs.vertices.taught),
+        (vertices.decayed_count, theirs.vertices.decayed_count),
+        (vertices.reach, theirs.vertices.reach),
+        (vertices.bandwidth, theirs.vertices.bandwidth),
+        (vertices.similarity_count, theirs.vertices.similarity_count),
+        (vertices.label, theirs.vertices.label),
+        (system.g, theirs.system.g),
+        (system.clamped, theirs.system.clamped),
+    ):
+        target[new] = source[:m]
+    system.v[new] = theirs.system.v[:m]
+    vertices.founder[new] = UNKNOWN  # their examples have numbers of their own
+    distances = _measure_across(ours.vertices.points[:, :n], theirs.vertices.points[:, :m])
+    apart = distances
+    if len(vertices.means):
+        apart = _measure_across(ours.vertices.means[:, :n], theirs.vertices.means[:, :m])
+    for target, inner, across in (
+        (vertices.distance, theirs.vertices.distance, distances),
+        (vertices.mean_distances, theirs.vertices.mean_distances, apart),
+    ):
+        target[new, new] = inner[:m, :m]
+        target[old, new] = across
+        target[new, old] = across.T
+    both.comparison.moments[:] = _pool_moments(ours, theirs)
+    counters, their_counters = both.counters, theirs.counters
+    counts = (
+        "n",
+        "n_unlabelled",
+        "n_absorbed",
+        "n_seen",
+        "n_outliers",
+        "n_removed",
+        "n_answer_only",
+    )
+    for name in (*counts, "n_founded", "n_moments", "total_weight"):
+        counters[name] += their_counters[name]
+    counters.radius = max(counters.radius, their_counters.radius)
+    counters.last_taught = max(counters.last_taught, their_counters.last_taught)
+    taught = [first for first in (counters.first_taught, their_counters.first_taught) if first > 0]
+    counters.first_taught = min(taught, default=0)
+    return both
+
+
+def _measure_across(points: Floats, others: Floats) -> Floats:
+    """Return the distances between the columns of two matrices."""
+    rows = np.ascontiguousarray(others.T)
+    return np.array([euclidean(x, rows) for x in points.T]).reshape(points.shape[1], len(rows))
+
+
+def _pool_moments(ours: State, theirs: State) -> Floats:
+    n, m = int(ours.counters.n_moments), int(theirs.counters.n_moments)
+    (mean, squares), (their_mean, their_squares) = (
+        ours.comparison.moments,
+        theirs.comparison.moments,
+    )
+    gap = their_mean - mean
+    share = m / max(1, n + m)
+    return np.stack([mean + share * gap, squares + their_squares + gap * gap * (n * share)])

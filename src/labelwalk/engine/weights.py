@@ -1,25 +1,30 @@
-"""What vertices weigh: their counts, capped, and labels and sinks in proportion to the mean."""
+"""Weights of vertices: counts, capped and fading with a half-life; labels and sinks by the mean."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from labelwalk.arrays import Floats
+from labelwalk.arrays import Floats, Ints
 from labelwalk.engine.state import State
-from labelwalk.kernels.counters import KernelParams
+from labelwalk.kernels.assign import release_old
+from labelwalk.kernels.counters import Counters, KernelParams, age
+from labelwalk.kernels.cover import UNLABELLED
+from labelwalk.settings import Settings
 
 
-def weigh(now: State, rules: KernelParams) -> None:
+def weigh(state: State, rules: KernelParams) -> None:
     """Weigh all vertices anew; degrees and residuals are out of date then."""
-    counters, n = now.counters, now.n
-    free, v = ~now.system.clamped[:n], now.system.v[:n]
-    v[:] = now.vertices.decayed_count[:n]
+    counters, n = state.counters, state.n
+    free, v = ~state.system.clamped[:n], state.system.v[:n]
+    v[:] = state.vertices.decayed_count[:n]
     if rules.label_weight > 0:
         if counters.n_unlabelled:
             counters.mean_weight = capped_mean(v[free], rules.weight_cap)
         v[free] = np.minimum(v[free], rules.weight_cap * counters.mean_weight)
         v[~free] = rules.label_weight * counters.mean_weight
-        now.system.g[:n] = rules.sink * counters.mean_weight
+        state.system.g[:n] = rules.sink * counters.mean_weight
     counters.total_weight = float(v[free].sum())
 
 
@@ -35,3 +40,48 @@ def capped_mean(counts: Floats, cap: float) -> float:
         if ascending[n - 1 - m] <= cap * mean:
             break
     return mean
+
+
+STEPS_PER_HALF_LIFE = 16
+MIN_EXAMPLES = 0.25  # what a vertex must still weigh to stay
+FADED_HALF_LIVES = 2  # half-lives after which an example is as light as that
+MAX_STEP = 2**60  # examples between two steps: more than any stream has
+SPARSE_SHARE = 0.8  # of k: with fewer vertices, R comes down
+MIN_RADIUS = 1e-160  # the square of a smaller distance vanishes
+
+
+def schedule_fading(counters: Counters, half_life: float) -> None:
+    """Set the count of examples at which they fade next."""
+    counters.forget_at = age(counters) + step_size(half_life)
+
+
+def step_size(half_life: float) -> int:
+    """Return how many examples pass between two steps of fading."""
+    return max(1, round(min(half_life / STEPS_PER_HALF_LIFE, MAX_STEP)))
+
+
+def fade(state: State, half_life: float) -> None:
+    """Let all unlabelled examples weigh less, and release groups that wait in quarantine."""
+    free = state.vertices.label[: state.n] == UNLABELLED
+    state.vertices.decayed_count[: state.n][free] *= 0.5 ** (step_size(half_life) / half_life)
+    release_old(
+        state.quarantine,
+        state.counters,
+        age(state.counters) - math.ceil(FADED_HALF_LIVES * half_life),
+    )
+
+
+def find_light(state: State) -> Ints:
+    """Return the vertices that have become too light to stay."""
+    free = state.vertices.label[: state.n] == UNLABELLED
+    return np.flatnonzero(free & (state.vertices.decayed_count[: state.n] < MIN_EXAMPLES))
+
+
+def lower_radius(counters: Counters, settings: Settings) -> None:
+    """Make room for finer vertices where many have left; in the end R starts anew."""
+    if (
+        settings.n_centroids is not None
+        and counters.n_unlabelled < SPARSE_SHARE * settings.n_centroids
+    ):
+        finer = counters.radius / settings.growth
+        counters.radius = finer if finer >= MIN_RADIUS else 0.0

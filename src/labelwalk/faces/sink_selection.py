@@ -18,8 +18,7 @@ from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.faces.profiles import MAJORITY, Profile
 from labelwalk.learner import OnlineLearner
 from labelwalk.one_thread import one_blas_thread
-from labelwalk.solver.factorisation import factorise_graph
-from labelwalk.solver.graphs import Graph
+from labelwalk.solver.linear_system import Graph, factorise_graph
 
 RANGE_DECADES = 0.5  # how far the sink may move from the usual one, to either side
 SINKS_PER_DECADE = 8

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from labelwalk.arrays import Floats, Label
-from labelwalk.engine.table import VertexTable
+from labelwalk.engine.tables import VertexTable
 from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.service.commands import Adjust
 from labelwalk.service.errors import NoVertexError

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 
 from labelwalk.arrays import Floats
 from labelwalk.one_thread import one_blas_thread
-from labelwalk.solver.factorisation import factorise_graph
-from labelwalk.solver.graphs import (
+from labelwalk.solver.linear_system import (
     Graph,
     as_columns,
     as_graph,
@@ -22,6 +21,7 @@ from labelwalk.solver.graphs import (
     as_targets,
     as_weights,
     degrees,
+    factorise_graph,
 )
 
 __all__ = ["laplacian", "sink_probability", "solve", "solve_normalised", "solve_soft"]

@@ -15,8 +15,7 @@ from labelwalk.kernels.cover import keep_pairs
 from labelwalk.kernels.relaxation import relax_all_until_certified
 from labelwalk.kernels.system import MAX_STEPS, STEPS, WIDTH, System, rebuild, relink
 from labelwalk.one_thread import one_blas_thread
-from labelwalk.solver.factorisation import factorise_graph
-from labelwalk.solver.graphs import Graph
+from labelwalk.solver.linear_system import Graph, factorise_graph
 
 
 def empty(capacity: int, n_classes: int) -> System:

@@ -11,7 +11,7 @@ from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.parameters import shown
 
 
-def empty(room: int, n_features: int) -> Memory:
+def create_memory(room: int, n_features: int) -> Memory:
     """Return a memory of nothing, with room for so many examples."""
     return Memory(
         seen_rows=np.zeros((room, n_features)),
@@ -32,7 +32,7 @@ def check_exists(counters: Counters, number: int) -> None:
         )
 
 
-def place_of(memory: Memory, counters: Counters, number: int) -> int:
+def find_place(memory: Memory, counters: Counters, number: int) -> int:
     """Return where an example lies.
 
     Raises
@@ -53,7 +53,7 @@ def place_of(memory: Memory, counters: Counters, number: int) -> int:
     return int(places[0])
 
 
-def forget(memory: Memory, counters: Counters) -> None:
+def clear_memory(memory: Memory, counters: Counters) -> None:
     """Remember nothing that came before."""
     counters.vertex = OUTLIER_SLOT
     memory.seen_vertex[:] = REMOVED
@@ -61,7 +61,7 @@ def forget(memory: Memory, counters: Counters) -> None:
     memory.seen_number[:] = NO_ROW
 
 
-def follow(memory: Memory, heir: Ints) -> None:
+def update_vertices_of_examples(memory: Memory, merged_into: Ints) -> None:
     """Let every example be found at the vertex that stands for it now."""
     counted = memory.seen_vertex >= 0
-    memory.seen_vertex[counted] = heir[memory.seen_vertex[counted]]
+    memory.seen_vertex[counted] = merged_into[memory.seen_vertex[counted]]

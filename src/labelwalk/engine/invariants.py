@@ -23,23 +23,25 @@ from labelwalk.settings import Settings
 from labelwalk.similarity import SelfTuning
 
 
-def check_sound(state: State, settings: Settings) -> None:
+def check_state(state: State, settings: Settings) -> None:
     """Raise a ValueError that names the first law the state breaks."""
-    _check(_laws(state, settings))
+    _check(_list_invariants(state, settings))
 
 
 def check_scale(scale: Scale, state: State, settings: Settings) -> None:
     """Raise a ValueError that names the first law the scale breaks beside its state."""
-    _check(_laws_of_scale(scale, state, settings))
+    _check(_list_scale_invariants(scale, state, settings))
 
 
-def _check(laws: Iterator[tuple[str, bool]]) -> None:
-    for law, holds in laws:
+def _check(invariants: Iterator[tuple[str, bool]]) -> None:
+    for invariant, holds in invariants:
         if not holds:
-            raise ValueError(f"its numbers do not fit together: {law}")
+            raise ValueError(f"its numbers do not fit together: {invariant}")
 
 
-def _laws_of_scale(scale: Scale, state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
+def _list_scale_invariants(
+    scale: Scale, state: State, settings: Settings
+) -> Iterator[tuple[str, bool]]:
     d, n = len(scale.centre), len(scale.rows)
     yield "only features that are to be scaled are", settings.scale == "robust" or d == n == 0
     yield (
@@ -61,7 +63,7 @@ def _laws_of_scale(scale: Scale, state: State, settings: Settings) -> Iterator[t
     yield "kept labels are known classes", bool(np.all(classes))
 
 
-def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
+def _list_invariants(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     counters, vertices, system = state.counters, state.vertices, state.system
     kept = (*state.quarantine, *state.memory, *state.before)
     arrays = (*vertices, *system, state.comparison.moments, *kept, *state.watch)
@@ -103,13 +105,13 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
         counters.n_held,
     )
     yield "examples are counted", all(0 <= count <= counters.n_seen for count in counted)
-    yield from _laws_of_memory(state, settings)
+    yield from _list_memory_invariants(state, settings)
     yield "vertices were founded", counters.n_founded >= state.n
     k = settings.n_centroids
     yield "there are at most n_centroids", k is None or counters.n_unlabelled <= k
 
-    yield from _laws_of_forgetting(state, settings)
-    yield from _watching_laws(state)
+    yield from _list_fading_invariants(state, settings)
+    yield from _list_drift_invariants(state)
 
     points = (vertices.points, vertices.means)
     yield "points can be compared", all(bool(np.all(np.abs(p) <= LARGEST)) for p in points)
@@ -135,7 +137,7 @@ def _laws(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     yield "residuals are those of the values", _residuals_hold(system, state.n)
 
 
-def _laws_of_forgetting(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
+def _list_fading_invariants(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     vertices = state.vertices
     fading = settings.half_life is not None and state.n_features > 0
     yield (
@@ -149,7 +151,7 @@ def _laws_of_forgetting(state: State, settings: Settings) -> Iterator[tuple[str,
     yield "no example weighs more than one", bool(left and whole)
 
 
-def _laws_of_memory(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
+def _list_memory_invariants(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     counters, memory, before = state.counters, state.memory, state.before_progress[0]
     room = settings.remember if state.n_features else 0
     yield "as many examples are remembered as were asked for", len(memory.seen_rows) == room
@@ -174,7 +176,7 @@ def _laws_of_memory(state: State, settings: Settings) -> Iterator[tuple[str, boo
     yield "labels can be taken back", bool(recorded)
 
 
-def _watching_laws(state: State) -> Iterator[tuple[str, bool]]:
+def _list_drift_invariants(state: State) -> Iterator[tuple[str, bool]]:
     counters, watch = state.counters, state.watch
     counts = (counters.watched, counters.blocks, counters.alarm_at, counters.first_taught)
     yield "what is watched is counted", all(count >= 0 for count in counts)
@@ -183,8 +185,10 @@ def _watching_laws(state: State) -> Iterator[tuple[str, bool]]:
     ordered = counters.first_taught <= counters.last_taught
     yield "the first label came before the last", bool(ordered)
     yield "signs are judged in time", 0 < counters.judge_at_seen - counters.n_seen <= BLOCK
-    now = np.array([counters.n_seen, counters.n_founded, counters.n_outliers])
-    began = (watch.marks[0] >= 0) & (watch.marks[0] <= watch.marks[1]) & (watch.marks[1] <= now)
+    marks_now = np.array([counters.n_seen, counters.n_founded, counters.n_outliers])
+    began = (
+        (watch.marks[0] >= 0) & (watch.marks[0] <= watch.marks[1]) & (watch.marks[1] <= marks_now)
+    )
     yield "blocks began in the past", bool(np.all(began))
     spreads = (watch.frame[1], watch.noise, watch.chance)
     scales = all(np.all(array >= 0) for array in spreads)

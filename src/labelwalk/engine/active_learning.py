@@ -1,4 +1,4 @@
-"""Which unlabelled vertices to ask about: those whose labels would tell most about all the others.
+"""Active learning: which vertices to ask about next, each with an example to show.
 
 Let N = M⁻¹ over the unlabelled vertices, so that G = N V⁻¹ is symmetric. A walk from j comes to i
 with probability h_ji = N_ji / N_ii, and an answer y at i therefore moves f_j by (y − f_i) h_ji.
@@ -8,12 +8,18 @@ takes G_ji² / G_ii from the variance of j.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
-from labelwalk.arrays import Bools, Floats, Ints
+from labelwalk.arrays import Bools, Floats, Ints, Label
+from labelwalk.engine.state import State
+from labelwalk.kernels.cover import UNLABELLED
+from labelwalk.kernels.system import STEPS, System
 from labelwalk.one_thread import one_blas_thread
-from labelwalk.solver.factorisation import factorise_graph
-from labelwalk.solver.graphs import Graph
+from labelwalk.similarity import euclidean
+from labelwalk.solver.linear_system import Graph, factorise_graph
 
 RULES = ("uncertainty", "error", "variance")
 TIE = 1e-9  # scores that differ by a smaller part differ by rounding only
@@ -69,7 +75,7 @@ def expected_error_reduction(graph: Graph, f: Floats, counts: Floats) -> Floats:
     The middle of a chain tells about both its ends.
 
     >>> import numpy as np
-    >>> from labelwalk.solver.graphs import as_graph
+    >>> from labelwalk.solver.linear_system import as_graph
     >>> w = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
     >>> graph = as_graph(w, np.zeros(3, bool), None, sink=1.0)
     >>> print(expected_error_reduction(graph, np.zeros((3, 2)), np.ones(3)).round(2))
@@ -99,7 +105,7 @@ def variance_reduction(graph: Graph, counts: Floats) -> Floats:
     Examples
     --------
     >>> import numpy as np
-    >>> from labelwalk.solver.graphs import as_graph
+    >>> from labelwalk.solver.linear_system import as_graph
     >>> w = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
     >>> graph = as_graph(w, np.zeros(3, bool), None, sink=0.5)
     >>> print(variance_reduction(graph, np.ones(3)).round(2))
@@ -109,7 +115,7 @@ def variance_reduction(graph: Graph, counts: Floats) -> Floats:
     return _spread(_variance_saved(_visits(graph), graph.v[free], counts[free]), graph)
 
 
-def choose(
+def choose_vertices(
     graph: Graph, f: Floats, counts: Floats, n: int, by: str, first: Bools | None = None
 ) -> Ints:
     """Choose vertices to ask about together, so that no two ask the same thing.
@@ -148,10 +154,10 @@ def choose(
     Two pairs of twins: one of each is asked.
 
     >>> import numpy as np
-    >>> from labelwalk.solver.graphs import as_graph
+    >>> from labelwalk.solver.linear_system import as_graph
     >>> w = np.kron(np.eye(2), np.ones((2, 2)))
     >>> graph = as_graph(w, np.zeros(4, bool), None, sink=0.1)
-    >>> print(choose(graph, np.zeros((4, 2)), np.ones(4), 2, by="variance"))
+    >>> print(choose_vertices(graph, np.zeros((4, 2)), np.ones(4), 2, by="variance"))
     [0 2]
     """
     if by not in RULES:
@@ -187,7 +193,7 @@ def _errors_saved(N: Floats, f: Floats, counts: Floats) -> Floats:
     h = N / np.diagonal(N)
     missing = np.maximum(1.0 - f.sum(axis=1), 0.0)
     answers = f + missing[:, None] / max(f.shape[1], 1)
-    now = f.max(axis=1, initial=0.0)
+    state = f.max(axis=1, initial=0.0)
     # an answer takes f_i h from every class, and adds h to its own, which only then may win
     others = np.zeros_like(N)
     for f_c in f.T:
@@ -196,7 +202,7 @@ def _errors_saved(N: Floats, f: Floats, counts: Floats) -> Floats:
     for f_c, chance in zip(f.T, answers.T, strict=True):
         best = np.maximum(others, f_c[:, None] + h * (1.0 - f_c))
         with one_blas_thread():
-            saved += chance * (counts @ (best - now[:, None]))
+            saved += chance * (counts @ (best - state[:, None]))
     return np.maximum(saved, 0.0)
 
 
@@ -228,3 +234,79 @@ def _spread(scores: Floats, graph: Graph) -> Floats:
     everywhere = np.zeros(len(graph.w))
     everywhere[~graph.labelled] = scores
     return everywhere
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """One vertex whose label would help.
+
+    Attributes
+    ----------
+    example_id : int or None
+        The id of the remembered example nearest to the vertex's representative, of those it stands
+        for and that have no label yet, to be answered with `teach_later`; None where there is none.
+    example : array
+        That example, or else the representative, to be answered with `teach`.
+    vertex : int
+        The row of `learner.vertices`.
+    count : int
+        How many examples the vertex stands for.
+    guess : str, int or None
+        Its most probable class as things stand.
+    confidence : float
+        The probability of that class.
+    """
+
+    example_id: int | None
+    example: Floats
+    vertex: int
+    count: int
+    guess: Label | None
+    confidence: float
+
+
+def questions(
+    state: State, settled: System, classes: Sequence[Label], n: int, by: str
+) -> list[Question]:
+    """Return at most n questions, the best first, none asking what another one asks.
+
+    Vertices with an example to show come before all others.
+    """
+    f = np.ascontiguousarray(settled.f[STEPS + 1 :, : state.n].T)
+    counts = state.vertices.examples[: state.n].astype(np.float64)
+    places = _find_unlabelled_examples(state)
+    holders = state.memory.seen_vertex[places]
+    has_example = np.isin(np.arange(state.n), holders)
+    chosen = choose_vertices(state.graph, f, counts, n, by, has_example)
+    bias = settled.bias[1:]
+    return [_question(state, f[i], bias, classes, int(i), places[holders == i]) for i in chosen]
+
+
+def _question(
+    state: State, f: Floats, bias: Floats, classes: Sequence[Label], i: int, places: Ints
+) -> Question:
+    scores = f * bias
+    best = int(np.argmax(scores)) if len(scores) and scores.max() > 0.0 else None
+    vertices = state.vertices
+    number = None
+    example = np.array(state.representatives[:, i])
+    if len(places):
+        nearest = places[np.argmin(euclidean(example, state.memory.seen_rows[places]))]
+        number = int(state.memory.seen_number[nearest])
+        example = np.array(state.memory.seen_rows[nearest])
+    return Question(
+        example_id=number,
+        example=example,
+        vertex=i,
+        count=int(vertices.examples[i]),
+        guess=None if best is None else classes[best],
+        confidence=0.0 if best is None else float(f[best]),
+    )
+
+
+def _find_unlabelled_examples(state: State) -> Ints:
+    """Return where the examples lie that vertices stand for and no label was told of, in order."""
+    kept = state.memory
+    told = kept.seen_first[kept.seen_label != UNLABELLED]
+    places = np.flatnonzero((kept.seen_vertex >= 0) & ~np.isin(kept.seen_number, told))
+    return places[np.argsort(kept.seen_number[places])]

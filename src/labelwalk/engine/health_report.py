@@ -6,9 +6,14 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from labelwalk.engine.signs import SIGNS, Measured, graph_gain
+from labelwalk.engine.health_metrics import (
+    HEALTH_METRICS,
+    GraphBenefit,
+    Measurement,
+    graph_gain,
+    measure_graph_benefit,
+)
 from labelwalk.engine.state import State
-from labelwalk.engine.worth import Worth, worth
 from labelwalk.settings import Settings
 
 WIDTH = 100  # characters of a printed line
@@ -178,39 +183,39 @@ class Health:
         return "\n".join([_line("", "sign", "value", "limit", "meaning"), *map(_row, self.signs)])
 
 
-def examine(now: State, settings: Settings) -> Health:
+def report_health(state: State, settings: Settings) -> Health:
     """Measure all signs of a state, and say what they mean."""
-    found = worth(now, settings)
+    benefit = measure_graph_benefit(state, settings)
     signs = []
-    for name, measure in SIGNS.items():
-        measured = graph_gain(found) if name == "graph" else measure(now, settings)
-        said = _said(name, measured)
+    for name, measure in HEALTH_METRICS.items():
+        measured = graph_gain(benefit) if name == "graph" else measure(state, settings)
+        meaning = _said(name, measured)
         if name == "graph":
-            said = _said_of(found, said)
-        elif name in ("sink", "classes") and not now.system.clamped[: now.n].any():
-            said = NO_LABELS
-        signs.append(Sign(name, measured.value, measured.limit, measured.ok, said))
+            meaning = _said_of(benefit, meaning)
+        elif name in ("sink", "classes") and not state.system.clamped[: state.n].any():
+            meaning = NO_LABELS
+        signs.append(Sign(name, measured.value, measured.limit, measured.ok, meaning))
     return Health(tuple(signs))
 
 
-def events(now: State) -> list[Event]:
+def events(state: State) -> list[Event]:
     """Return the events that are logged, oldest first."""
     return [
-        Event(at, name, value, ok, _said(name, Measured(value, limit, ok)))
-        for at, name, ok, value, limit in now.events.events
+        Event(at, name, value, ok, _said(name, Measurement(value, limit, ok)))
+        for at, name, ok, value, limit in state.events.events
     ]
 
 
-def _said(name: str, measured: Measured) -> str:
+def _said(name: str, measured: Measurement) -> str:
     fine, wrong = SENTENCES[name]
     return (fine if measured.ok else wrong).format(value=measured.value)
 
 
-def _said_of(found: Worth, said: str) -> str:
-    if not found.enough:
-        return TOO_EARLY.format(n=found.n_labels)
-    details = LEFT_OUT.format(n=found.n_labels, graph=found.graph, nearest=found.nearest)
-    return " ".join([said, details, *([BLIND] if found.one_moment else [])])
+def _said_of(benefit: GraphBenefit, meaning: str) -> str:
+    if not benefit.enough:
+        return TOO_EARLY.format(n=benefit.n_labels)
+    details = LEFT_OUT.format(n=benefit.n_labels, graph=benefit.graph, nearest=benefit.nearest)
+    return " ".join([meaning, details, *([BLIND] if benefit.one_moment else [])])
 
 
 def _row(sign: Sign) -> str:

@@ -1,4 +1,4 @@
-"""An index of points that finds the exact nearest ones with a single-precision prefilter."""
+"""Batch prediction: a solved graph that answers many rows, and an index of near vertices."""
 
 from __future__ import annotations
 
@@ -7,8 +7,20 @@ from collections.abc import Iterator
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints, Singles
-from labelwalk.kernels.nearest import DistanceBounds, find_nearest
+from labelwalk.engine.state import State
+from labelwalk.kernels.answer import KernelAnswers
+from labelwalk.kernels.counters import KernelParams
+from labelwalk.kernels.cover import UNLABELLED
+from labelwalk.kernels.nearest import (
+    DistanceBounds,
+    ReadoutParams,
+    SolvedGraph,
+    answer_rows,
+    find_nearest,
+)
+from labelwalk.kernels.system import System
 from labelwalk.one_thread import one_blas_thread
+from labelwalk.verdicts import blank_answers
 
 ROUNDOFF, FINE_ROUNDOFF = 2.0**-24, 2.0**-53
 MAX_SQUARE = 2.0**40  # in squared units; a row farther away is measured against all points
@@ -114,3 +126,58 @@ class PrefilterIndex:
         is_far = ~(squares < MAX_SQUARE)
         moved[is_far], squares[is_far], slack[is_far] = 0.0, 0.0, np.inf
         return moved.astype(np.float32), squares, slack
+
+
+class BatchPredictor:
+    """A solved graph, ready to answer many rows.
+
+    Parameters
+    ----------
+    solved : SolvedGraph
+    params : ReadoutParams
+    """
+
+    def __init__(self, solved: SolvedGraph, params: ReadoutParams) -> None:
+        self.solved, self.params = solved, params
+        self._index = PrefilterIndex(*solved.points.shape)
+        self._index.put(0, solved.points)
+
+    def answer(self, rows: Floats) -> KernelAnswers:
+        """Answer rows, each by the harmonic extension of the graph to it."""
+        answers = blank_answers(len(rows), self.solved.f.shape[1])
+        for block, bounds in self._index.bound_distances(rows, len(self.solved.points)):
+            answer_rows(self.solved, self.params, bounds, rows[block], answers, block.start)
+        return answers
+
+
+def freeze(state: State, rules: KernelParams, system: System, errors: Floats) -> BatchPredictor:
+    """Return what answers as a state does, whose vertices are settled within these errors."""
+    counters, n = state.counters, state.n
+    label = state.vertices.label[:n]
+    solved = SolvedGraph(
+        points=state.representatives.T.copy(),
+        bandwidth=state.vertices.bandwidth[:n].copy(),
+        weight=system.v[:n].copy(),
+        has_label=system.has_label[system.component[:n]],
+        f=system.f[1:, :n].T.copy(),
+        errors=errors[:n].copy(),
+        labelled=np.flatnonzero(label != UNLABELLED),
+        label=label[label != UNLABELLED],
+        bias=system.bias.copy(),
+    )
+    is_warm = counters.n_seen > rules.warm_up
+    params = ReadoutParams(
+        sink=float(rules.sink * (counters.mean_weight if rules.label_weight > 0.0 else 1.0)),
+        cut=rules.cut,
+        neighbour=rules.neighbour,
+        width=float(counters.width),
+        evenness=float(counters.evenness),
+        typical=float(counters.typical),
+        sigma=float(counters.sigma),
+        outlier_distance=float(max(rules.cut, rules.outlier_distance / counters.width))
+        if is_warm
+        else np.inf,
+        nearest_fallback=rules.nearest_fallback,
+        sharpness=float(counters.sharpness),
+    )
+    return BatchPredictor(solved, params)

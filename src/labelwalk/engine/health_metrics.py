@@ -1,0 +1,279 @@
+"""Health metrics: what each measures, the limit that it should keep, and when it last crossed it.
+
+Metrics are measured at fixed counts of examples, so that what crosses a limit, and when, does not
+depend on how a stream is split into calls: cheap metrics at every block, those over all vertices at
+every fourth, and those that take a direct solution whenever the stream has doubled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from labelwalk.arrays import Bools, Floats, Ints
+from labelwalk.engine.event_log import LoggedEvent
+from labelwalk.engine.label_removal import find_conflicts
+from labelwalk.engine.leave_one_out import find_nearest_label, has_label_sibling, held_out
+from labelwalk.engine.state import State
+from labelwalk.kernels.compare import FADED
+from labelwalk.kernels.cover import UNLABELLED
+from labelwalk.kernels.drift import ALARM, BLOCK, begin_anew, end_block
+from labelwalk.settings import Settings
+from labelwalk.solver import relaxation
+
+MIN_LABELS = 8  # labels: with fewer, one more or less that is named rightly is past an eighth
+EXAMPLES_PER_LABEL = 10  # a label, before there is a graph to speak of
+ONE_MOMENT = 0.1  # of the stream so far: labels that came within it are close in time
+
+
+class GraphBenefit(NamedTuple):
+    """How many labels were left out, and what share of them each way named rightly."""
+
+    n_labels: int
+    graph: float
+    nearest: float
+    error: float  # standard error of the difference
+    young: bool  # too few examples have come
+    one_moment: bool  # labels are close in time
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough labels and examples to tell by."""
+        return self.n_labels >= MIN_LABELS and not self.young
+
+    @property
+    def helps(self) -> bool:
+        """Whether the graph may be better than the nearest label, or both are faultless."""
+        hopeful = self.graph - self.nearest + self.error > 0
+        return not self.enough or hopeful or self.nearest == 1.0
+
+
+def measure_graph_benefit(state: State, settings: Settings) -> GraphBenefit:
+    """Compare the graph with the nearest label on the labels taught.
+
+    Only labels of a class that has another one can be foretold.
+    """
+    n, counters = state.n, state.counters
+    codes = state.vertices.label[:n].astype(np.int64)
+    labels = codes[codes >= 0]
+    counted = has_label_sibling(labels)
+    young = bool(counters.n_seen < EXAMPLES_PER_LABEL * len(labels))
+    one_moment = bool(counters.last_taught - counters.first_taught < ONE_MOMENT * counters.n_seen)
+    if not counted.any():
+        return GraphBenefit(0, 0.0, 0.0, 0.0, young, one_moment)
+    near = find_nearest_label(state, codes)
+    walked = _predict_by_graph(state, codes, near if settings.unreached == "nearest" else None)
+    by_graph, by_nearest = (walked == labels)[counted], (near == labels)[counted]
+    return GraphBenefit(
+        n_labels=int(counted.sum()),
+        graph=float(by_graph.mean()),
+        nearest=float(by_nearest.mean()),
+        error=_error(by_graph, by_nearest),
+        young=young,
+        one_moment=one_moment,
+    )
+
+
+def _predict_by_graph(state: State, codes: Ints, guess: Ints | None) -> Ints:
+    """Class that walks from each label find most often among the others, -1 where they find none.
+
+    There the guess stands in, as it does in a verdict.
+    """
+    scores: Floats = held_out(state.graph, codes, state.n_classes) * state.system.bias[1:]
+    lost: Ints = np.full(len(scores), -1) if guess is None else guess
+    return np.where(scores.max(axis=1) > 0, scores.argmax(axis=1), lost)
+
+
+def _error(one: Bools, other: Bools) -> float:
+    gain = one.astype(np.float64) - other
+    return float(gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else 0.0
+
+
+# At so many bandwidths a Gaussian is zero in double precision: a vertex stands for examples that
+# are not similar to it at all. Reach is a generous bound, hence the limit is: digits stand at 11.
+MOST_DISTORTION = FADED
+MOST_OUTLIERS = 0.05  # of all examples: more is not noise but a part of the stream left unanswered
+MOST_RECENT_OUTLIERS = 0.2  # of the last block or two: fewer come and go with a noisy moment
+MOST_NEW = 0.25  # of recent examples: a vertex for every fourth is no summary
+GROWN_UP = 10  # examples a vertex; before that a cover is growing, and new vertices are no sign
+MOST_SINK = 0.5  # of what the vertices say: past that "I don't know" outweighs all classes
+ROUNDING = 1e-9  # an error that is proven so small is none, whatever the tolerance
+LEAST_EVENNESS = 0.5  # of the entropy that equal classes would have: 10 classes count as 3.2
+MOST_ABSORBED = 0.5  # of all examples: past that most answers are the nearest label's
+MOST_CONFLICTS = 0.0  # two classes in one place are never right
+
+
+class Measurement(NamedTuple):
+    """A number, the limit it should keep where it has one, and whether it does."""
+
+    value: float
+    limit: float | None
+    ok: bool
+
+
+MetricFunction: TypeAlias = Callable[[State, Settings], Measurement]
+
+
+def at_most(value: float, limit: float) -> Measurement:
+    """Measure what should not be large."""
+    return Measurement(float(value), float(limit), bool(value <= limit))
+
+
+def radius(state: State, settings: Settings) -> Measurement:
+    """R, within which an example joins its nearest vertex."""
+    return Measurement(float(state.counters.radius), None, True)
+
+
+def distortion(state: State, settings: Settings) -> Measurement:
+    """The largest reach of a vertex, in bandwidths; 0 where there is no bandwidth."""
+    sigma = float(state.counters.sigma)
+    if sigma == 0.0:
+        return Measurement(0.0, None, True)
+    reach = float(state.vertices.reach[: state.n].max(initial=0.0))
+    return at_most(min(reach / FADED / sigma, 1e100) * FADED, MOST_DISTORTION)
+
+
+def outliers(state: State, settings: Settings) -> Measurement:
+    """Share of all examples that were like nothing known."""
+    return at_most(state.counters.n_outliers / max(1, state.counters.n_seen), MOST_OUTLIERS)
+
+
+def recent_outliers(state: State, settings: Settings) -> Measurement:
+    """The same share since the last block began."""
+    seen, _, far = _recently(state)
+    return at_most(far / max(1, seen), MOST_RECENT_OUTLIERS)
+
+
+def new_vertices(state: State, settings: Settings) -> Measurement:
+    """Share of recent examples that founded a vertex."""
+    counters = state.counters
+    seen, founded, _ = _recently(state)
+    share = at_most(founded / max(1, seen), MOST_NEW)
+    young = counters.radius == 0.0 or counters.n_seen < GROWN_UP * state.n
+    return share._replace(limit=None, ok=True) if young else share
+
+
+def sink(state: State, settings: Settings) -> Measurement:
+    """How much nobody knows: mean of 1 - Σ_c f_c over unlabelled vertices, by their examples."""
+    free, examples, f = _free(state)
+    missing = np.maximum(1.0 - f.sum(axis=0), 0.0)
+    weights = examples * free
+    return at_most((missing * weights).sum() / max(1.0, weights.sum()), MOST_SINK)
+
+
+def certificate(state: State, settings: Settings) -> Measurement:
+    """The largest error that is left to prove once all vertices are settled, as for a prediction.
+
+    In between, vertices that no answer needs may stand unproven: that is thrift, and no sign.
+    """
+    limit = max(settings.tolerance, ROUNDING)
+    if state.n == 0:
+        return at_most(0.0, limit)
+    _, errors = relaxation.settled_copy(state.system, state.n, settings.tolerance, state.readout)
+    return at_most(errors.max(), limit)
+
+
+def classes(state: State, settings: Settings) -> Measurement:
+    """How many equal classes would be as uneven: exp of the entropy of the classes' masses."""
+    _, examples, f = _free(state)
+    masses = (f * examples).sum(axis=1)
+    shares = masses[masses > 0] / max(masses.sum(), 1e-300)
+    effective = float(np.exp(-(shares * np.log(shares)).sum())) if len(shares) else 0.0
+    limit = float(state.n_classes) ** LEAST_EVENNESS
+    return Measurement(effective, limit, state.n_classes < 2 or effective >= limit)
+
+
+def absorbed(state: State, settings: Settings) -> Measurement:
+    """Share of all examples that labelled vertices stand for."""
+    free, examples, _ = _free(state)
+    share = at_most(examples[~free].sum() / max(1, examples.sum()), MOST_ABSORBED)
+    young = state.counters.n_seen < GROWN_UP * np.count_nonzero(~free)
+    return share._replace(limit=None, ok=True) if young else share
+
+
+def graph(state: State, settings: Settings) -> Measurement:
+    """How many more of the left-out labels the graph names rightly than the nearest label."""
+    return graph_gain(measure_graph_benefit(state, settings))
+
+
+def graph_gain(found: GraphBenefit) -> Measurement:
+    """Measure what the graph is worth."""
+    return Measurement(found.graph - found.nearest, 0.0, found.helps)
+
+
+def conflicts(state: State, settings: Settings) -> Measurement:
+    """Pairs of labels of different classes in one and the same place."""
+    return at_most(len(find_conflicts(state)), MOST_CONFLICTS)
+
+
+def drift(state: State, settings: Settings) -> Measurement:
+    """What departures from the usual have summed up to, now or at an alarm that still holds."""
+    return at_most(max(state.counters.suspicion, state.counters.alarm), ALARM)
+
+
+HEALTH_METRICS: dict[str, MetricFunction] = {
+    "radius": radius,
+    "distortion": distortion,
+    "outliers": outliers,
+    "recent outliers": recent_outliers,
+    "new vertices": new_vertices,
+    "sink": sink,
+    "certificate": certificate,
+    "classes": classes,
+    "absorbed": absorbed,
+    "graph": graph,
+    "conflicts": conflicts,
+    "drift": drift,
+}
+OVER_VERTICES = ("distortion", "sink", "classes", "absorbed", "conflicts")
+OVER_THE_GRAPH = ("certificate", "graph")
+SELDOM = 4  # blocks between two looks at all vertices; each block would cost 1 µs an example
+
+
+def judge_metrics(state: State, settings: Settings) -> None:
+    """End a block: look for drift, and write down every sign that has crossed its limit."""
+    counters = state.counters
+    end_block(state.watch, state.progress)
+    blocks = int(counters.n_seen) // BLOCK
+    for name, measure in HEALTH_METRICS.items():
+        if _is_due(name, blocks):
+            value, limit, ok = measure(state, settings)
+            state.events.note(LoggedEvent(int(counters.n_seen), name, ok, value, limit or 0.0))
+    _judge_next(state)
+
+
+def _is_due(name: str, blocks: int) -> bool:
+    if name in OVER_VERTICES:
+        return blocks % SELDOM == 0
+    if name in OVER_THE_GRAPH:
+        return blocks & (blocks - 1) == 0
+    return True
+
+
+def restart_drift_window(state: State) -> None:
+    """Begin a block and the watch for drift again, since counts have jumped."""
+    begin_anew(state.watch, state.progress)
+    _judge_next(state)
+
+
+def _judge_next(state: State) -> None:
+    state.counters.judge_at_seen = (state.counters.n_seen // BLOCK + 1) * BLOCK
+
+
+def _recently(state: State) -> tuple[int, int, int]:
+    """Examples, founded vertices and outliers since the last full block began."""
+    counters, (seen, founded, far) = state.counters, state.watch.marks[0].tolist()
+    return (
+        int(counters.n_seen) - seen,
+        int(counters.n_founded) - founded,
+        int(counters.n_outliers) - far,
+    )
+
+
+def _free(state: State) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], Floats, Floats]:
+    """Which vertices are unlabelled, how many examples each stands for, and the classes' values."""
+    n = state.n
+    examples = state.vertices.examples[:n].astype(np.float64)
+    return state.vertices.label[:n] == UNLABELLED, examples, state.system.f[1:, :n]

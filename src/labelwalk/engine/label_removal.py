@@ -1,0 +1,183 @@
+"""Remove labels and vertices, without a trace where that is possible, and report contradictions."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from labelwalk.arrays import Bools, Floats, Ints, Label
+from labelwalk.engine.cover import remove_from_cover
+from labelwalk.engine.recent_examples import update_vertices_of_examples
+from labelwalk.engine.state import State
+from labelwalk.kernels.assign import REMOVED
+from labelwalk.kernels.counters import INVALID, NEVER, NO_RECORD
+from labelwalk.kernels.cover import UNKNOWN, UNLABELLED, let_go, measure_apart
+from labelwalk.solver import relaxation
+
+
+def remove_vertices(state: State, gone: Ints) -> None:
+    """Remove vertices with all they stand for; degrees and residuals are out of date then."""
+    regrouping = remove_from_cover(state.vertices, state.counters, gone)
+    relaxation.keep(state.system, regrouping.kept)
+    update_vertices_of_examples(state.memory, regrouping.merged_into)
+    if state.counters.vertex >= 0:
+        state.counters.vertex = regrouping.merged_into[state.counters.vertex]
+    free = ~state.system.clamped[: state.n]
+    state.counters.total_weight = float(state.system.v[: state.n][free].sum())
+
+
+def find_taught_vertex(state: State, number: int) -> int:
+    """Return the labelled vertex that stands for an example that was taught, or -1."""
+    own = np.flatnonzero(_is_labelled(state) & (state.vertices.founder[: state.n] == number))
+    if len(own):
+        return int(own[0])
+    places = _find_taught(state, number)
+    return int(state.memory.seen_vertex[places[0]]) if len(places) else -1
+
+
+def _is_labelled(state: State) -> Bools:
+    return np.asarray(state.vertices.label[: state.n] != UNLABELLED)
+
+
+def _find_taught(state: State, number: int) -> Ints:
+    """Return where an example is remembered with a label: at once, or later."""
+    kept = state.memory
+    return np.flatnonzero((kept.seen_first == number) & (kept.seen_label != UNLABELLED))
+
+
+def remove_label(state: State, i: int, number: int) -> None:
+    """Let an example leave labelled vertex i; what the vertex took in goes with the last label.
+
+    Similarities, degrees and residuals are out of date then.
+    """
+    vertices, kept, places = state.vertices, state.memory, _find_taught(state, number)
+    x = kept.seen_rows[places[0]] if len(places) else vertices.points[:, i]
+    founders = vertices.founder[: state.n]
+    founders[_is_labelled(state) & (founders == number)] = UNKNOWN
+    kept.seen_label[places] = UNLABELLED
+    if vertices.taught[i] == 1:
+        remove_vertices(state, np.array([i]))
+    else:
+        vertices.taught[i] -= 1
+        state.counters.n_removed += 1
+        _let_go(state, i, np.array(x))
+        kept.seen_vertex[places] = REMOVED
+
+
+def _let_go(state: State, i: int, x: Floats) -> None:
+    """Let x leave the mean of vertex i, and the distances to it too, if they were drawn with it."""
+    vertices, before = state.vertices, state.vertices.means[:, i].copy()
+    drawn_with_it = vertices.similarity_count[i] == vertices.examples[i]
+    let_go(vertices, i, x)
+    if drawn_with_it and np.any(vertices.means[:, i] != before):
+        measure_apart(vertices, state.n, i, state.comparison.mean, state.comparison.distances)
+
+
+def find_taught_time(state: State, number: int) -> int:
+    """Return at which example an example was taught: its own number, or later."""
+    return int(state.memory.seen_number[_find_taught(state, number)].max(initial=number))
+
+
+def find_class_start(state: State, code: int) -> int:
+    """Return at which example the first label of a class was taught, of those not taken back."""
+    mine = state.vertices.label[: state.n] == code
+    founders: list[int] = state.vertices.founder[: state.n][mine].tolist()
+    return min(
+        (find_taught_time(state, number) for number in founders), default=int(state.counters.n_seen)
+    )
+
+
+# What labels may change beside the vertices they found.
+RESTORED = (
+    *("n_moments", "total_weight", "measure_at_seen", "choose_at_seen"),
+    *("sigma", "width", "evenness", "sharpness", "typical"),
+)
+
+
+def begin_undo(state: State) -> None:
+    """Write down what labels that are taught next may change, unless that is written already."""
+    if state.counters.n_pending == NO_RECORD:
+        n = state.n
+        state.counters.n_pending = 0
+        state.before_progress[...] = state.progress
+        state.before.before_bandwidth[:n] = state.vertices.bandwidth[:n]
+        state.before.before_moments[...] = state.comparison.moments
+
+
+def end_undo(state: State) -> None:
+    """Labels taught so far can no longer be taken back without a trace."""
+    if state.counters.n_pending != NO_RECORD:
+        invalidate_undo(state)
+        state.counters.n_pending = NO_RECORD
+
+
+def invalidate_undo(state: State) -> None:
+    """Drop the record, and let there be no other until something is observed."""
+    if state.counters.n_pending >= 0:
+        state.counters.n_pending = INVALID
+        state.before_progress[...] = np.zeros(1, dtype=state.before_progress.dtype)
+        state.before.before_bandwidth[:] = 0.0
+        state.before.before_moments[:] = 0.0
+
+
+def roll_back(state: State, since: int, n_labels: int = 1) -> bool:
+    """Count labels taught since some example as taken back.
+
+    Return whether these are all since the record; what it holds is restored then.
+    """
+    counters = state.counters
+    if counters.n_pending < n_labels or since < state.before_progress[0].n_seen:
+        end_undo(state)
+        return False
+    counters.n_pending -= n_labels
+    if counters.n_pending > 0:
+        return False
+    before = state.before_progress[0]
+    for name in RESTORED:
+        counters[name] = before[name]
+    if counters.measure_at_founded != NEVER:  # vertices that were founded stay counted
+        counters.measure_at_founded = (
+            before.measure_at_founded + counters.n_founded - before.n_founded
+        )
+    state.vertices.bandwidth[: state.n] = state.before.before_bandwidth[: state.n]
+    state.comparison.moments[:] = state.before.before_moments
+    end_undo(state)
+    return True
+
+
+class LabelConflictWarning(UserWarning):
+    """The same example was taught with two labels."""
+
+
+def find_conflicts(state: State) -> list[tuple[int, int]]:
+    """Return the pairs of labelled vertices of two classes at one place, older first."""
+    n, label = state.n, state.vertices.label[: state.n]
+    told = label != UNLABELLED
+    counters = (state.vertices.distance[:n, :n] == 0.0) & told & told[:, None]
+    pairs = np.argwhere(np.triu(counters & (label != label[:, None]), 1))
+    return [(int(i), int(j)) for i, j in pairs]
+
+
+def warn_of_conflicts(state: State, classes: Sequence[Label], rows: Floats, codes: Ints) -> None:
+    """Warn of every conflict that rows just taught have part in, and say how to end it."""
+    label, founder = state.vertices.label, state.vertices.founder
+    for older, younger in find_conflicts(state):
+        if not any(_is_among(state, i, rows, codes) for i in (older, younger)):
+            continue
+        numbers = [int(founder[i]) for i in (younger, older) if founder[i] != UNKNOWN]
+        calls = " or ".join(f"retract(example_id={number})" for number in numbers)
+        warnings.warn(
+            f"label {classes[label[younger]]!r} was taught to an example that had been taught "
+            f"{classes[label[older]]!r}. Both count. Take the wrong one back, as in "
+            f"{calls or 'retract(label=...)'}.",
+            LabelConflictWarning,
+            stacklevel=4,
+        )
+
+
+def _is_among(state: State, i: int, rows: Floats, codes: Ints) -> bool:
+    """Say whether a row of this place and class is among those."""
+    same = (rows == state.vertices.points[:, i]).all(axis=1)
+    return bool(np.any(same & (codes == state.vertices.label[i])))
