@@ -44,22 +44,48 @@ class Footer(NamedTuple):
 
 
 class RowSpec(NamedTuple):
-    """How rows are read: the roles of columns, and the features with their widths."""
+    """How rows are read: the roles of columns, and the features and their widths, if known.
 
-    columns: Columns
-    unlabeled: str
-    features: tuple[str, ...]
-    widths: Widths = UNKNOWN_WIDTHS
+    No process sees all rows of a data set, so duplicate ids are not detected and sources have no
+    shares: both columns only pass through.
+    """
+
+    columns: Columns = Columns()
+    unlabeled: str = ""
+    features: tuple[str, ...] = ()  # in this order; empty if unknown
+    widths: Widths = UNKNOWN_WIDTHS  # lengths of their lists
 
     def build_reader(self) -> ExampleReader:
         """Return a reader for the rows of one file."""
-        return build_reader(self.columns, self.unlabeled, self.features, self.widths)
+        columns = self.columns
+        drop = *columns.drop, *(name for name in (columns.id, columns.source) if name is not None)
+        columns = replace(columns, id=None, source=None, drop=drop)
+        widths = dict(self.widths)
+        return ExampleReader(columns, self.unlabeled, widths=widths, taught_by=self.features)
 
-    def read(self, file: DataFile, part: FilePart | None) -> Iterator[Examples]:
+    def read(self, batches: Iterable[pa.RecordBatch | pa.Table]) -> Iterator[Examples]:
+        """Yield batches as examples, up to the first value that is not a number.
+
+        Raises
+        ------
+        InputError, ColumnError
+            A value is missing or not a number, or a column is missing.
+        TypeError
+            A batch is of another type.
+
+        Examples
+        --------
+        >>> batch = pa.RecordBatch.from_pydict({"x": [1.0, 2.0], "label": ["low", None]})
+        >>> [(rows.matrix().tolist(), rows.labels) for rows in RowSpec().read([batch])]
+        [([[1.0], [2.0]], ['low', None])]
+        """
+        return _read_examples(batches, self.build_reader(), first=0)
+
+    def read_file(self, file: DataFile, part: FilePart | None) -> Iterator[Examples]:
         """Yield the rows of a file, or of a part of it."""
         first = part.first if part else 0
         with with_path_in_errors(file.name):
-            yield from read_examples(read_batches(file, part), self.build_reader(), first)
+            yield from _read_examples(read_batches(file, part), self.build_reader(), first)
 
 
 def resolve_schema(
@@ -98,7 +124,7 @@ def _measure_widths(files: Sequence[DataFile], spec: RowSpec) -> Widths:
     for file in files:
         reader = spec.build_reader()
         with with_path_in_errors(file.name):
-            for _ in read_examples(read_batches(file), reader):
+            for _ in _read_examples(read_batches(file), reader, first=0):
                 if reader.n_features is not None:
                     return reader.widths
     return UNKNOWN_WIDTHS
@@ -146,51 +172,13 @@ def add_answer_columns(schema: pa.Schema, prefix: str) -> pa.Schema:
     return schema
 
 
-def build_reader(
-    columns: Columns | None,
-    unlabeled: str = "",
-    features: tuple[str, ...] = (),
-    widths: Widths = UNKNOWN_WIDTHS,
-) -> ExampleReader:
-    """Return a reader that turns batches into examples.
-
-    No process sees all rows of a data set, so duplicate ids are not detected and sources have no
-    shares: both columns only pass through. `features` must be the features, in this order, and
-    `widths` are the lengths of their lists, if known.
-    """
-    columns = columns or Columns()
-    drop = (*columns.drop, *(name for name in (columns.id, columns.source) if name is not None))
-    columns = replace(columns, id=None, source=None, drop=drop)
-    return ExampleReader(columns, unlabeled, widths=dict(widths), taught_by=features)
-
-
-def read_examples(
-    batches: Iterable[pa.RecordBatch | pa.Table], reader: ExampleReader, first: int = 0
+def _read_examples(
+    batches: Iterable[pa.RecordBatch | pa.Table], reader: ExampleReader, first: int
 ) -> Iterator[Examples]:
-    """Yield batches as examples, up to the first value that is not a number.
-
-    `first` is the number of rows before these, for the row numbers in errors.
-
-    Raises
-    ------
-    InputError, ColumnError
-        A value is missing or not a number, or a column is missing.
-    TypeError
-        A batch is of another type.
-
-    Examples
-    --------
-    >>> batch = pa.RecordBatch.from_pydict({"x": [1.0, 2.0], "label": ["low", None]})
-    >>> [
-    ...     (rows.matrix().tolist(), rows.labels)
-    ...     for rows in read_examples([batch], build_reader(None))
-    ... ]
-    [([[1.0], [2.0]], ['low', None])]
-    """
+    """Yield batches as examples; `first` rows come before them in their file."""
     for batch in batches:
-        examples, faults = reader.read(
-            batch_of_table(_as_table(batch), first, None), first_fault=True
-        )
+        rows = batch_of_table(_as_table(batch), first, None)
+        examples, faults = reader.read(rows, first_fault=True)
         if faults:
             raise InputError(str(faults[0]))
         first += batch.num_rows

@@ -20,9 +20,7 @@ from labelwalk.distributed.dataset import (
     FilePart,
     RowSpec,
     add_answer_columns,
-    build_reader,
     read_batches,
-    read_examples,
     read_footer,
     write_like,
 )
@@ -116,7 +114,7 @@ def label(
     >>> table.column_names, table["label"].to_pylist()
     (['x', 'label', 'confidence', 'outlier'], ['low', 'high'])
     """
-    examples = read_examples(batches, build_reader(columns, unlabeled, features))
+    examples = RowSpec(columns or Columns(), unlabeled, features).read(batches)
     return label_examples(examples, model, prefix, tally)
 
 
@@ -192,7 +190,7 @@ def join_parts(task: JoinTask) -> int:
 def _label_task(task: LabelTask, tally: RunStats, outliers: list[int]) -> Iterator[pa.Table]:
     """Yield rows with their answers, count them, and list the first few outliers."""
     plan, first = task.plan, task.part.first if task.part else 0
-    examples = plan.rows.read(task.file, task.part)
+    examples = plan.rows.read_file(task.file, task.part)
     model = _load_model(plan.model, plan.digest)
     for table in label_examples(examples, model, plan.prefix, tally):
         n_missing = MAX_LISTED_OUTLIERS - len(outliers)

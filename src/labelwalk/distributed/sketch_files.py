@@ -182,7 +182,7 @@ class MergeTask(NamedTuple):
 
 def sketch_part(task: SketchTask) -> int:
     """Sketch a part of a file, and return its number of rows."""
-    sketch = sketch_examples(task.rows.read(task.file, task.part), task.budget)
+    sketch = sketch_examples(task.rows.read_file(task.file, task.part), task.budget)
     write_sketch(*task.outputs, sketch)
     return sketch.n_seen
 

@@ -20,7 +20,7 @@ from labelwalk.distributed.cover import (
     merge_covers,
     split_far,
 )
-from labelwalk.distributed.dataset import build_reader, read_examples
+from labelwalk.distributed.dataset import RowSpec
 from labelwalk.io.examples import Columns, Examples
 from labelwalk.parameters import check_number, check_whole
 from labelwalk.settings import WARM_UP, Settings
@@ -192,7 +192,7 @@ def sketch(
     check_whole("n_centroids", n_centroids, "1000")
     check_whole("labels_per_class", labels_per_class, "64")
     check_number("growth", growth, 1, 1e100, "1.5", above=True)
-    examples = read_examples(batches, build_reader(columns, unlabeled, features))
+    examples = RowSpec(columns or Columns(), unlabeled, features).read(batches)
     return sketch_examples(examples, Budget(n_centroids, labels_per_class, growth))
 
 
