@@ -341,7 +341,7 @@ class TestCommands:
         assert right_share("m.lw", "more.csv") == 1.0  # what was not taught passes through
         result = labelwalk("predict", "m.lw", "more.csv", "--features=w,width,c")
         assert result.exit_code == 2
-        assert "there is no column 'höhe 🙂' among" in result.stderr
+        assert "column 'höhe 🙂' is not among" in result.stderr
         put("other.csv", FRAME.set_axis(["f1", "f2", "f3"], axis=1))
         assert labelwalk("predict", "m.lw", "other.csv").exit_code == 2
         assert right_share("m.lw", "other.csv", "--features=f*") == 1.0

@@ -234,7 +234,7 @@ class TestRows:
         run(task, learner)
         lines = (tmp_path / "out.csv").read_text().splitlines()
         assert [line.split(",")[2] for line in lines[1:]] == ["low", "high"]
-        with pytest.raises(ColumnError, match="there is no column 'b' among 'a', 'c'"):
+        with pytest.raises(ColumnError, match="column 'b' is not among 'a', 'c'"):
             run(self.task(tmp_path, "a,c\n1,2\n", taught_by=("a", "b")), learner)
         columns = Columns(features=("b", "a"))
         with pytest.raises(ColumnError, match="in this order; --features selects 'b', 'a'"):

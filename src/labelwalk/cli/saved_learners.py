@@ -241,7 +241,7 @@ def merge(
 
 
 def _load_with_feature_names(model: str) -> OnlineLearner:
-    """Load a learner, with the features of the file beside it if it has no names itself."""
+    """Load a learner; if it has no names, with those of `MODEL.columns.json`."""
     from labelwalk.learner import load
 
     learner, names = load(model), read_feature_names(model)

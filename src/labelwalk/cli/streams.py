@@ -250,7 +250,7 @@ def load_or_create(
 
 
 def read_feature_names(model: str | None) -> tuple[str, ...]:
-    """Return the features in the file beside a model, which labelwalk 0.4 to 0.7 wrote."""
+    """Return the features in `MODEL.columns.json`, which labelwalk 0.4 to 0.7 wrote."""
     path = f"{model}.columns.json"
     if model is None or not os.path.exists(path):
         return ()

@@ -106,11 +106,7 @@ def read_width(column: pa.ChunkedArray) -> int | None:
 def parse_numbers(column: pa.ChunkedArray, width: int) -> tuple[Floats, list[BadValue]]:
     """Return a column as a matrix, and the values that are not numbers.
 
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-    width : int
-        The length of its lists; 0 where the column holds single numbers.
+    `width` is the length of its lists; 0 if the column holds single numbers.
 
     Examples
     --------

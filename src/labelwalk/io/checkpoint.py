@@ -114,17 +114,8 @@ def load_checkpoint(
 ) -> tuple[RunCheckpoint, OnlineLearner | None]:
     """Return the progress of a run, and its learner; None if the run has not begun.
 
-    Parameters
-    ----------
-    path : str or None
-    task : Task
-    learner : OnlineLearner
-        The learner to begin with. To resume a run, the one it began with, or the one it left.
-
-    Raises
-    ------
-    CheckpointError
-        The file belongs to another run.
+    `learner` is the one to begin with. To resume a run, it must be the one that the run began with,
+    or the one that it left.
     """
     fields = describe_task(task)
     if path is None:

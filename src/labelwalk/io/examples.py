@@ -68,18 +68,8 @@ class Columns:
     ) -> tuple[str, ...]:
         """Return the features among the columns of a file.
 
-        Parameters
-        ----------
-        names : sequence of str
-        not_features : collection of str
-            Columns that are features only if they are named.
-        has_optional_columns : bool
-            Whether a row may lack the columns that are not features.
-
-        Raises
-        ------
-        ColumnError
-            A column does not exist, or no column is left as a feature.
+        Columns in `not_features` are features only if they are named. If rows have optional
+        columns, the columns that are not features may be missing.
 
         Examples
         --------
@@ -252,7 +242,7 @@ class ExampleReader:
         )
         labels = [None if text == self.unlabeled else text for text in labels]
         if self.all_labelled and label is None:
-            raise ColumnError("There is no column of labels. Name it with --label-column.")
+            raise ColumnError("No column contains labels. Name it with --label-column.")
         if self.all_labelled:
             _check_no_gaps(labels, label, "every row needs a label here", faults)
         _check_no_gaps(sources, roles.source, "every row needs a source", faults)
@@ -284,8 +274,8 @@ class ExampleReader:
         missing = [name for name in self.taught_by if name not in candidates]
         if missing:
             raise ColumnError(
-                f"The features of the learner are {list_names(self.taught_by)}, but there is no "
-                f"column {missing[0]!r} among {list_names(candidates)}. Add it, or name other "
+                f"The features of the learner are {list_names(self.taught_by)}, but column "
+                f"{missing[0]!r} is not among {list_names(candidates)}. Add it, or name other "
                 "features with --features."
             )
         if is_explicit and selected != self.taught_by:

@@ -111,13 +111,7 @@ def _guess_stdin_format() -> str:
 def open_source(path: str, options: ReadOptions, also: Sequence[str] = ()) -> Source:
     """Return the source of a path or address.
 
-    Parameters
-    ----------
-    path : str
-        A file, a folder of images, "-", or kafka://host:port/topic.
-    options : ReadOptions
-    also : names
-        Columns of JSON objects, in addition to the keys of the first object.
+    The columns of JSON objects are the keys of the first one, and `also`.
     """
     kind = find_format(path, options.format)
     if options.follow and kind not in (*TEXT_FORMATS, "kafka"):
@@ -146,18 +140,9 @@ def open_source(path: str, options: ReadOptions, also: Sequence[str] = ()) -> So
 
 
 def open_sink(path: str, kind: str, size: int | None, options: ReadOptions) -> Sink:
-    """Return the sink of a path or address.
+    """Return the sink of a path or address, in a format, to resume from a size or None.
 
-    Parameters
-    ----------
-    path : str
-        A file, "-", or kafka://host:port/topic.
-    kind : str
-        Its format.
-    size : int or None
-        The size to resume from; None starts a new output.
-    options : ReadOptions
-        CSV is written with the delimiter and header of a CSV input.
+    CSV is written with the delimiter and header of a CSV input.
     """
     if kind in ("csv", "tsv"):
         from labelwalk.io.text_formats import CsvSink

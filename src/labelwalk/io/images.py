@@ -29,11 +29,7 @@ class ImageSource:
     The columns are "path", "folder" (of the image; empty at the top) and "vector". With
     label="folder", subfolders are labels, and are learned before the other images are read.
 
-    Parameters
-    ----------
-    path : str
-    embed : function of an array (height, width, 3) of uint8, optional
-        Return a vector. The default is `make_thumbnail`.
+    `embed` returns a vector of an array (height, width, 3) of uint8, by default `make_thumbnail`.
     """
 
     path: str

@@ -34,15 +34,8 @@ class TopicSource:
     Offsets are stored in the checkpoint, never with the broker, so that they agree with the state
     of the learner. The messages of a partition are read in order, partitions as they are fetched.
 
-    Parameters
-    ----------
-    servers : str
-        host:port, or several with commas.
-    name : str
-    until_end : bool
-        Whether to stop at the end of all partitions, or to wait for more.
-    also : names
-        Columns in addition to the keys of the first message.
+    `until_end` stops at the end of all partitions instead of waiting for more. The columns are the
+    keys of the first message, and `also`.
     """
 
     servers: str

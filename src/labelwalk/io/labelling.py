@@ -424,7 +424,7 @@ def teach_by_id(learner: OnlineLearner, task: Task, number_column: str) -> int:
         label_column = task.columns.find_label(names)
         if label_column is None:
             raise ColumnError(
-                f"There is no column 'label'. Which of {list_names(names)} contains the labels? "
+                f"No column is named 'label'. Which of {list_names(names)} contains the labels? "
                 "Name it with --label-column."
             )
         for option, name in (("--by-id", number_column), ("--label-column", label_column)):

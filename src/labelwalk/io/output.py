@@ -21,18 +21,9 @@ BUFFER_BYTES = 1 << 20
 
 
 class TruncatableFile:
-    """A file that is appended to; `checkpoint` makes its content durable.
+    """A file that is appended to from a size on; the rest is cut off. None: from the beginning.
 
-    Parameters
-    ----------
-    path : str
-    size : int or None
-        The size at the last checkpoint: the rest is cut off. None truncates the whole file.
-
-    Raises
-    ------
-    ValueError
-        The file is shorter than that.
+    `checkpoint` makes the content durable, and returns the size to resume from.
 
     Examples
     --------
@@ -78,8 +69,8 @@ class TruncatableFile:
 
     def checkpoint(self) -> int:
         """Make the content durable, and return its size."""
+        self.flush()
         with self._name_path_in_errors():
-            self._file.flush()
             os.fsync(self._file.fileno())
             return self._file.tell()
 
@@ -150,21 +141,14 @@ def open_stdout() -> io.BufferedWriter:
 
 
 def open_output(path: str, size: int | None) -> TruncatableFile:
-    """Open the file of a path; `size` as in `TruncatableFile`."""
+    """Open the file of a path, or standard output."""
     if path == "-":
         return StandardOutput()
     return (CompressedFile if path.endswith((".gz", ".zst")) else TruncatableFile)(path, size)
 
 
 class Sink:
-    """A format in which rows are written with their answers, to a file by default.
-
-    Parameters
-    ----------
-    path : str
-    size : int or None
-        As in `TruncatableFile`.
-    """
+    """A format in which rows are written with their answers, to a file by default."""
 
     def __init__(self, path: str, size: int | None) -> None:
         self._file = open_output(path, size)
@@ -194,14 +178,7 @@ class Sink:
 
 
 class RejectFile:
-    """Skipped rows as NDJSON; there is no file if there are no such rows.
-
-    Parameters
-    ----------
-    path : str
-    size : int or None
-        As in `TruncatableFile`; None if the file does not exist yet.
-    """
+    """Skipped rows as NDJSON. The file is created for the first row."""
 
     def __init__(self, path: str, size: int | None = None) -> None:
         self.path = path

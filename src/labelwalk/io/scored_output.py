@@ -26,22 +26,8 @@ def read_scored_output(
 ) -> ScoredRows:
     """Read the rows of an output that have a truth and had no label.
 
-    Parameters
-    ----------
-    path : str
-    truth_column : str
-    label_column : str or None
-        That of the run; None: "label", if the added columns have other names.
-    prefix : str or None
-        Prefix of the added columns; None: as a run chooses it by default.
-    options : ReadOptions
-
-    Raises
-    ------
-    ColumnError
-        A column does not exist.
-    InputError
-        No row has a truth.
+    By default, the label column is "label" if the added columns have other names, and the prefix is
+    that which a run chooses.
     """
     is_named, is_right, confidences = [], [], []
     for batch in open_source(path, options).batches(None):
@@ -56,7 +42,7 @@ def read_scored_output(
         columns = (truth_column, f"{start}label", f"{start}confidence", taught_column)
         for name in columns:
             if name not in names:
-                raise ColumnError(f"There is no column {name!r} in {path}, only {names}.")
+                raise ColumnError(f"{path} lacks column {name!r}; it has {names}.")
         for row in zip(*map(batch.rows.values, columns), strict=True):
             truth, label, taught = (as_label_text(row[i]) for i in (0, 1, 3))
             if truth is not None and (taught is None or taught_column == truth_column):

@@ -6,6 +6,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from math import prod
 from pathlib import Path
 from typing import IO, Any
@@ -41,7 +42,9 @@ class ParquetSource:
         with _name_path_in_errors(self.path):
             file = pq.ParquetFile(self.path, pre_buffer=False, buffer_size=COLUMN_BUFFER_BYTES)
             group, first_row = _find_row_group(file, n_read)
-            batches = _read_row_groups(file, list(range(group, file.num_row_groups)))
+            groups = list(range(group, file.num_row_groups))
+            batches = file.iter_batches(BATCH_ROWS, row_groups=groups, use_threads=False)
+            batches = chain([_make_empty_batch(file.schema_arrow)], batches)
             yield from _split_batches(batches, first_row, n_read, file.metadata.num_rows)
 
 
@@ -56,11 +59,6 @@ class ArrowSource:
         n_read = 0 if position is None else int(position["rows"])
         with _name_path_in_errors(self.path):
             yield from _split_batches(_read_arrow(self.path), 0, n_read, None)
-
-
-def _read_row_groups(file: pq.ParquetFile, groups: list[int]) -> Iterator[pa.RecordBatch]:
-    yield _make_empty_batch(file.schema_arrow)
-    yield from file.iter_batches(BATCH_ROWS, row_groups=groups, use_threads=False)
 
 
 def _find_row_group(file: pq.ParquetFile, row: int) -> tuple[int, int]:
@@ -264,14 +262,9 @@ class ArrowSink(Sink):
 
 
 class ParquetSink(ArrowSink):
-    """Parquet, which is complete only at its end: until then the rows are in a stream beside it.
+    """Parquet, which is complete only at its end: until then the rows are in an Arrow stream.
 
-    Parameters
-    ----------
-    path : str
-        The rows are in the same folder, under this name and ".part".
-    size : int or None
-        As in `TruncatableFile`, of the stream.
+    The stream is in the same folder, under the name of the output and ".part".
     """
 
     def __init__(self, path: str, size: int | None) -> None:

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -37,19 +37,7 @@ LINE_BREAK = "\r\n"
 
 @dataclass(frozen=True)
 class CsvSource:
-    """A file of delimited fields, quoted where needed.
-
-    Parameters
-    ----------
-    path : str
-        "-" is standard input.
-    delimiter : str
-        One character.
-    header : bool
-        Whether the first record names the columns; else they are "1", "2" and so on.
-    follow : bool
-        Whether to wait for more at the end.
-    """
+    """A file of delimited fields. Without a header, the columns are named "1", "2" and so on."""
 
     path: str
     delimiter: str = ","
@@ -225,17 +213,7 @@ def _is_number(text: str) -> bool:
 
 @dataclass(frozen=True)
 class NdjsonSource:
-    """A file of JSON objects, one per line.
-
-    Parameters
-    ----------
-    path : str
-        "-" is standard input.
-    follow : bool
-        Whether to wait for more at the end.
-    also : names
-        Columns in addition to the keys of the first object.
-    """
+    """A file of JSON objects, one per line. The keys of the first one, and `also`, are columns."""
 
     path: str
     follow: bool = False
@@ -273,13 +251,7 @@ def parse_objects(
 ) -> tuple[JsonRows, list[RowError], list[int]]:
     """Return the JSON objects, the texts that are not objects, and the numbers of the objects.
 
-    Parameters
-    ----------
-    texts, wheres : sequences
-        JSON, and the place of each text.
-    names : list of str
-        The columns; empty: the keys of the first object, and `also`.
-    also : names
+    The columns are `names`; if these are empty, the keys of the first object, and `also`.
     """
     decoded: list[str] = []
     objects: list[dict[str, Any]] = []
@@ -355,22 +327,16 @@ def _to_text_table(table: pa.Table) -> pa.Table:
 
 def _format_quoted(rows: Any, delimiter: str) -> bytes:
     """Return rows of text as lines, with quotes where they are needed."""
-    lines: list[str] = []
-    writer = csv.writer(
-        _LineCollector(lines.append), delimiter=delimiter, lineterminator=LINE_BREAK
-    )
-    writer.writerows(rows)
+    lines = _Lines()
+    csv.writer(lines, delimiter=delimiter, lineterminator=LINE_BREAK).writerows(rows)
     return "".join(lines).encode()
 
 
-@dataclass
-class _LineCollector:
-    """Passes on the lines of a CSV writer, each with a plain line break."""
-
-    collect: Callable[[str], None]
+class _Lines(list[str]):
+    """Collects the lines of a CSV writer, each with a plain line break."""
 
     def write(self, line: str) -> None:
-        self.collect(line.removesuffix(LINE_BREAK) + "\n")
+        self.append(line.removesuffix(LINE_BREAK) + "\n")
 
 
 class NdjsonSink(Sink):

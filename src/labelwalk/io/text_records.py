@@ -42,21 +42,12 @@ class ByteStream(Protocol):
 
 
 class Record(NamedTuple):
-    """A record that is not empty, without its line break.
-
-    Attributes
-    ----------
-    text : bytes
-    line : int
-        The number of lines before it.
-    end, lines_end : int
-        The number of bytes and lines up to its end, including its line break.
-    """
+    """A record that is not empty, without its line break."""
 
     text: bytes
-    line: int
-    end: int
-    lines_end: int
+    line: int  # the number of lines before it
+    end: int  # the number of bytes up to its end, including its line break
+    lines_end: int  # the number of lines up to its end
 
 
 @dataclass(frozen=True)
@@ -78,17 +69,10 @@ class Block:
 
 
 class TextFile:
-    """A text file, or standard input, in blocks of whole records.
+    """A text file, or "-" for standard input, in blocks of whole records.
 
-    Parameters
-    ----------
-    path : str
-        "-" is standard input; names ending in .gz or .zst are decompressed.
-    delimiter : bytes, optional
-        The delimiter of fields, which may be quoted and contain line breaks. None: every line is a
-        record.
-    follow : bool
-        Whether to wait for more at the end.
+    Fields between delimiters may be quoted and contain line breaks; without a delimiter, every line
+    is a record. `follow` waits for more at the end.
     """
 
     def __init__(self, path: str, delimiter: bytes | None = None, *, follow: bool = False) -> None:
@@ -144,13 +128,7 @@ class TextFile:
 def find_records_end(text: bytes, delimiter: bytes, *, is_end: bool = False) -> int:
     r"""Return the number of bytes that are whole records.
 
-    Parameters
-    ----------
-    text : bytes
-        It begins where a record begins.
-    delimiter : bytes
-    is_end : bool
-        Whether the text is complete; else a final \r may be half of a line break.
+    Unless the text is complete, a final \r may be half of a line break.
 
     Examples
     --------
