@@ -323,7 +323,7 @@ class TestCommands:
         OnlineLearner().save("empty.lw")
         result = labelwalk("plot", "centroids", "empty.lw")
         assert result.exit_code == 2
-        assert "has seen nothing yet" in result.stderr
+        assert "has no vertices" in result.stderr
 
     @pytest.mark.parametrize(
         ("name", "instead"), [("config", "labelwalk.toml"), ("bench", "scripts/bench")]

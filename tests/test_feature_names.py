@@ -346,7 +346,7 @@ class TestCommands:
         assert labelwalk("predict", "m.lw", "other.csv").exit_code == 2
         assert right_share("m.lw", "other.csv", "--features=f*") == 1.0
         put("few.csv", FRAME[["c", "width"]])
-        assert "no column 'höhe 🙂'" in labelwalk("predict", "m.lw", "few.csv").stderr
+        assert "column 'höhe 🙂' is not among" in labelwalk("predict", "m.lw", "few.csv").stderr
 
     def test_names_beside_a_learner_of_an_earlier_version(self, folder: Path) -> None:
         learner = load("m.lw")

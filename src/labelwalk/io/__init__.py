@@ -6,7 +6,8 @@ from labelwalk.io.labelling import RunResult, read_examples, run, teach_by_id
 from labelwalk.io.rows import InputError, RowError
 from labelwalk.io.task import Progress, RunStats, Task
 
-Reading = ReadOptions  # name until version 0.7
+# Names until version 0.7
+Fault, Outcome, Reading, SoFar, Tally = RowError, RunResult, ReadOptions, Progress, RunStats
 
 __all__ = [
     "FORMATS",
