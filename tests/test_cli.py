@@ -326,7 +326,8 @@ class TestCommands:
         assert "has no vertices" in result.stderr
 
     @pytest.mark.parametrize(
-        ("name", "instead"), [("config", "labelwalk.toml"), ("bench", "scripts/bench")]
+        ("name", "instead"),
+        [("config", "labelwalk.toml"), ("bench", "scripts/bench"), ("reproduce", "python -m paper")],
     )
     def test_removed_commands_name_what_to_use(self, name: str, instead: str) -> None:
         result = labelwalk(name, "--anything")

@@ -14,8 +14,8 @@ from labelwalk.cli.options import Delimiter, Format
 from labelwalk.cli.terminal import echo
 
 
-class Kind(StrEnum):
-    """What is drawn."""
+class PictureKind(StrEnum):
+    """Kinds of pictures."""
 
     centroids = "centroids"
     accuracy = "accuracy"
@@ -23,30 +23,33 @@ class Kind(StrEnum):
 
 
 def plot(
-    kind: Annotated[Kind, typer.Argument(help="Of a learner, or of labelled rows with truth.")],
-    input: Annotated[str, typer.Argument(help="A learner's file, or the output of `label`.")],
+    kind: Annotated[
+        PictureKind,
+        typer.Argument(help="centroids of a learner; accuracy or precision-recall of its answers."),
+    ],
+    input: Annotated[str, typer.Argument(help="Model file, or the output of `label`.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="PNG, SVG or PDF.", show_default="KIND.png"),
+        typer.Option("--output", "-o", help="PNG, SVG or PDF file.", show_default="KIND.png"),
     ] = None,
     truth_column: Annotated[
-        str, typer.Option(help="What was true, for accuracy and precision-recall.")
+        str, typer.Option(help="Column of the true labels.")
     ] = "truth",
     label_column: Annotated[
         str | None,
         typer.Option(
-            help="That of `label`: rows with a label were taught, and are not judged.",
+            help="Label column of `label`; rows with a label were taught and do not count.",
             show_default="label, if the answers have another name",
         ),
     ] = None,
     prefix: Annotated[
         str | None,
-        typer.Option(help="That of `label`.", show_default="as `label` chose without one"),
+        typer.Option(help="Prefix of `label`.", show_default="the default of `label`"),
     ] = None,
     format: Format = None,
     delimiter: Delimiter = None,
 ) -> None:
-    """Draw the centroids of a learner in 2-D, or how right its answers are.
+    """Draw the centroids of a learner in 2-D, or the accuracy of its answers.
 
     \b
     Examples:
@@ -59,15 +62,15 @@ def plot(
         from labelwalk.io.scored_output import compute_precision_and_recall, read_scored_output
         from labelwalk.learner import load
 
-        if kind is Kind.centroids:
+        if kind is PictureKind.centroids:
             figure = plotting.draw_centroids(load(input))
         else:
             reading = ReadOptions(format, delimiter)
-            found = read_scored_output(input, truth_column, label_column, prefix, reading)
+            scores = read_scored_output(input, truth_column, label_column, prefix, reading)
             figure = (
-                plotting.draw_accuracy(found.is_right)
-                if kind is Kind.accuracy
-                else plotting.draw_precision_recall(*compute_precision_and_recall(found))
+                plotting.draw_accuracy(scores.is_right)
+                if kind is PictureKind.accuracy
+                else plotting.draw_precision_recall(*compute_precision_and_recall(scores))
             )
         path = output or Path(f"{kind.value}.png")
         with exit_if_not_writable(path):
