@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from paper.datasets import DataMissingError
+from paper.datasets import DATA_VARIABLE, DataMissingError, find_folder
 from paper.runner import ALL, STUDIES, reproduce
 
 PRINT_EVERY_JOBS = 10  # where standard output is not a terminal
@@ -37,11 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parse(arguments)
     if find_spec("matplotlib") is None:
         return _fail("matplotlib is missing. Run: pip install matplotlib", 1)
+    if options.data is not None:  # for this process and its workers
+        os.environ[DATA_VARIABLE] = str(options.data.absolute())
     try:
+        find_folder()
         result = reproduce(
             options.name,
             options.out,
-            data=options.data,
             quick=options.quick,
             workers=options.workers,
             watch=_choose_progress(),

@@ -19,22 +19,9 @@ from labelwalk.evaluation import calibration_error, windowed_accuracy
 from labelwalk.learner import OnlineLearner
 from paper.datasets import GENERATORS, load
 from paper.evaluation import Stream, evaluate, labels_first
+from paper.findings import Claim, Findings, Line, Panel, Picture, judge
 from paper.methods import MAX_EXAMPLES, MAX_TUNING_EXAMPLES, METHODS, make_learner
-from paper.study import (
-    Claim,
-    Findings,
-    Job,
-    Line,
-    Measurement,
-    Panel,
-    Picture,
-    Plan,
-    Result,
-    Study,
-    judge,
-    list_values,
-    select,
-)
+from paper.study import Job, Measurement, Plan, Result, Study, list_values, select
 
 DATA = ("optdigits", "letter", "outdoor", "keystroke", "elec2", "office")
 ALWAYS = tuple(GENERATORS)

@@ -18,20 +18,9 @@ from paper.all_datasets import make_stream
 from paper.baselines.full_graph import OfflineHarmonic
 from paper.baselines.quantized import KMeansHarmonic, NystromHarmonic, SampleHarmonic
 from paper.evaluation import Stream, StreamLearner, evaluate, labels_first
+from paper.findings import Claim, Findings, Line, Panel, Picture, judge
 from paper.methods import measure_typical_distance
-from paper.study import (
-    Claim,
-    Findings,
-    Job,
-    Line,
-    Measurement,
-    Panel,
-    Picture,
-    Plan,
-    Result,
-    Study,
-    judge,
-)
+from paper.study import Job, Measurement, Plan, Result, Study
 
 DATA, SUBSTITUTES = ("optdigits",), ("digits",)
 SIZES = (50, 100, 200, 400, 800)

@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ ELEC2_SHA256 = "c9f050f93c60c2eea5bca48cb00158e801db807720d693354d3642c6ad0141c6
 # eight people never met: their videos are cut into segments that take turns. The man is David of
 # three videos (office; dark room and lobby; outdoors); all other people, and detections without a
 # face, are strangers that should not be named.
+FACE_NAMES = ("office", "office_pixels", "places", "places_pixels")
 FACE_PIXELS = ("face_streams/otb_haar_faces_64.npz", "94565f52c4872ebf678842d3f0ff67ea")
 FACE_VECTORS = ("face_streams/otb_haar_faces_dlib128.npz", "d4c5b28de3c51e9a7d232d7065172947")
 FACE_SOURCE = "Haar detections in 12 videos of the tracking benchmark OTB (Wu, Lim and Yang 2013)."
@@ -46,16 +48,8 @@ class DataMissingError(LookupError):
 class Dataset:
     """Rows and their classes.
 
-    Attributes
-    ----------
-    name : str
-    X : (n, d) array
-    y : (n,) array of int
-        Classes, counted from 0, or `UNKNOWN_CLASS`.
-    in_time : bool
-        Whether the rows are in the order in which they were recorded.
-    note : str
-        Origin and preprocessing.
+    The classes count from 0, or are `UNKNOWN_CLASS`. With `in_time` the rows are in the order in
+    which they were recorded.
     """
 
     name: str
@@ -238,20 +232,21 @@ def elec2(folder: Path | None) -> Dataset:
 
 def outdoor(folder: Path | None) -> Dataset:
     """Forty objects, approached ten times each under changing daylight."""
-    md5 = "188da0994b72cb6e16c3a53bebfb0169"
-    data = require_npz(folder, "outdoor_objects/outdoor.npz", md5, DRIFT_DATA)
+    source = ("outdoor_objects/outdoor.npz", "188da0994b72cb6e16c3a53bebfb0169")
     note = f"outdoor objects, colour histograms, scaled by the first {N_SCALING_ROWS} rows"
-    X, y = scale_by_first_rows(data["X"]), encode_classes(data["y"])
-    return Dataset("outdoor", X, y, True, note)
+    return _load_drifting("outdoor", folder, source, note)
 
 
 def keystroke(folder: Path | None) -> Dataset:
     """Four people type one word in many sessions."""
-    md5 = "e82fefe0dfbcc6f01adac3048a9ab528"
-    data = require_npz(folder, "keystroke/keystroke.npz", md5, DRIFT_DATA)
+    source = ("keystroke/keystroke.npz", "e82fefe0dfbcc6f01adac3048a9ab528")
     note = f"rhythm of four people's typing, scaled by the first {N_SCALING_ROWS} rows"
-    X, y = scale_by_first_rows(data["X"]), encode_classes(data["y"])
-    return Dataset("keystroke", X, y, True, note)
+    return _load_drifting("keystroke", folder, source, note)
+
+
+def _load_drifting(name: str, folder: Path | None, source: tuple[str, str], note: str) -> Dataset:
+    data = require_npz(folder, *source, DRIFT_DATA)
+    return Dataset(name, scale_by_first_rows(data["X"]), encode_classes(data["y"]), True, note)
 
 
 def digits() -> Dataset:
@@ -307,36 +302,19 @@ def _add_noise(X: Floats, noise: float, rng: np.random.Generator) -> Floats:
     return np.asarray(X + noise * rng.normal(size=X.shape))
 
 
-def office(folder: Path | None) -> Dataset:
-    """Faces of eight people who take turns, as vectors of a face network."""
-    data = require_npz(folder, *FACE_VECTORS, FACE_SOURCE)
-    order, y = interleave_people(data["person"])
-    note = "faces of eight people in 12 videos, dlib vectors, ten segments each that take turns"
-    return Dataset("office", data["emb"][order].astype(np.float64), y, True, note)
+def load_faces(name: str, folder: Path | None) -> Dataset:
+    """Load faces of eight people who take turns, or of one man in three places among strangers.
 
-
-def office_pixels(folder: Path | None) -> Dataset:
-    """Faces of eight people who take turns, as pixels."""
-    data = require_npz(folder, *FACE_PIXELS, FACE_SOURCE)
-    order, y = interleave_people(data["person"])
-    note = "faces of eight people in 12 videos, pixels, ten segments each that take turns"
-    return Dataset("office_pixels", prepare_faces(data["faces"][order]), y, True, note)
-
-
-def places(folder: Path | None) -> Dataset:
-    """Faces of one man in three places among strangers, as vectors of a face network."""
-    data = require_npz(folder, *FACE_VECTORS, FACE_SOURCE)
-    order, y = mix_with_strangers(data)
-    note = "one man in three places among strangers and false detections, dlib vectors"
-    return Dataset("places", data["emb"][order].astype(np.float64), y, True, note)
-
-
-def places_pixels(folder: Path | None) -> Dataset:
-    """Faces of one man in three places among strangers, as pixels."""
-    data = require_npz(folder, *FACE_PIXELS, FACE_SOURCE)
-    order, y = mix_with_strangers(data)
-    note = "one man in three places among strangers and false detections, pixels"
-    return Dataset("places_pixels", prepare_faces(data["faces"][order]), y, True, note)
+    They are vectors of a face network, or pixels.
+    """
+    is_pixels = name.endswith("pixels")
+    data = require_npz(folder, *(FACE_PIXELS if is_pixels else FACE_VECTORS), FACE_SOURCE)
+    is_office = name.startswith("office")
+    order, y = interleave_people(data["person"]) if is_office else mix_with_strangers(data)
+    X = prepare_faces(data["faces"][order]) if is_pixels else data["emb"][order].astype(np.float64)
+    people = "eight people in ten segments each that take turns"
+    note = people if is_office else "one man in three places among strangers and false detections"
+    return Dataset(name, X, y, True, f"{note}, {'pixels' if is_pixels else 'dlib vectors'}")
 
 
 def prepare_faces(faces: NDArray[np.uint8]) -> Floats:
@@ -384,18 +362,8 @@ def mix_with_strangers(data: dict[str, NDArray[Any]]) -> tuple[Ints, Ints]:
 
 
 LOADERS: dict[str, Callable[[Path | None], Dataset]] = {
-    loader.__name__: loader
-    for loader in (
-        optdigits,
-        letter,
-        outdoor,
-        keystroke,
-        elec2,
-        office,
-        office_pixels,
-        places,
-        places_pixels,
-    )
+    **{loader.__name__: loader for loader in (optdigits, letter, outdoor, keystroke, elec2)},
+    **{name: partial(load_faces, name) for name in FACE_NAMES},
 }
 GENERATORS: dict[str, Callable[[], Dataset]] = {
     generator.__name__: generator for generator in (digits, moons, spirals, swiss_roll, drifting)

@@ -33,19 +33,10 @@ class StreamLearner(Protocol):
 
 
 class Stream(NamedTuple):
-    """Examples in order; those with a label to teach are not answered.
-
-    Attributes
-    ----------
-    rows : (n, d) array
-    truth : (n,) array of int
-        Class of each example, or `UNKNOWN_CLASS`.
-    taught : (n,) array of bool
-        Whether an example is taught with its label.
-    """
+    """Examples in order; those that are taught with their label are not answered."""
 
     rows: Floats
-    truth: Ints
+    truth: Ints  # classes, or UNKNOWN_CLASS
     taught: Bools
 
     @property
@@ -57,15 +48,7 @@ class Stream(NamedTuple):
 def labels_first(
     X: ArrayLike, y: ArrayLike, *, per_class: int = 4, seed: int | None = None
 ) -> Stream:
-    """Teach the first examples of each class; all others follow.
-
-    Parameters
-    ----------
-    X, y : rows and their classes as integers, `UNKNOWN_CLASS` for none
-    per_class : int
-        Number of labels of each class.
-    seed : int, optional
-        Shuffle the rows first.
+    """Teach the first examples of each class; all others follow, shuffled if there is a seed.
 
     Examples
     --------
@@ -104,27 +87,13 @@ def _find_first(truth: Ints, per_class: int) -> Bools:
 
 @dataclass(frozen=True)
 class EvaluationResult:
-    """Answers to the examples of a stream that were not taught, in order.
+    """Answers to the examples of a stream that were not taught, in order."""
 
-    Attributes
-    ----------
-    truth : array of int
-        Class of each, or `UNKNOWN_CLASS`.
-    labels : array of int
-        Answer, or `ABSTAINED`.
-    confidence : array
-        Confidence of the answer, 0 for an abstention.
-    seconds : array
-        Time for each answer, averaged over the call.
-    nbytes : int
-        Memory of the learner's arrays at the end.
-    """
-
-    truth: Ints
-    labels: Ints
-    confidence: Floats
-    seconds: Floats
-    nbytes: int
+    truth: Ints  # classes, or UNKNOWN_CLASS
+    labels: Ints  # answers, or ABSTAINED
+    confidence: Floats  # 0 for an abstention
+    seconds: Floats  # for each answer, averaged over the call
+    nbytes: int  # memory of the learner's arrays at the end
 
     @property
     def correct(self) -> Bools:
@@ -208,35 +177,13 @@ class CurvePoint(NamedTuple):
 def precision_recall_curve(
     learner_for: Callable[[float], StreamLearner], parameters: Iterable[float], stream: Stream
 ) -> list[CurvePoint]:
-    """Evaluate a new learner for each value of its parameter.
-
-    Examples
-    --------
-    >>> from labelwalk import OnlineLearner
-    >>> stream = labels_first([[0.0], [9.0], [0.5], [8.5], [1.0]], [0, 1, 0, 1, 0], per_class=1)
-    >>> def learner_for(floor):
-    ...     return OnlineLearner(10, abstain_below=floor)
-    >>> for point in precision_recall_curve(learner_for, [0, 1], stream):
-    ...     print(point)
-    CurvePoint(parameter=0, precision=1.0, recall=1.0)
-    CurvePoint(parameter=1, precision=1.0, recall=0.0)
-    """
+    """Evaluate a new learner for each value of its parameter."""
     results = ((value, evaluate(learner_for(value), stream)) for value in parameters)
     return [CurvePoint(value, result.precision, result.recall) for value, result in results]
 
 
 def confidence_curve(result: EvaluationResult, floors: Iterable[float]) -> list[CurvePoint]:
-    """Return the curve of a learner that abstains where its confidence is below a floor.
-
-    Examples
-    --------
-    >>> truth, labels = np.array([0, 0, 1]), np.array([0, 1, 1])
-    >>> result = EvaluationResult(truth, labels, np.array([0.9, 0.4, 0.8]), np.zeros(3), 0)
-    >>> for point in confidence_curve(result, [0.0, 0.5]):
-    ...     print(point)
-    CurvePoint(parameter=0.0, precision=0.666..., recall=0.666...)
-    CurvePoint(parameter=0.5, precision=1.0, recall=0.666...)
-    """
+    """Return the curve of a learner that abstains where its confidence is below a floor."""
     curve = []
     for floor in floors:
         labels = np.where(result.confidence >= floor, result.labels, ABSTAINED)

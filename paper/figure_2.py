@@ -6,17 +6,8 @@ import numpy as np
 
 from labelwalk.arrays import Floats
 from paper import section_5_1
-from paper.study import (
-    Claim,
-    Findings,
-    Picture,
-    Plan,
-    Result,
-    Study,
-    judge,
-    list_values,
-    select,
-)
+from paper.findings import Claim, Findings, Picture, judge
+from paper.study import Plan, Result, Study, list_values, select
 
 K = 200
 LITTLE = 0.03  # the largest change of accuracy that is called little

@@ -9,18 +9,8 @@ import numpy as np
 from paper import section_5_1
 from paper.bounds.generalization import fit_exponent
 from paper.datasets import load
-from paper.study import (
-    Claim,
-    Findings,
-    Job,
-    Picture,
-    Plan,
-    Result,
-    Study,
-    judge,
-    list_values,
-    select,
-)
+from paper.findings import Claim, Findings, Picture, judge
+from paper.study import Job, Plan, Result, Study, list_values, select
 
 CLOSE = 0.01  # the largest difference of accuracies that are called alike
 

@@ -27,21 +27,9 @@ from paper.evaluation import (
     precision_at_recall,
     precision_recall_curve,
 )
+from paper.findings import Claim, Findings, Line, Panel, Picture, judge
 from paper.methods import measure_typical_distance
-from paper.study import (
-    Claim,
-    Findings,
-    Job,
-    Line,
-    Measurement,
-    Panel,
-    Picture,
-    Plan,
-    Result,
-    Study,
-    judge,
-    list_values,
-)
+from paper.study import Job, Measurement, Plan, Result, Study, list_values
 
 K, GROWTH, N_CANDIDATES = 500, 1.5, 500
 SINKS = tuple(10.0 ** -(e / 2) for e in range(15))

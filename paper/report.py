@@ -14,7 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from labelwalk.storage.atomic_write import write_atomic
-from paper.study import Claim, Columns, Findings, Panel, Picture, Study
+from paper.findings import Claim, Columns, Findings, Panel, Picture
+from paper.study import Study
 
 PANEL_INCHES = (4.6, 3.4)
 MAX_TICKS = 8

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from paper import all_datasets, budget, figure_2, figure_3, figure_5, section_4
-from paper.datasets import DATA_VARIABLE, find_folder, find_missing
+from paper.datasets import find_missing
+from paper.findings import Claim
 from paper.report import write_report
-from paper.study import Claim, Plan, ignore_progress, list_versions
+from paper.study import Plan, ignore_progress, list_versions
 
 STUDIES = {
     study.name: study
@@ -41,12 +41,13 @@ def reproduce(
     name: str,
     out: str | os.PathLike[str],
     *,
-    data: str | os.PathLike[str] | None = None,
     quick: bool = False,
     workers: int = 2,
     watch: Callable[[int, int, str], None] = ignore_progress,
 ) -> Evidence:
     """Run a study of the paper, or all of them; stored results are not computed again.
+
+    Data sets that are not available are replaced by data from scikit-learn or from a seed.
 
     Parameters
     ----------
@@ -56,9 +57,6 @@ def reproduce(
         A folder; a quick run uses `quick/` in it. `results/` has a JSON file for each job,
         `tables/` CSV files, `figures/` PNG and SVG files, and `report.html` shows all of it
         (`report-NAME.html` for one study).
-    data : path, optional
-        Folder of the data sets; by default LABELWALK_DATA. Data sets that are not available are
-        replaced by data from scikit-learn or from a seed.
     quick : bool
         Fewer problems, seeds and examples.
     workers : int
@@ -73,30 +71,12 @@ def reproduce(
     folder = Path(out) / "quick" if quick else Path(out)
     studies = list(STUDIES.values()) if name == ALL else [STUDIES[name]]
     command = f"python -m paper {name}{' --quick' if quick else ''}"
-    find_folder(data)
-    with _export_folder(data):
-        names = tuple(dict.fromkeys(dataset for study in studies for dataset in study.data))
-        missing = find_missing(names)
-        available = frozenset(names) - set(missing)
-        plan = Plan(quick, available, folder / "results", command, workers, watch)
-        findings = {study: study.conclude(study.run(plan)) for study in studies}
+    names = tuple(dict.fromkeys(dataset for study in studies for dataset in study.data))
+    missing = find_missing(names)
+    plan = Plan(quick, frozenset(names) - set(missing), folder / "results", command, workers, watch)
+    findings = {study: study.conclude(study.run(plan)) for study in studies}
     about = f"{command}, with " + ", ".join(f"{k} {v}" for k, v in list_versions().items())
     page = folder / ("report.html" if name == ALL else f"report-{name}.html")
     write_report(page, findings, missing, about)
     claims = [claim for found in findings.values() for claim in found.claims]
     return Evidence(page, claims, missing)
-
-
-@contextmanager
-def _export_folder(data: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Let every process of the run know the folder, by the environment."""
-    before = os.environ.get(DATA_VARIABLE)
-    if data is not None:
-        os.environ[DATA_VARIABLE] = str(Path(data).absolute())
-    try:
-        yield
-    finally:
-        if data is not None:
-            os.environ.pop(DATA_VARIABLE)
-            if before is not None:
-                os.environ[DATA_VARIABLE] = before

@@ -11,24 +11,11 @@ import numpy as np
 from labelwalk.learner import OnlineLearner
 from labelwalk.solver.harmonic import solve_soft
 from paper.baselines.full_graph import compute_similarities, scale_bandwidth
-from paper.bounds import generalization, quantization, solutions
+from paper.bounds import Bound, Constants, generalization, quantization, solutions
 from paper.bounds.generalization import PROPOSITION_4, PROPOSITION_5, fit_exponent
-from paper.bounds.statement import Bound
 from paper.datasets import moons
-from paper.study import (
-    Claim,
-    Findings,
-    Job,
-    Line,
-    Measurement,
-    Panel,
-    Picture,
-    Plan,
-    Result,
-    Study,
-    judge,
-    select,
-)
+from paper.findings import Claim, Findings, Line, Panel, Picture, judge
+from paper.study import Job, Measurement, Plan, Result, Study, select
 
 GROWTH, C_U, N_LABELS = 1.5, 0.1, 8
 DIMENSIONS = (1, 2, 3)
@@ -109,39 +96,36 @@ def _compute_statements(n: int, sink: float) -> Iterator[Bound]:
     w, w_centres = (compute_similarities(x, x, sigma) for x in (X, centres))
     w_q = w_centres[np.ix_(own, own)]
 
-    soft: dict[str, Any] = {"c_u": C_U, "sink": sink, "normalised": True}
-    constants = {"c_u": C_U, "sink": sink}
-    offline, f_q = (solve_soft(graph, labelled, y, **soft) for graph in (w, w_q))
-    online, online_q = (solutions.solve_online(graph, labelled, y, **soft) for graph in (w, w_q))
+    constants = Constants(C_U, sink, normalised=True)
+    offline, f_q = (solve_soft(graph, labelled, y, **constants._asdict()) for graph in (w, w_q))
+    online, online_q = (solutions.solve_online(g, labelled, y, constants) for g in (w, w_q))
     differences = [
         quantization.quantization_error(w[:t, :t], w_centres, own[:t]) for t in range(1, n + 1)
     ]
     last = differences[-1]
     yield solutions.proposition_2(online_q, online, offline, y)
-    printed = generalization.printed_beta(N_LABELS, **constants, largest_eigenvalue=2.0)
-    proven = generalization.proven_beta(N_LABELS, **soft)
+    printed = generalization.printed_beta(N_LABELS, constants, largest_eigenvalue=2.0)
+    proven = generalization.proven_beta(N_LABELS, constants)
     for beta, name in ((printed, "the printed β"), (proven, "the proven β")):
         bound = generalization.proposition_3(offline, y, labelled, beta=beta, delta=0.05)
         yield replace(bound, name=f"{bound.name} with {name}")
-    yield solutions.lemma_1_as_printed(offline, labelled, **constants)
-    yield solutions.lemma_1(offline, labelled, **constants)
-    yield solutions.proposition_4_as_printed(online, offline, N_LABELS, **soft)
-    yield solutions.proposition_4(online, offline, N_LABELS, **soft)
-    yield solutions.lemma_2_as_printed(f_q, offline, labelled, last, **constants)
-    yield solutions.lemma_2(f_q, offline, labelled, last, **constants)
-    yield solutions.proposition_5_as_printed(online_q, online, last, N_LABELS, **constants)
-    yield solutions.proposition_5(online_q, online, differences, N_LABELS, **constants)
+    yield solutions.lemma_1_as_printed(offline, labelled, constants)
+    yield solutions.lemma_1(offline, labelled, constants)
+    yield solutions.proposition_4_as_printed(online, offline, N_LABELS, constants)
+    yield solutions.proposition_4(online, offline, N_LABELS, constants)
+    yield solutions.lemma_2_as_printed(f_q, offline, N_LABELS, last, constants)
+    yield solutions.lemma_2(f_q, offline, N_LABELS, last, constants)
+    yield solutions.proposition_5_as_printed(online_q, online, last, N_LABELS, constants)
+    yield solutions.proposition_5(online_q, online, differences, N_LABELS, constants)
 
-    moved = quantization.distortion(X, centres, own, radius=learner.radius, growth=GROWTH)
+    moved = quantization.distortion(X, centres, own, learner.radius, GROWTH)
     yield moved
-    optimum = quantization.bracket_optimum(X, n // 5)
-    yield quantization.k_centers_law(moved.left, optimum.high, growth=GROWTH)
-    slope: dict[str, Any] = {
-        "distortion": moved.left,
-        "lipschitz": quantization.gaussian_lipschitz(sigma),
-    }
-    yield quantization.proposition_7_as_printed(w, w_centres, own, **slope)
-    yield quantization.proposition_7(w, w_centres, own, **slope)
+    yield quantization.k_centers_law(
+        moved.left, quantization.bracket_optimum(X, n // 5).high, GROWTH
+    )
+    slope = quantization.gaussian_lipschitz(sigma)
+    yield quantization.proposition_7_as_printed(w, w_centres, own, moved.left, slope)
+    yield quantization.proposition_7(w, w_centres, own, moved.left, slope)
 
 
 def distortion_over_k(dimension: int, n: int) -> Measurement:
@@ -153,7 +137,7 @@ def distortion_over_k(dimension: int, n: int) -> Measurement:
         learner.observe(rows)
         centres = learner.vertices.points
         own = quantization.find_nearest(rows, centres)
-        bound = quantization.distortion(rows, centres, own, radius=learner.radius, growth=GROWTH)
+        bound = quantization.distortion(rows, centres, own, learner.radius, GROWTH)
         law = quantization.proposition_6(
             bound.left, n_centroids=k, dimension=dimension, side=1.0, growth=GROWTH
         )

@@ -31,7 +31,8 @@ from paper.baselines.full_graph import (
 from paper.bounds.quantization import find_nearest, quantization_error
 from paper.datasets import load
 from paper.evaluation import Stream, evaluate, labels_first
-from paper.study import Job, Line, Measurement, Panel, Plan
+from paper.findings import Line, Panel
+from paper.study import Job, Measurement, Plan
 
 SINK, GROWTH, N_LABELS = 1000.0, 1.5, 4
 SINKS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0)

@@ -1,4 +1,4 @@
-"""A study: jobs whose results are stored, and the findings that are concluded from them."""
+"""A study: jobs whose results are stored once, and a plan that runs them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,15 @@ from importlib import metadata
 from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from labelwalk.release import release
 from labelwalk.storage.atomic_write import write_atomic
+from paper.findings import Columns, Findings
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
-
-Columns = Mapping[str, Sequence[Any] | NDArray[Any]]
-Verdict = Literal["holds", "holds in part", "does not hold", "not measured"]
 
 
 class Measurement(NamedTuple):
@@ -105,27 +102,14 @@ def ignore_progress(done: int, total: int, key: str) -> None:
 class Plan:
     """How thoroughly to measure, on which data, and where to store results.
 
-    Attributes
-    ----------
-    quick : bool
-        Fewer problems, seeds and examples.
-    available : frozenset of str
-        Names of the data sets that can be loaded.
-    folder : path
-        Where results are stored.
-    command : str
-        Stored as the origin of the results.
-    workers : int
-        Number of processes; 1 runs jobs in this process.
-    watch : function
-        Called with the number of finished jobs, the number of all jobs, and the last key.
+    `watch` is called with the number of finished jobs, the number of all jobs, and the last key.
     """
 
-    quick: bool
-    available: frozenset[str]
-    folder: Path
-    command: str = ""
-    workers: int = 1
+    quick: bool  # fewer problems, seeds and examples
+    available: frozenset[str]  # data sets
+    folder: Path  # of results
+    command: str = ""  # stored as the origin of the results
+    workers: int = 1  # processes; 1 runs jobs in this process
     watch: Callable[[int, int, str], None] = ignore_progress
 
     def choose(self, names: Sequence[str], substitutes: Sequence[str]) -> list[str]:
@@ -181,53 +165,6 @@ def list_values(results: Iterable[Result], argument: str) -> list[Any]:
     return list(dict.fromkeys(values))
 
 
-class Claim(NamedTuple):
-    """A statement of the paper, the measurement, and whether they agree."""
-
-    paper: str
-    ours: str
-    verdict: Verdict
-
-
-class Line(NamedTuple):
-    """Points to be joined, and their name."""
-
-    name: str
-    x: Sequence[float]
-    y: Sequence[float]
-    style: str = "-"
-    colour: str = "black"
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One plot of a picture."""
-
-    title: str
-    x_label: str
-    y_label: str
-    lines: Sequence[Line]
-    log_x: bool = False
-    log_y: bool = False
-
-
-class Picture(NamedTuple):
-    """Rows of panels."""
-
-    name: str
-    rows: Sequence[Sequence[Panel]]
-
-
-@dataclass(frozen=True)
-class Findings:
-    """Tables, pictures as plain data, claims with a verdict, and notes."""
-
-    tables: dict[str, Columns] = field(default_factory=dict)
-    pictures: list[Picture] = field(default_factory=list)
-    claims: list[Claim] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
 @dataclass(frozen=True)
 class Study:
     """A figure of the paper, or an addition: `run` measures, `conclude` judges the results."""
@@ -237,19 +174,3 @@ class Study:
     run: Callable[[Plan], list[Result]]
     conclude: Callable[[list[Result]], Findings]
     data: tuple[str, ...] = ()  # data sets that it uses if they are available
-
-
-def judge(agreements: Iterable[bool]) -> Verdict:
-    """Return whether a claim holds for all, for some, or for none of the measurements.
-
-    Examples
-    --------
-    >>> judge([True, True]), judge([True, False]), judge([False])
-    ('holds', 'holds in part', 'does not hold')
-    """
-    flags = list(agreements)
-    if not flags:
-        return "not measured"
-    if all(flags):
-        return "holds"
-    return "holds in part" if any(flags) else "does not hold"

@@ -12,32 +12,29 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from labelwalk.arrays import Bools, Floats
-from labelwalk.solver.harmonic import laplacian, solve_soft
+from paper.bounds import Bound, Condition, Constants, as_solution, bound_solutions
 from paper.bounds.solutions import largest_value
-from paper.bounds.statement import Bound, Condition, as_solution, bound_solutions, check_constants
-
-MAX_SMALL_C_U = 0.1  # "much less than c_l"
 
 
-def printed_beta(n_labelled: int, *, c_u: float, sink: float, largest_eigenvalue: float) -> float:
-    """Return the right side of Proposition 3's second line.
+def printed_beta(n_labelled: int, constants: Constants, largest_eigenvalue: float) -> float:
+    """Return the right side of Proposition 3's second line, which fails for small γ.
 
-    β = 2 [√2 / (γ + 1) + √(2 n_l) (1 − √c_u) / √c_u · (λ_M(L) + γ) / (γ² + 1)].
+    β = 2 [√2 / (γ + 1) + √(2 n_l) (1 − √c_u) / √c_u · (λ_M(L) + γ) / (γ² + 1)], with λ_M = 2 for a
+    normalised Laplacian.
 
     Examples
     --------
-    >>> printed_beta(8, c_u=0.25, sink=9.0, largest_eigenvalue=2.0)
+    >>> printed_beta(8, Constants(0.25, 9.0), largest_eigenvalue=2.0)
     1.356013...
     """
-    check_constants(c_u, sink, n_labelled)
-    root = math.sqrt(c_u)
+    constants.check(n_labelled)
+    root, sink = math.sqrt(constants.c_u), constants.sink
     swap = math.sqrt(2.0) / (sink + 1.0)
     spread = (largest_eigenvalue + sink) / (sink**2 + 1.0)
     return 2.0 * (swap + math.sqrt(2.0 * n_labelled) * (1.0 - root) / root * spread)
 
 
-def proven_beta(n_labelled: int, *, c_u: float, sink: float, normalised: bool = False) -> float:
+def proven_beta(n_labelled: int, constants: Constants) -> float:
     """Return a stability that is proven here: β = 2 (1 + B) √2 (1 + (1 − c_u) B) / (γ + c_u).
 
     With B = `largest_value`. When i gives its label to j, (K + C') (f' − f) is zero but at i and j,
@@ -47,91 +44,11 @@ def proven_beta(n_labelled: int, *, c_u: float, sink: float, normalised: bool = 
 
     Examples
     --------
-    >>> proven_beta(8, c_u=0.25, sink=9.0)
+    >>> proven_beta(8, Constants(0.25, 9.0))
     0.361580...
     """
-    B = largest_value(n_labelled, c_u=c_u, sink=sink, normalised=normalised)
-    return 2.0 * (1.0 + B) * math.sqrt(2.0) * (1.0 + (1.0 - c_u) * B) / (sink + c_u)
-
-
-def stability_as_printed(
-    similarity: ArrayLike,
-    is_labelled: ArrayLike,
-    truth: ArrayLike,
-    *,
-    c_u: float,
-    sink: float,
-    normalised: bool = False,
-) -> Bound:
-    """The largest effect of one swapped label, against `printed_beta`. It fails for small γ.
-
-    Parameters
-    ----------
-    similarity, is_labelled, c_u, sink, normalised
-        As in `solve_soft`. A solution is computed for each pair of a labelled and an unlabelled
-        example: use small graphs.
-    truth : (n, 1) array
-        ±1, the label of every example.
-
-    Examples
-    --------
-    Two examples that disagree: the labelled one decides for both.
-
-    >>> w, labelled, truth = np.array([[0, 1e-6], [1e-6, 0]]), np.array([True, False]), [[1], [-1]]
-    >>> print(stability_as_printed(w, labelled, truth, c_u=1e-8, sink=1e-8))
-    stability as printed: 3.92 <= 2.89, fails
-    >>> print(stability(w, labelled, truth, c_u=0.1, sink=1.0))
-    stability: 0.75 <= 5.59, holds
-    """
-    left = _measure_worst_swap(similarity, is_labelled, truth, c_u, sink, normalised)
-    eigenvalues = np.linalg.eigvalsh(laplacian(similarity, normalised=normalised))
-    largest = float(eigenvalues.max(initial=0.0))
-    n_labelled = int(np.sum(is_labelled))
-    right = printed_beta(n_labelled, c_u=c_u, sink=sink, largest_eigenvalue=largest)
-    small = Condition("c_u much less than c_l", c_u <= MAX_SMALL_C_U)
-    return bound_solutions("stability as printed", left, right, small)
-
-
-def stability(
-    similarity: ArrayLike,
-    is_labelled: ArrayLike,
-    truth: ArrayLike,
-    *,
-    c_u: float,
-    sink: float,
-    normalised: bool = False,
-) -> Bound:
-    """The largest effect of one swapped label, against `proven_beta`.
-
-    For the parameters see `stability_as_printed`.
-    """
-    left = _measure_worst_swap(similarity, is_labelled, truth, c_u, sink, normalised)
-    right = proven_beta(int(np.sum(is_labelled)), c_u=c_u, sink=sink, normalised=normalised)
-    return bound_solutions("stability", left, right)
-
-
-def _measure_worst_swap(
-    similarity: ArrayLike,
-    is_labelled: ArrayLike,
-    truth: ArrayLike,
-    c_u: float,
-    sink: float,
-    normalised: bool,
-) -> float:
-    y, labelled = as_solution("truth", truth), np.asarray(is_labelled)
-
-    def errors(mask: Bools) -> Floats:
-        f = solve_soft(similarity, mask, y, c_u=c_u, sink=sink, normalised=normalised)
-        squares: Floats = np.square(f - y).sum(axis=1)
-        return squares
-
-    worst, unswapped = 0.0, errors(labelled)
-    for i in np.flatnonzero(labelled):
-        for j in np.flatnonzero(~labelled):
-            swapped = labelled.copy()
-            swapped[[i, j]] = False, True
-            worst = max(worst, float(np.abs(errors(swapped) - unswapped).max()))
-    return worst
+    B, c_u = largest_value(n_labelled, constants), constants.c_u
+    return 2.0 * (1.0 + B) * math.sqrt(2.0) * (1.0 + (1.0 - c_u) * B) / (constants.sink + c_u)
 
 
 def transductive_error(beta: float, n_labelled: int, delta: float) -> float:
@@ -150,30 +67,12 @@ def transductive_error(beta: float, n_labelled: int, delta: float) -> float:
 
 
 def proposition_3(
-    f: ArrayLike, truth: ArrayLike, is_labelled: ArrayLike, *, beta: float, delta: float
+    f: ArrayLike, truth: ArrayLike, is_labelled: ArrayLike, beta: float, delta: float
 ) -> Bound:
     """Proposition 3: the error at all examples is at most that at labelled ones, plus Δ_T.
 
-    Parameters
-    ----------
-    f : (n, 1) array
-        The soft solution.
-    truth : (n, 1) array
-        ±1, the label of every example.
-    is_labelled : (n,) boolean array
-        At least one is.
-    beta : float
-        `printed_beta` or `proven_beta`.
-    delta : float
-        In a share 1 − δ of all draws of labelled examples, the bound holds.
-
-    Examples
-    --------
-    >>> labelled, truth = np.arange(6) < 2, np.ones((6, 1))
-    >>> f = solve_soft(np.ones((6, 6)), labelled, truth, c_u=0.1, sink=1.0)
-    >>> beta = proven_beta(2, c_u=0.1, sink=1.0)
-    >>> print(proposition_3(f, truth, labelled, beta=beta, delta=0.05))
-    Proposition 3: 0.606 <= 35.3, holds
+    It holds in a share 1 − δ of all draws of labelled examples. `truth` is the label ±1 of every
+    example, β is `printed_beta` or `proven_beta`.
     """
     values, mask = as_solution("f", f), np.asarray(is_labelled)
     squares = np.square(values - as_solution("truth", truth, like=values)).sum(axis=1)
@@ -221,8 +120,7 @@ def schedule_proposition_3(alpha: float) -> Schedule:
 def fit_exponent(sizes: ArrayLike, errors: ArrayLike) -> float:
     """Return the slope of log error over log size, by least squares.
 
-    Proposition 6 expects −1/d of the distortion over k, Proposition 7 of ‖L^q − L^o‖_F. All sizes
-    and errors are > 0, at least two sizes differ.
+    Proposition 6 expects −1/d of the distortion over k, Proposition 7 of ‖L^q − L^o‖_F.
 
     Examples
     --------

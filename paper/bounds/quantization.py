@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 
 from labelwalk.arrays import Floats, Ints
 from labelwalk.solver.harmonic import laplacian
-from paper.bounds.statement import Bound, Condition
+from paper.bounds import Bound, Condition
 
 ROUNDING = 1e-14  # of sums of n numbers of order 1, divided by n
 DOUBLING = Condition("the cover coarsens by doubling", None)
@@ -41,35 +41,18 @@ def find_nearest(examples: ArrayLike, representatives: ArrayLike) -> Ints:
 
 
 def distortion(
-    examples: ArrayLike,
-    representatives: ArrayLike,
-    assigned: ArrayLike,
-    *,
-    radius: float,
-    growth: float,
+    examples: Floats, representatives: Floats, assigned: ArrayLike, radius: float, growth: float
 ) -> Bound:
     """Section 3.2: with doubling, no example is further than R m / (m − 1) from its vertex.
 
-    Parameters
-    ----------
-    examples : (n, d) array
-    representatives : (k, d) array
-    assigned : (n,) array of int
-        Representative of each example, as `find_nearest` returns it.
-    radius, growth : float
-        R and m of the learner.
-
-    Returns
-    -------
-    bound : Bound
-        `left` is the largest distance that was measured.
+    `left` is the largest distance that was measured; R and m are those of the learner.
 
     Examples
     --------
-    >>> print(distortion([[0.0], [1.0]], [[0.0]], [0, 0], radius=0.5, growth=1.5))
+    >>> print(distortion(np.array([[0.0], [1.0]]), np.array([[0.0]]), [0, 0], 0.5, 1.5))
     distortion: 1 <= 1.5, holds
     """
-    differences = np.asarray(examples) - np.asarray(representatives)[np.asarray(assigned)]
+    differences = examples - representatives[np.asarray(assigned)]
     left = float(np.sqrt(np.square(differences).sum(axis=1)).max())
     return Bound("distortion", left, radius * growth / (growth - 1.0), (DOUBLING,))
 
@@ -96,22 +79,13 @@ def bracket_optimum(examples: ArrayLike, n_centroids: int) -> Optimum:
     return Optimum(spread / 2.0, spread)
 
 
-def k_centers_law(largest: float, optimum: float, *, growth: float) -> Bound:
+def k_centers_law(largest: float, optimum: float, growth: float) -> Bound:
     """The law of doubling: distortion ≤ 2 m² / (m − 1) · OPT_k.
 
     Not (1 + ε) · OPT_k, as sections 3.2 and 4.3 have it: below 2 no fast algorithm is known, nor
     will one be unless P = NP. Before the last growth there were more than k vertices R / m apart.
-    Two of them share a centre of the optimum, so R ≤ 2 m OPT_k, and R m / (m − 1) is the rest.
-
-    Parameters
-    ----------
-    largest : float
-        The distortion, measured or `learner.distortion`.
-    optimum : float
-        OPT_k. With `bracket_optimum(...).high` the law must hold; if it holds with `.low`, it is
-        proven for OPT_k.
-    growth : float
-        m.
+    Two of them share a centre of the optimum, so R ≤ 2 m OPT_k, and R m / (m − 1) is the rest. With
+    `bracket_optimum(...).high` the law must hold; if it holds with `.low`, it is proven for OPT_k.
 
     Examples
     --------
@@ -132,17 +106,6 @@ def proposition_6(
     S ≤ side / (((k + 1) c_d)^(1/d) / 2 − 1), which is O(k^(−1/d)), and the distortion is at most
     m² / (m − 1) · S. Printed is an equality of R m / (m − 1) and the distortion; it is a bound.
 
-    Parameters
-    ----------
-    largest : float
-        The distortion, measured or `learner.distortion`.
-    n_centroids, growth
-        k and m of the learner.
-    dimension : int
-        d.
-    side : float
-        Of a cube that contains all examples.
-
     Examples
     --------
     >>> print(proposition_6(0.2, n_centroids=100, dimension=2, side=1.0, growth=2.0))
@@ -158,7 +121,7 @@ def proposition_6(
 
 
 def quantization_error(
-    similarity: ArrayLike, quantized: ArrayLike, assigned: ArrayLike, *, normalised: bool = True
+    similarity: ArrayLike, quantized: ArrayLike, assigned: ArrayLike, normalised: bool = True
 ) -> float:
     """Return ‖L^q − L^o‖_F, the left side of Proposition 7.
 
@@ -172,7 +135,7 @@ def quantization_error(
     assigned : (n,) array of int
         Representative of each example.
     normalised : bool
-        Which Laplacian, see `labelwalk.solver.harmonic.laplacian`. The plain one grows with n.
+        Which Laplacian. The plain one grows with n.
 
     Examples
     --------
@@ -182,8 +145,6 @@ def quantization_error(
     >>> w_o, w_q = (np.exp(-(np.subtract.outer(x, x) ** 2) / 2) for x in (points, centres))
     >>> quantization_error(w_o, w_q, [0, 1, 1])
     0.0847...
-    >>> quantization_error(w_o, w_q, [0, 1, 1], normalised=False)
-    0.2523...
     """
     w_o, w_q = _expand(similarity, quantized, assigned)
     return float(np.linalg.norm(_subtract(w_q, w_o, normalised)))
@@ -198,7 +159,6 @@ def proposition_7(
     similarity: ArrayLike,
     quantized: ArrayLike,
     assigned: ArrayLike,
-    *,
     distortion: float,
     lipschitz: float,
     normalised: bool = True,
@@ -214,22 +174,9 @@ def proposition_7(
     With ε = O(k^(−1/d)) the first is the proposition. The second grows with n: for the plain
     Laplacian the proposition is not "directly applicable".
 
-    Parameters
-    ----------
-    similarity, quantized, assigned, normalised
-        As in `quantization_error`.
-    distortion : float
-        ε, the largest distance of an example to its representative: R m / (m − 1), or measured.
-    lipschitz : float
-        M, with `|w(x, y) − w(x', y')| ≤ M (‖x − x'‖ + ‖y − y'‖)`; see `gaussian_lipschitz`.
-
-    Examples
-    --------
-    >>> points, centres = np.array([0.0, 1.0, 1.2]), np.array([0.0, 1.0])
-    >>> w_o, w_q = (np.exp(-(np.subtract.outer(x, x) ** 2) / 2) for x in (points, centres))
-    >>> M = gaussian_lipschitz(1.0)
-    >>> print(proposition_7(w_o, w_q, [0, 1, 1], distortion=0.2, lipschitz=M))
-    Proposition 7: 0.0847 <= 2.49, holds
+    ε is the largest distance of an example to its representative, R m / (m − 1) or measured, and M
+    satisfies `|w(x, y) − w(x', y')| ≤ M (‖x − x'‖ + ‖y − y'‖)`; see `gaussian_lipschitz`. The other
+    parameters are those of `quantization_error`.
     """
     w_o, w_q = _expand(similarity, quantized, assigned)
     left = float(np.linalg.norm(_subtract(w_q, w_o, normalised)))
@@ -247,7 +194,6 @@ def proposition_7_as_printed(
     similarity: ArrayLike,
     quantized: ArrayLike,
     assigned: ArrayLike,
-    *,
     distortion: float,
     lipschitz: float,
 ) -> Bound:

@@ -17,7 +17,7 @@ from paper import (
     section_5_1,
 )
 from paper.evaluation import CurvePoint
-from paper.study import judge
+from paper.findings import judge
 
 pytestmark = pytest.mark.shell
 

@@ -30,8 +30,9 @@ from paper import (
 )
 from paper.datasets import DATA_VARIABLE
 from paper.evaluation import CurvePoint
+from paper.findings import Claim, Findings
 from paper.runner import ALL, STUDIES, reproduce
-from paper.study import Claim, Findings, Job, Measurement, Plan
+from paper.study import Job, Measurement, Plan
 
 pytestmark = pytest.mark.shell
 
@@ -226,17 +227,6 @@ def test_a_study_leaves_tables_that_can_be_read(tmp_path: Path) -> None:
     assert not found.missing
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("small")
-def test_the_folder_of_the_data_is_known_during_the_run_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(DATA_VARIABLE, "before")
-    (tmp_path / "data").mkdir()
-    reproduce("bounds", tmp_path / "out", data=tmp_path / "data", quick=True, workers=1)
-    assert os.environ[DATA_VARIABLE] == "before"
-
-
 def test_the_pairs_are_fixed_and_differ() -> None:
     pairs = section_5_1.choose_problems("digits", "pairs", 10)
     assert pairs == section_5_1.choose_problems("digits", "pairs", 10)
@@ -313,6 +303,8 @@ class TestCommand:
     def test_bad_input_and_interrupts_are_reported(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
+        monkeypatch.setenv(DATA_VARIABLE, "")  # the command changes it
+
         def fails(code: int, message: str, *arguments: str) -> None:
             assert command.main(list(arguments)) == code
             assert message in capsys.readouterr().err
