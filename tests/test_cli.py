@@ -327,7 +327,11 @@ class TestCommands:
 
     @pytest.mark.parametrize(
         ("name", "instead"),
-        [("config", "labelwalk.toml"), ("bench", "scripts/bench"), ("reproduce", "python -m paper")],
+        [
+            ("config", "labelwalk.toml"),
+            ("bench", "scripts/bench"),
+            ("reproduce", "python -m paper"),
+        ],
     )
     def test_removed_commands_name_what_to_use(self, name: str, instead: str) -> None:
         result = labelwalk(name, "--anything")

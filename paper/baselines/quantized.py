@@ -10,11 +10,14 @@ from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.kernel_approximation import Nystroem
 
 from labelwalk.arrays import Floats, Ints
 from labelwalk.similarity import SelfTuning
-from paper.baselines.full_graph import FullSimilarity, solve_representatives
+from paper.baselines.full_graph import (
+    FullSimilarity,
+    compute_similarities,
+    solve_representatives,
+)
 from paper.baselines.predictions import OfflineBaseline
 
 NEGLIGIBLE = 1e-12  # smaller shares are rounding
@@ -107,9 +110,9 @@ class SampleHarmonic(RepresentativeHarmonic):
 class NystromHarmonic(OfflineBaseline):
     """The harmonic solution on a low-rank approximation of the full graph.
 
-    W ≈ G Gᵀ, with G from scikit-learn's `Nystroem`. Degrees are the row sums of G Gᵀ, self loops
-    included: they are on both sides of D − W and cancel. An approximated similarity may be
-    negative, which no random walk allows. So an example whose approximated degree is not positive
+    W ≈ G Gᵀ (`approximate_graph`). Degrees are the row sums of G Gᵀ, self loops included: they are
+    on both sides of D − W and cancel. An approximated similarity may be negative, which no random
+    walk allows. So an example whose approximated degree is not positive
     is disconnected and gets no answer; the system is kept as definite as it would be for a graph
     without negative similarities; and solutions within rounding of 0 are no answers.
 
@@ -148,9 +151,15 @@ class NystromHarmonic(OfflineBaseline):
 
 
 def approximate_graph(examples: Floats, landmarks: Floats, sigma: float) -> Floats:
-    """Return G with G Gᵀ ≈ the Gaussian similarities of all examples."""
-    model = Nystroem(gamma=0.5 / sigma**2, n_components=len(landmarks), random_state=0)
-    return np.asarray(model.fit(landmarks).transform(examples))
+    """Return G with G Gᵀ ≈ the Gaussian similarities of all examples.
+
+    G = C U Λ^-½, with the similarities C to the landmarks and U Λ Uᵀ of the landmarks. Unlike in
+    scikit-learn's `Nystroem`, eigenvalues within rounding of 0 are left out.
+    """
+    size, U = eigh(compute_similarities(landmarks, landmarks, sigma))
+    valid = size > NEGLIGIBLE * size.max()
+    C = compute_similarities(examples, landmarks, sigma)
+    return np.asarray(C @ (U[:, valid] / np.sqrt(size[valid])))
 
 
 def solve_low_rank(G: Floats, y: Floats, sink: float) -> Floats:

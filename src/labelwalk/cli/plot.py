@@ -32,9 +32,7 @@ def plot(
         Path | None,
         typer.Option("--output", "-o", help="PNG, SVG or PDF file.", show_default="KIND.png"),
     ] = None,
-    truth_column: Annotated[
-        str, typer.Option(help="Column of the true labels.")
-    ] = "truth",
+    truth_column: Annotated[str, typer.Option(help="Column of the true labels.")] = "truth",
     label_column: Annotated[
         str | None,
         typer.Option(
