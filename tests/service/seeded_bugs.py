@@ -40,7 +40,7 @@ def commits_late(patch: Patch) -> None:
     patch(Database, "transaction", transaction)
 
 
-def witness_first(patch: Patch) -> None:
+def mark_first(patch: Patch) -> None:
     append = Journal.append
 
     def early(self: Journal, entries: list[Entry]) -> None:
@@ -54,11 +54,11 @@ def witness_first(patch: Patch) -> None:
     patch(Journal, "append", early)
 
 
-def no_witness(patch: Patch) -> None:
+def unchecked_mark(patch: Patch) -> None:
     patch(Journal, "_check_mark", lambda self: None)
 
 
-def witness_forgets(patch: Patch) -> None:
+def unwritten_mark(patch: Patch) -> None:
     write = HighWaterMark.write
 
     def at_first(self: HighWaterMark, seen: JournalPosition, *, sync: bool = False) -> None:
@@ -117,11 +117,11 @@ BUGS_OF_THE_DISK: dict[str, Callable[[Patch], None]] = {
     "no fsync": lambda patch: without_setting(patch, "synchronous", "OFF"),
     "fsync at checkpoints only": lambda patch: without_setting(patch, "synchronous", "NORMAL"),
     "acknowledged before it is written": commits_late,
-    "the witness runs ahead": witness_first,
+    "the high-water mark runs ahead": mark_first,
 }
 BUGS_OF_READING: dict[str, Callable[[Patch], None]] = {
-    "the witness is not asked": no_witness,
-    "the witness is not written": witness_forgets,
+    "the high-water mark is not checked": unchecked_mark,
+    "the high-water mark is not written": unwritten_mark,
     "the chain is not read": chain_unread,
     "the payload is not proved": payload_unread,
 }

@@ -11,7 +11,7 @@ class Sizes:
 
     Attributes
     ----------
-    writer_kills, keeper_kills, service_kills : int
+    writer_kills, store_kills, service_kills : int
         Times that kill -9 meets a process that writes a journal, keeps learners, or serves them.
     events : int
         Written while each call to the disk is recorded; the power is cut at each.
@@ -33,7 +33,7 @@ class Sizes:
     """
 
     writer_kills: int
-    keeper_kills: int
+    store_kills: int
     service_kills: int
     events: int
     learned: int
@@ -48,7 +48,7 @@ class Sizes:
 
 SMALL = Sizes(
     writer_kills=5,
-    keeper_kills=3,
+    store_kills=3,
     service_kills=2,
     events=60,
     learned=60,
@@ -62,7 +62,7 @@ SMALL = Sizes(
 )
 FULL = Sizes(
     writer_kills=100,
-    keeper_kills=30,
+    store_kills=30,
     service_kills=30,
     events=400,
     learned=120,

@@ -1,4 +1,4 @@
-"""ErasureResult means: as if it had never come, and nowhere on the disk."""
+"""Erased means: as if it had never come, and nowhere on the disk."""
 
 from __future__ import annotations
 

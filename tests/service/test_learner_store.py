@@ -156,15 +156,15 @@ class TestRefused:
         assert store.create("a", OnlineLearner(K)).result() != number
 
     def test_too_much(self) -> None:
-        inbox: BoundedQueue[int] = BoundedQueue(10)
-        inbox.put(1, 50)  # alone, it may be as large as it likes
+        queue: BoundedQueue[int] = BoundedQueue(10)
+        queue.put(1, 50)  # alone, it may be as large as it likes
         with pytest.raises(BusyError, match="50 examples wait"):
-            inbox.put(2, 1)
-        assert inbox.take(1) == [1]
-        inbox.close()
+            queue.put(2, 1)
+        assert queue.take(1) == [1]
+        queue.close()
         with pytest.raises(BusyError, match="closed"):
-            inbox.put(3, 1)
-        assert inbox.take(1) == []
+            queue.put(3, 1)
+        assert queue.take(1) == []
 
     def test_nothing_is_answered_after_the_disk_has_failed(self, tmp_path: Path) -> None:
         store = LearnerStore(str(tmp_path / "kept"))
@@ -209,7 +209,7 @@ def test_erased_examples_never_were() -> None:
 def test_kill_9(tmp_path: Path, sizes: Sizes, passphrase: str | None) -> None:
     """All that was acknowledged is there, once, and the state is that of an undisturbed learner."""
     folder, rng, told = str(tmp_path / "kept"), np.random.default_rng(0), -1
-    for _ in range(sizes.keeper_kills):
+    for _ in range(sizes.store_kills):
         process = subprocess.Popen([*WRITER, folder, "5"], stdout=subprocess.PIPE)
         with process:
             assert process.stdout is not None
@@ -243,7 +243,7 @@ def try_everything(tmp_path: Path) -> None:
     test_it_is_as_if_they_were_alone(tmp_path / "three", None)
 
 
-@pytest.mark.parametrize("where", ["learn", "scribe"])
+@pytest.mark.parametrize("where", ["worker", "journal-writer"])
 def test_an_error_that_nobody_expected_is_refused_and_leaves_nothing(
     where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,7 +254,7 @@ def test_an_error_that_nobody_expected_is_refused_and_leaves_nothing(
     def fails(*args: object) -> None:
         raise RuntimeError("nobody expected it")
 
-    if where == "learn":
+    if where == "worker":
         monkeypatch.setattr(worker.LearnerWorker, "_create_entry", fails)
         monkeypatch.setattr(worker, "split_batches", fails)
     else:

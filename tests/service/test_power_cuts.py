@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.skipif(which("strace") is None, reason="strace records the calls"),
 ]
 WRITER = [sys.executable, "-m", "tests.service.journal_writer"]
-KEEPER = [sys.executable, "-m", "tests.service.store_writer"]
+STORE_WRITER = [sys.executable, "-m", "tests.service.store_writer"]
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_learners_are_those_of_an_undisturbed_run(
 ) -> None:
     """Snapshots and all: whatever is left, it is a learner to which the first events happened."""
     folder, rng, told, cuts = tmp_path / "kept", np.random.default_rng(1), -1, 0
-    command = [*KEEPER, str(folder), "5", str(sizes.learned)]
+    command = [*STORE_WRITER, str(folder), "5", str(sizes.learned)]
     digests, disk = ["", *alone_after_each(5, sizes.learned)], Disk()
     for i, call in enumerate(recorded(command, folder, tmp_path / "calls")):
         disk.do(call)

@@ -339,10 +339,9 @@ class LearnerWorker:
                 del self.learners[learner_id]
                 return None, Entry(learner_id, DELETE, "{}", [])
             case Query(function, learner_id):
-                return function(self._select(learner_id)), None
-
-    def _select(self, learner_id: int | None) -> Any:
-        return self.learners if learner_id is None else self.get_learner(learner_id)
+                if learner_id is None:
+                    return function(self.learners), None
+                return function(self.get_learner(learner_id)), None
 
     def _create(self, request: CreateLearner) -> tuple[int, Entry]:
         name = request.name
