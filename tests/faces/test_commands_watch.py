@@ -212,7 +212,7 @@ def test_a_folder_of_others(tmp_path: Path) -> None:
     folder = tmp_path / "people"
     (tmp_path / "file").write_text("")
     for other in (tmp_path / "file", tmp_path):
-        assert "is no folder of people" in refused(2, "watch", "demo", "--people", other)
+        assert "is not a folder of people" in refused(2, "watch", "demo", "--people", other)
     ok("enroll", folder, "Ada", pictures(tmp_path / "ada"))
     (folder / "journal.db").write_bytes(b"nonsense" * 100)
     assert "journal.db" in refused(1, "watch", "demo", "--people", folder)

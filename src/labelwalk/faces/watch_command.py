@@ -107,12 +107,13 @@ def watch(
             write_events = stack.enter_context(open_events(events))
             store = None
             if people is not None:
-                if not has_learners(people):
-                    echo(console, f"{people} is new: nobody is known there yet.")
+                is_new = not has_learners(people)
                 folder = open_folder(
                     people, faces, passphrase_file, create=True, keep_crops=keep_crops
                 )
                 store = stack.enter_context(folder)
+                if is_new:
+                    echo(console, f"{people} is new: nobody is known there yet.")
             pipeline = FacePipeline(
                 store.representation if store else find_representation(faces or "pixels"),
                 recognizer=store.recognizer if store else None,

@@ -1,6 +1,6 @@
-/** What the service knows of people, asked again every few seconds while frames come. */
+/** The people that the service knows, requested again every few seconds while frames arrive. */
 
-import { byId, fill, make } from "./dom.js";
+import { byId, fill, make, setText } from "./dom.js";
 import { isIdle } from "./faces-live.js";
 import * as service from "./faces-service.js";
 import { labelKey } from "./format.js";
@@ -46,4 +46,16 @@ export function startKnowing() {
   on("taught", refresh);
   on("live", () => { if (isIdle()) void refresh(); }); // and names that went keep no colour
   setInterval(() => { if (!isIdle() && !document.hidden) void refresh(); }, PACE);
+}
+
+/** Keep the words true. */
+export function startConsent() {
+  on("known", () => {
+    const { representation, keeps_crops: keepsCrops } = known.facts;
+    const vector = representation?.startsWith("pixels")
+      ? "a vector of its pixels, as good as a small grey picture" : "a vector of numbers";
+    setText(byId("kept"), keepsCrops
+      ? `Frames are not kept. What is kept of a face is a small picture, and ${vector}.`
+      : `Pictures are not kept. What is kept of a face is ${vector}.`);
+  });
 }

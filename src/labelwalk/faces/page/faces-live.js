@@ -1,11 +1,11 @@
 /**
- * Frames, one after another, from when somebody starts until they stop.
+ * Frames of the camera of this browser, or of the service, from start to stop.
  *
- * It stands still while a face is being named. While nobody looks at the page, the camera is off.
+ * The frame stands still while a face is named. While the page is hidden, the camera is off.
  */
 
-import { browserCamera } from "./faces-camera.js";
-import { watched } from "./faces-watched.js";
+import { make } from "./dom.js";
+import { look, view } from "./faces-service.js";
 import { emit } from "./store.js";
 
 const AGAIN = 1000; // milliseconds before a service that did not answer is asked again
@@ -122,3 +122,121 @@ function wipe() {
   live.frame?.image.close();
   live.frame = null;
 }
+
+const WIDEST = 640; // pixels
+const QUALITY = 0.85; // of a JPEG
+const BEAT = 40; // milliseconds between two frames, where a browser does not tell of new ones
+
+/** Each tab is a camera of its own: tracks do not go from one to another. */
+const camera = Array.from(
+  crypto.getRandomValues(new Uint8Array(8)), (part) => part.toString(16).padStart(2, "0"),
+).join("");
+
+/** Make a source of frames: open it, ask for the next again and again, and close it. */
+export function browserCamera() {
+  const video = make("video", { playsinline: true });
+  const canvas = make("canvas");
+  let stream = null;
+  let coming = null;
+  let isOver = false;
+  let end;
+  const over = new Promise((_, reject) => { end = reject; });
+  over.catch(() => null); // whoever waits for a frame hears of it
+
+  async function open() {
+    if (!navigator.mediaDevices) throw new NoCamera(isSecureContext ? "Missing" : "Insecure");
+    stream = await navigator.mediaDevices.getUserMedia({ video: { width: { ideal: WIDEST } } });
+    if (isOver) {
+      close();
+      return;
+    }
+    for (const track of stream.getTracks()) {
+      track.addEventListener("ended", () => end(new NoCamera("Unplugged")));
+    }
+    video.muted = true;
+    video.srcObject = stream;
+    await Promise.race([over, video.play()]);
+  }
+
+  /** Return the next frame with its faces; null where the service had no time for it. */
+  async function next() {
+    await Promise.race([over, coming ?? newFrame(video)]);
+    const scale = Math.min(1, WIDEST / video.videoWidth);
+    canvas.width = Math.round(scale * video.videoWidth);
+    canvas.height = Math.round(scale * video.videoHeight);
+    canvas.getContext("2d").drawImage(video, 0, 0, canvas.width, canvas.height);
+    coming = newFrame(video); // perhaps before the service has answered
+    const picture = await new Promise((made) => canvas.toBlob(made, "image/jpeg", QUALITY));
+    const began = performance.now();
+    const answer = await look(camera, picture);
+    const roundTrip = performance.now() - began;
+    return answer && { ...answer, roundTrip, image: await createImageBitmap(canvas) };
+  }
+
+  function close() {
+    isOver = true;
+    for (const track of stream?.getTracks() ?? []) track.stop();
+    video.srcObject = null;
+    end(new NoCamera("Closed"));
+  }
+
+  return { open, next, close };
+}
+
+function newFrame(video) {
+  return new Promise((seen) => {
+    if (video.requestVideoFrameCallback) video.requestVideoFrameCallback(seen);
+    else setTimeout(seen, BEAT);
+  });
+}
+
+const UNCHANGED_DELAY = 50; // milliseconds before it is asked again, where there was nothing new
+
+/** Make a source of frames, as a camera of the browser is one. */
+export function watched() {
+  let last = null;
+
+  /** Return the newest frame with its faces; null where it is the one of before. */
+  async function next() {
+    const began = performance.now();
+    const { picture, told } = await view();
+    const roundTrip = performance.now() - began;
+    if (told === last) {
+      await new Promise((wake) => setTimeout(wake, UNCHANGED_DELAY));
+      return null;
+    }
+    last = told;
+    return { ...JSON.parse(told), roundTrip, image: await createImageBitmap(picture) };
+  }
+
+  return { open: async () => null, next, close: () => null };
+}
+
+/** A camera cannot be had, for a reason that browsers have no error for. */
+export class NoCamera extends Error {
+  constructor(name) {
+    super(name);
+    this.name = name;
+  }
+}
+
+const WORDS = {
+  Insecure: () => (
+    "Browsers give a camera to pages of their own machine, or over TLS. Open this page as "
+    + `http://localhost:${location.port || 80} on the machine that the service runs on, or give `
+    + "labelwalk serve --certificate and --private-key."
+  ),
+  Missing: () => "This browser has no way to a camera. Open this page in another one.",
+  NotAllowedError: () => (
+    "This page may not use the camera. Allow it beside the address, or in the settings of the "
+    + "system, and try again."
+  ),
+  NotFoundError: () => "There is no camera. Plug one in, and try again.",
+  NotReadableError: () => (
+    "The camera does not answer: another program may have it. Close that, and try again."
+  ),
+  Unplugged: () => "The camera is gone. Plug it in again, and try again.",
+};
+
+/** What to say of an error. */
+export const troubleOf = (error) => WORDS[error.name]?.() ?? error.message;

@@ -1,17 +1,13 @@
-/** The page of faces begins here: who is here, and every part in its place. */
+/** The start of the page of faces. */
 
 import { askForToken, openSession } from "./api.js";
 import { byId } from "./dom.js";
-import { startConsent } from "./faces-consent.js";
-import { startGallery } from "./faces-gallery.js";
-import { known, load, startKnowing } from "./faces-known.js";
+import { pointAt, startPointing } from "./faces-forms.js";
+import { known, load, startConsent, startKnowing } from "./faces-known.js";
 import { stop } from "./faces-live.js";
-import { startPace } from "./faces-pace.js";
-import { startPicture } from "./faces-picture.js";
-import { pointAt, startPointing } from "./faces-pointing.js";
-import { startPresent } from "./faces-present.js";
+import { startGallery, startPresent } from "./faces-people.js";
 import { loadSink, startSink } from "./faces-sink.js";
-import { startStage } from "./faces-stage.js";
+import { startPace, startPicture, startStage } from "./faces-stage.js";
 import { emit, on, state } from "./store.js";
 import { startTheme } from "./theme.js";
 import { attempt } from "./toast.js";

@@ -1,6 +1,9 @@
-/** What the service does with faces, route by route. */
+/** What the service does with faces, route by route, and how a face is described. */
 
 import { NO_ANSWER, ServiceError, request, toServiceError } from "./api.js";
+import { byId } from "./dom.js";
+import { formatPercent } from "./format.js";
+import { on } from "./store.js";
 
 const FACES = "/api/faces";
 
@@ -43,4 +46,21 @@ async function once(path, sent = {}) {
   } catch {
     throw new ServiceError(0, NO_ANSWER);
   }
+}
+
+/** Who it is: a name, or a number where it has been seen before. */
+export function whoIs({ name, stranger }) {
+  if (name !== null) return name;
+  return stranger === null ? "unknown" : `unknown #${stranger}`;
+}
+
+/** How sure that is; of strangers there is nothing to be sure of. */
+export const sureOf = ({ name, confidence }) => (name === null ? "" : formatPercent(confidence));
+
+/** Show the way where there is one. */
+export function startFacesLink() {
+  on("session", async () => {
+    const found = await facts().catch(() => null);
+    byId("to-faces").hidden = !found?.on;
+  });
 }

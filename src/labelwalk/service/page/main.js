@@ -3,7 +3,7 @@
 import { askForToken, openSession } from "./api.js";
 import { byId } from "./dom.js";
 import { startExampleLists } from "./example_lists.js";
-import { startFacesLink } from "./faces-link.js";
+import { startFacesLink } from "./faces-service.js";
 import { startHealth } from "./health.js";
 import { startKeyboard } from "./keyboard_nav.js";
 import { selectLearner, startLearners } from "./learners.js";

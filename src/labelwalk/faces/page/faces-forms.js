@@ -1,0 +1,145 @@
+/** Forms to name a face and to forget a person. */
+
+import { byId, fill, make } from "./dom.js";
+import { people } from "./faces-known.js";
+import { hold, isIdle, release } from "./faces-live.js";
+import * as service from "./faces-service.js";
+import { forget, whoIs } from "./faces-service.js";
+import { mark } from "./faces-stage.js";
+import { pluralize } from "./format.js";
+import { emit, mayWrite, on } from "./store.js";
+import { swatch } from "./theme.js";
+import { attempt, toast } from "./toast.js";
+
+const LONGEST = 100; // letters
+const OFFERED = 6; // known names as buttons
+let fields = 0;
+
+/**
+ * Make the form.
+ * @param {number} example  the view that is to be named
+ * @param {string} question
+ * @param {function} close  called when it is done or left
+ */
+export function nameForm(example, question, close) {
+  const input = make("input", {
+    id: `who-${++fields}`, list: "known-names", maxlength: LONGEST, required: true,
+    autocomplete: "off", spellcheck: "false", placeholder: "a name",
+  });
+  const act = (name) => void attempt(async () => {
+    await named(example, name);
+    close();
+  });
+  const form = make("form.naming", {},
+    make("label", { for: input.id }, question),
+    make("div.new-name", {}, input, make("button.first", {}, "Name"),
+      make("button", { type: "button", onclick: close }, "Cancel")),
+    make("div.choices", { role: "group", "aria-label": "Known names" },
+      ...people().slice(0, OFFERED).map((name) => make(
+        "button.choice", { type: "button", onclick: () => act(name) }, swatch(name),
+        make("span.name", {}, name),
+      ))));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (input.value.trim()) act(input.value.trim());
+  });
+  form.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") close();
+  });
+  return { form, focus: () => input.focus() };
+}
+
+async function named(example, name) {
+  const taught = await service.name(example, name);
+  emit("taught");
+  toast(`${taught.name} it is (${pluralize(taught.examples.length, "view")}).`, {
+    label: "Undo", act: () => void attempt(() => takeBack(taught)),
+  });
+}
+
+async function takeBack({ name, examples }) {
+  const { undone } = await service.takeBack(examples);
+  emit("taught");
+  toast(`Taken back: ${pluralize(undone, "view")} of ${name}.`);
+}
+
+let origin = null; // what had the focus before
+
+/** Ask who a face is. */
+export function pointAt(face) {
+  if (!mayWrite()) return;
+  const place = byId("naming");
+  if (place.hidden) origin = document.activeElement;
+  hold();
+  mark(face.track);
+  const question = face.name === null ? "Who is this?" : `${whoIs(face)}, or who is it really?`;
+  const { form, focus } = nameForm(face.example, question, close);
+  fill(place, form);
+  place.hidden = false;
+  focus();
+}
+
+/** Let nobody be asked about when there is no picture any more. */
+export function startPointing() {
+  on("live", () => { if (isIdle()) close(); });
+}
+
+function close() {
+  const place = byId("naming");
+  if (place.hidden) return;
+  place.hidden = true;
+  fill(place);
+  mark(null);
+  release();
+  if (origin?.isConnected) origin.focus({ preventScroll: true });
+}
+
+/**
+ * Make the button that begins it.
+ * @param {{key: object, words: string, typed: boolean}} whom  for the service and for people, and
+ *   whether the words have to be typed
+ * @param {Element} question  where it is asked whether that is meant
+ */
+export function forgetting(whom, question) {
+  const opener = make("button.danger", { type: "button" }, "Forget…");
+  opener.addEventListener("click", () => {
+    const close = () => {
+      fill(question);
+      opener.focus();
+    };
+    fill(question, confirmation(whom, close));
+    question.querySelector("input, button").focus();
+  });
+  return opener;
+}
+
+function confirmation(whom, close) {
+  const { words, typed } = whom;
+  const input = make(
+    "input", { id: `forget-${++fields}`, autocomplete: "off", spellcheck: "false" },
+  );
+  const go = make("button.danger", { disabled: typed }, "Forget");
+  const isMeant = () => !typed || input.value === words;
+  input.addEventListener("input", () => { go.disabled = !isMeant(); });
+  const asked = typed ? `Type ${words} to forget them for ever` : `Forget ${words} for ever?`;
+  const form = make("form.stack", {},
+    typed ? make("label", { for: input.id }, asked) : make("p", {}, asked),
+    typed ? input : null,
+    make("p.quiet", {}, "Everything that was seen of them is erased. There is no way back."),
+    make("div.line", {}, go, make("button", { type: "button", onclick: close }, "Keep")));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (isMeant()) void attempt(() => erase(whom, close));
+  });
+  form.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") close();
+  });
+  return form;
+}
+
+async function erase({ key, words }, close) {
+  const { erased, meaning } = await forget(key);
+  close();
+  emit("taught");
+  toast(`${words} is forgotten: ${pluralize(erased, "view")} erased. ${meaning}`);
+}
