@@ -32,7 +32,7 @@ from labelwalk.faces.drawing import Caption, draw_faces
 from labelwalk.faces.frames import Frame
 from labelwalk.faces.pipeline import FacePipeline
 from labelwalk.faces.profiles import PIXELS
-from labelwalk.faces.recognizer import FaceRecognizer, LocalLearner
+from labelwalk.faces.recognizer import FaceRecognizer, LearnerHandle
 from labelwalk.faces.representations import Pixels, Representation, name_of, vector_of
 from paper.face_ground_truth import Tally, read_boxes
 
@@ -78,7 +78,7 @@ def vectors(folder: Path) -> Iterator[Line]:
         frames = [frame for frame in source if frame.number % EVERY == 0]
     detector = HaarDetector()
     found = [(frame.image, box) for frame in frames for box in detector(frame.image)][:FACES]
-    kinds: list[Representation] = [Pixels(), Pixels(32), Pixels(invariant=True), DlibVectors()]
+    kinds: list[Representation] = [Pixels(), Pixels(32), DlibVectors()]
     for kind in kinds:
         took = [
             milliseconds(lambda at=at, kind=kind: vector_of(*at, kind))  # type: ignore[misc]
@@ -92,7 +92,7 @@ class Watched:
 
     def __init__(self, side: int) -> None:
         self.watch, self.n_faces = Stopwatch(), 0
-        timed, mind = self.watch.timed, LocalLearner(PIXELS.learner())
+        timed, mind = self.watch.timed, LearnerHandle(PIXELS.learner())
         for step in ("ask", "adjust"):
             setattr(mind, step, timed(CLIFF, getattr(mind, step)))
         recognizer = FaceRecognizer(PIXELS, handle=mind)

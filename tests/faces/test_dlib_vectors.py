@@ -58,7 +58,7 @@ def test_what_is_no_picture_is_refused(as_vector: DlibVectors) -> None:
 @pytest.mark.slow
 def test_missing_models_say_how_to_get_them() -> None:
     script = (
-        "import sys; from labelwalk.faces import dlib_vectors as d; d.MODEL_PACKAGE = 'no_such_models'; "
+        "from labelwalk.faces import dlib_vectors as d; d.MODEL_PACKAGE = 'no_such_models'; "
         "d.DlibVectors()"
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

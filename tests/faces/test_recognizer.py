@@ -113,6 +113,5 @@ def test_nothing_to_observe_is_refused() -> None:
 
 def test_each_representation_has_its_profile() -> None:
     assert profile_of(Pixels(32)) is PIXELS
-    for other in (abs, Pixels(invariant=True), Pixels(weighted=False)):
-        with pytest.raises(ValueError, match="has no profile"):
-            profile_of(other)
+    with pytest.raises(ValueError, match="has no profile"):
+        profile_of(abs)

@@ -32,6 +32,16 @@ def test_numbers_differ_and_stay(all_groups: list[list[list[int]]]) -> None:
             known.update(dict.fromkeys(group, number))
 
 
+def test_numbers_are_stored_again_when_half_of_a_group_is_gone() -> None:
+    numbers = StrangerNumbers()
+    numbers.assign([[7, 9, 11]], alive=[7, 9, 11])
+    stored = numbers.to_json()
+    numbers.assign([[9, 11, 12]], alive=[9, 11, 12])
+    assert numbers.are_stored_in(stored)
+    numbers.assign([[11, 12]], alive=[11, 12])
+    assert not numbers.are_stored_in(stored)
+
+
 @given(st.integers(0, 10**6), st.sampled_from([VECTORS, PIXELS]))
 def test_two_are_kin_as_their_profile_has_it(seed: int, profile: Profile) -> None:
     random = np.random.default_rng(seed)

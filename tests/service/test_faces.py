@@ -25,7 +25,7 @@ from labelwalk.faces.frames import Box, Image
 from labelwalk.faces.people_store import DurableLearner, PeopleStore
 from labelwalk.faces.pictures import decode_picture, encode_jpeg
 from labelwalk.faces.profiles import PIXELS, VECTORS
-from labelwalk.faces.recognizer import FaceRecognizer, LocalLearner
+from labelwalk.faces.recognizer import FaceRecognizer, LearnerHandle
 from labelwalk.faces.representations import Pixels
 from labelwalk.service.erasure import CleanupError
 from labelwalk.service.learner_store import LearnerStore
@@ -241,7 +241,7 @@ def test_the_sink_is_set_and_found(looking: Looking) -> None:
 def test_kept_and_at_hand_are_the_same(store: LearnerStore) -> None:
     number = store.create("faces", VECTORS.learner()).result()
     kept = FaceRecognizer(VECTORS, handle=DurableLearner(store, number))
-    at_hand = FaceRecognizer(VECTORS, handle=LocalLearner(VECTORS.learner()))
+    at_hand = FaceRecognizer(VECTORS, handle=LearnerHandle(VECTORS.learner()))
     said = []
     for one in (kept, at_hand):
         one.teach(views(4, 1), ["ada"] * 4)

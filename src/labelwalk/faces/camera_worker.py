@@ -32,12 +32,6 @@ class CameraWorker:
     """Processes frames, and all other requests about faces, one at a time.
 
     If the learner was deleted, the next request creates another one.
-
-    Parameters
-    ----------
-    people : PeopleStore
-    detector : function, optional
-        From an image to the boxes of its faces. The default is `HaarDetector`.
     """
 
     def __init__(self, people: PeopleStore, detector: Detector | None = None) -> None:
@@ -65,22 +59,7 @@ class CameraWorker:
         return self._executor.submit(run)
 
     def process_sent(self, camera: str, data: bytes) -> Future[dict[str, Any]]:
-        """Process a frame that was sent, and return its faces.
-
-        Parameters
-        ----------
-        camera : str
-            Faces are followed from frame to frame of one camera.
-        data : bytes
-            A JPEG, PNG or WebP.
-
-        Raises
-        ------
-        ValueError
-            The name of the camera is invalid.
-        BusyError
-            Too many frames are waiting.
-        """
+        """Process a frame that was sent, and return its faces."""
         if not CAMERA_NAME.fullmatch(camera):
             raise ValueError(
                 f"Invalid camera name {camera[:80]!r}: use 1–64 letters, digits, '-' or '_'."
@@ -174,12 +153,6 @@ class OwnCamera:
 
     A file is played once, at its own pace; a camera that fails is opened again and again.
 
-    Parameters
-    ----------
-    worker : CameraWorker
-    where : str
-        As `labelwalk.faces.capture.open_source` takes it.
-
     Attributes
     ----------
     name : str
@@ -257,27 +230,7 @@ def start_face_service(
     watch: str | None = None,
     keep_crops: bool = False,
 ) -> FaceService:
-    """Start to process frames for the learner "faces" of a folder.
-
-    Parameters
-    ----------
-    folder : str
-    store : LearnerStore
-        Of that folder.
-    kind : str or None
-        The representation; None for that of the folder, else pixels.
-    watch : str, optional
-        A source that the service processes by itself.
-    keep_crops : bool
-        Whether to write pictures to disk.
-
-    Raises
-    ------
-    ValueError
-        The folder has faces of another representation.
-    SourceError
-        The source cannot be opened.
-    """
+    """Start to process frames for the learner "faces" of a folder."""
     worker = CameraWorker(open_people(folder, store, kind, keep_crops=keep_crops))
     try:
         return FaceService(worker, None if watch is None else OwnCamera(worker, watch))
@@ -287,11 +240,4 @@ def start_face_service(
 
 
 def _to_json(face: Face, scale: float) -> dict[str, Any]:
-    return {
-        "box": [round(side / scale) for side in face.box],
-        "track": face.track,
-        "name": face.name,
-        "stranger": face.stranger,
-        "confidence": face.confidence,
-        "example": face.example,
-    }
+    return face._asdict() | {"box": [round(side / scale) for side in face.box]}

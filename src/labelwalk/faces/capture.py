@@ -37,22 +37,7 @@ if "OPENCV_LOG_LEVEL" not in os.environ:
 
 
 class Capture:
-    """An open video, camera or address.
-
-    Parameters
-    ----------
-    where : str or int
-        A path, an address, or the number of a camera.
-    name : str
-        For messages.
-    problem : str
-        The message if it cannot be opened.
-
-    Raises
-    ------
-    SourceError
-        It cannot be opened, or its frames are too large.
-    """
+    """An open video, camera or address."""
 
     def __init__(self, where: str | int, name: str, problem: str) -> None:
         self.name = name
@@ -91,13 +76,7 @@ class Capture:
         self._device.set(cv2.CAP_PROP_BUFFERSIZE, 1)
 
     def read(self) -> Image | None:
-        """Return the next frame; None at the end, or if it cannot be decoded.
-
-        Raises
-        ------
-        SourceError
-            The frame is too large.
-        """
+        """Return the next frame; None at the end, or if it cannot be decoded."""
         try:
             is_read, image = self._device.read()
         except cv2.error:
@@ -113,13 +92,7 @@ class Capture:
 
 
 class Video(Source):
-    """A recorded video.
-
-    Raises
-    ------
-    SourceError
-        It has no frames.
-    """
+    """A recorded video."""
 
     def __init__(self, capture: Capture) -> None:
         self.name, self._capture = capture.name, capture

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich import box
@@ -23,6 +23,7 @@ from labelwalk.cli.terminal import echo, pluralize
 
 if TYPE_CHECKING:
     from labelwalk.arrays import Floats
+    from labelwalk.faces.people import Person, Stranger
     from labelwalk.faces.people_store import PeopleStore
     from labelwalk.faces.representations import Representation
     from labelwalk.service.erasure import ErasureResult
@@ -218,14 +219,8 @@ def people(
         if as_json:
             listing = {
                 "representation": representation,
-                "people": [
-                    {"name": person.name, "taught": person.taught, "examples": person.examples}
-                    for person in persons
-                ],
-                "strangers": [
-                    {"number": stranger.number, "examples": stranger.examples}
-                    for stranger in strangers
-                ],
+                "people": [_select(person, "name", "taught", "examples") for person in persons],
+                "strangers": [_select(item, "number", "examples") for item in strangers],
                 "examples": n_seen,
                 "sink": sink,
             }
@@ -238,6 +233,10 @@ def people(
             ("who", "taught", "seen"),
             [(title, taught, f"{n:,}") for title, taught, n in rows],
         )
+
+
+def _select(item: Person | Stranger, *names: str) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in names}
 
 
 @app.command(epilog=EXIT_CODES)
@@ -326,20 +325,7 @@ def open_folder(
     create: bool = False,
     keep_crops: bool = False,
 ) -> Iterator[PeopleStore]:
-    """Open the people of a folder, which only one process can.
-
-    Parameters
-    ----------
-    folder : str
-    kind : Kind or None
-        How faces are compared; None for the kind of the folder, else pixels.
-    passphrase_file : str or None
-        Of an encrypted folder; an environment variable may also have its passphrase.
-    create : bool
-        Whether to create what is missing.
-    keep_crops : bool
-        Whether to write pictures of faces to disk.
-    """
+    """Open the people of a folder, which only one process can."""
     from labelwalk.faces.people import UnknownPersonError
     from labelwalk.faces.people_store import open_people, read_representation
     from labelwalk.faces.representations import find_representation

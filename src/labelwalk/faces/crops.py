@@ -23,17 +23,7 @@ LOGGER = logging.getLogger(__name__)
 
 
 class CropStore:
-    """Pictures of examples by their ids.
-
-    Parameters
-    ----------
-    folder : str, optional
-        For pictures on disk; without it, all are in memory.
-    cipher : Cipher, optional
-        To encrypt each file.
-    are_kept : bool
-        Whether to write new files. Existing files are deleted with their examples in any case.
-    """
+    """Pictures of examples by their ids."""
 
     def __init__(
         self, folder: str | None = None, cipher: Cipher | None = None, *, are_kept: bool = True
@@ -80,13 +70,7 @@ class CropStore:
             return None
 
     def purge(self, erased: Collection[int], n_examples: int) -> None:
-        """Delete the pictures of erased examples and of ids never given out; clear the cache.
-
-        Raises
-        ------
-        CleanupError
-            Some files cannot be deleted; all others are.
-        """
+        """Delete the pictures of erased examples and of ids never given out; clear the cache."""
         self._cache.clear()
         if self._folder is None or not self._folder.is_dir():
             return

@@ -64,13 +64,7 @@ def make_features(person: int) -> Features:
 
 
 def scene(people: Sequence[int], width: int = WIDTH_PIXELS, height: int = HEIGHT_PIXELS) -> Image:
-    """Return an image of these people, in rows.
-
-    Examples
-    --------
-    >>> scene(people=[1, 2, 3]).shape
-    (240, 320, 3)
-    """
+    """Return an image of these people, in rows."""
     shades = np.full((height, width), BACKGROUND_SHADE)
     if people:
         columns = ceil(sqrt(len(people) * width / height))

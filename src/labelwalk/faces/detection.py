@@ -107,19 +107,7 @@ class HaarDetector:
 
 
 def find_portrait(image: Image, detector: Detector) -> Box:
-    """Return the largest face of an image, if it is clearly the largest.
-
-    Raises
-    ------
-    NoPortraitError
-
-    Examples
-    --------
-    >>> from labelwalk.faces.demo import scene
-    >>> find_portrait(scene(people=[3, 7]), HaarDetector())
-    Traceback (most recent call last):
-    labelwalk.faces.detection.NoPortraitError: 2 faces of about the same size are found. ...
-    """
+    """Return the largest face of an image, if it is clearly the largest."""
     boxes = detector(image)
     if not boxes:
         raise NoPortraitError(

@@ -42,23 +42,12 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """One image of a stream.
+    """One image of a stream."""
 
-    Attributes
-    ----------
-    number : int
-        Counts from 1. A live source also counts the frames that it skipped.
-    seconds : float
-        Since the start of the video, or since a live source was opened.
-    image : array (height, width, 3) of uint8
-    scale : float
-        Size of `image` relative to the original; boxes are in pixels of `image`.
-    """
-
-    number: int
-    seconds: float
+    number: int  # counts from 1. A live source also counts the frames that it skipped
+    seconds: float  # since the start of the video, or since a live source was opened
     image: Image
-    scale: float = 1.0
+    scale: float = 1.0  # size of `image` relative to the original; boxes are in pixels of `image`
 
 
 class Closing(ABC):
@@ -76,23 +65,12 @@ class Closing(ABC):
 
 
 class Source(Closing):
-    """A sequence of frames that can be iterated once; a context manager.
+    """A sequence of frames that can be iterated once; a context manager."""
 
-    Attributes
-    ----------
-    name : str
-        For messages.
-    n_frames : int or None
-        Number of frames if known; some video formats only estimate it.
-    frames_per_second : float or None
-    live : bool
-        Whether frames are lost while the consumer is busy.
-    """
-
-    name: str
-    n_frames: int | None = None
+    name: str  # for messages
+    n_frames: int | None = None  # number of frames if known; some video formats only estimate it
     frames_per_second: float | None = None
-    live: bool = False
+    live: bool = False  # whether frames are lost while the consumer is busy
 
     @abstractmethod
     def __iter__(self) -> Iterator[Frame]:
@@ -100,14 +78,7 @@ class Source(Closing):
 
 
 def check_size(width: float, height: float, name: str) -> None:
-    """Raise `SourceError` if an image would have too many pixels, or none.
-
-    Examples
-    --------
-    >>> check_size(50_000, 50_000, "bomb.png")
-    Traceback (most recent call last):
-    labelwalk.faces.frames.SourceError: bomb.png has 50000 × 50000 pixels, more than the 67108864...
-    """
+    """Raise `SourceError` if an image would have too many pixels, or none."""
     if not (width >= 1 and height >= 1):
         raise SourceError(f"{name} declares images of {width:.0f} × {height:.0f} pixels.")
     if width * height > MAX_PIXELS:
@@ -132,13 +103,7 @@ def check_image(image: object) -> None:
 
 
 def compute_overlap(a: Box, b: Box) -> float:
-    """Return the intersection of two boxes over their union.
-
-    Examples
-    --------
-    >>> compute_overlap(Box(0, 0, 10, 10), Box(5, 0, 10, 10))
-    0.3333333333333333
-    """
+    """Return the intersection of two boxes over their union."""
     width = min(a.x + a.width, b.x + b.width) - max(a.x, b.x)
     height = min(a.y + a.height, b.y + b.height) - max(a.y, b.y)
     if width <= 0 or height <= 0:
@@ -148,36 +113,12 @@ def compute_overlap(a: Box, b: Box) -> float:
 
 
 def scale_box(box: Box, factor: float) -> Box:
-    """Return a box in an image that is larger or smaller by a factor.
-
-    Examples
-    --------
-    >>> scale_box(Box(10, 20, 30, 40), 0.5)
-    Box(x=5, y=10, width=15, height=20)
-    """
+    """Return a box in an image that is larger or smaller by a factor."""
     return Box(*(round(value * factor) for value in box))
 
 
 def crop_box(image: Image, box: Box, margin: float = 0.0) -> Image:
-    """Return the part of an image in a box, with a margin on each side.
-
-    Parameters
-    ----------
-    image : array (height, width, 3) of uint8
-    box : Box
-        Not larger than the image, and partly inside.
-    margin : float
-        As a share of the box. Outside of the image, pixels of its edge are repeated.
-
-    Examples
-    --------
-    >>> image = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
-    >>> crop_box(image, Box(0, 0, 2, 2), margin=0.5)[:, :, 0]
-    array([[ 0,  0,  3,  6],
-           [ 0,  0,  3,  6],
-           [12, 12, 15, 18],
-           [24, 24, 27, 30]], dtype=uint8)
-    """
+    """Return the part of an image in a box, with a margin on each side."""
     check_image(image)
     check_number("margin", margin, 0.0, 2.0, "0.5")
     height, width = image.shape[:2]

@@ -28,59 +28,30 @@ class UnknownPersonError(LookupError):
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with a name.
-
-    Attributes
-    ----------
-    name : str
-    taught : int
-        Number of views that were labelled.
-    examples : int
-        Approximate number of views.
-    views : tuple of int
-        Ids of remembered examples, those that stand for most views first.
-    """
+    """Somebody with a name."""
 
     name: str
-    taught: int
-    examples: int
-    views: tuple[int, ...]
+    taught: int  # number of views that were labelled
+    examples: int  # approximate number of views
+    views: tuple[int, ...]  # Ids of remembered examples, those that stand for most views first
 
 
 @dataclass(frozen=True)
 class Stranger:
-    """Somebody without a name.
+    """Somebody without a name."""
 
-    Attributes
-    ----------
-    number : int
-        Counts from 1 and stays the same, as in "unknown #1".
-    examples : int
-        Approximate number of views.
-    newest : int
-        Id of the newest remembered example, which can be labelled; -1 if there is none.
-    views : tuple of int
-        Ids of remembered examples, those that stand for most views first.
-    """
-
-    number: int
-    examples: int
-    newest: int
-    views: tuple[int, ...]
+    number: int  # counts from 1 and stays the same, as in "unknown #1"
+    examples: int  # approximate number of views
+    newest: int  # Id of the newest remembered example, which can be labelled; -1 if there is none
+    views: tuple[int, ...]  # Ids of remembered examples, those that stand for most views first
 
 
 class Group(NamedTuple):
-    """Unnamed vertices of one person, oldest first.
-
-    Attributes
-    ----------
-    means : array (n, d)
-    founders, counts, newest : arrays of n integers
-        Id of the first example of each vertex, number of its examples, and id of the newest
-        remembered one or -1.
-    """
+    """Unnamed vertices of one person, oldest first."""
 
     means: Floats
+    # Id of the first example of each vertex, number of its examples, and id of the newest
+    # remembered one or -1.
     founders: Ints
     counts: Ints
     newest: Ints
@@ -97,13 +68,7 @@ class Group(NamedTuple):
 
 
 class StrangerNumbers:
-    """Keeps the numbers of strangers while their vertices are created, merged and removed.
-
-    Parameters
-    ----------
-    stored : mapping, optional
-        The result of `to_json`.
-    """
+    """Keeps the numbers of strangers while their vertices are created, merged and removed."""
 
     def __init__(self, stored: Mapping[str, Any] | None = None) -> None:
         stored = stored or {"given": 0, "known": []}
@@ -113,20 +78,14 @@ class StrangerNumbers:
     def assign(self, groups: Sequence[Sequence[int]], alive: Iterable[int]) -> list[int]:
         """Return the number of each group of founders: its oldest one, or the next free one.
 
-        Parameters
-        ----------
-        groups : sequence of sequences of founders
-        alive : iterable of founders
-            Of all vertices; the numbers of others are dropped.
-
         Examples
         --------
         >>> numbers = StrangerNumbers()
-        >>> numbers.assign([[7, 9], [12]], learner_ids=[7, 9, 12])
+        >>> numbers.assign([[7, 9], [12]], alive=[7, 9, 12])
         [1, 2]
-        >>> numbers.assign([[12, 30], [40]], learner_ids=[9, 12, 30, 40])
+        >>> numbers.assign([[12, 30], [40]], alive=[9, 12, 30, 40])
         [2, 3]
-        >>> numbers.assign([[9]], learner_ids=[9, 12, 30, 40])
+        >>> numbers.assign([[9]], alive=[9, 12, 30, 40])
         [1]
         """
         founders = set(alive)
@@ -151,18 +110,6 @@ class StrangerNumbers:
         """Return whether everybody would keep their number with what was stored earlier.
 
         This holds if there is no new number, and half of the founders of each group are left.
-
-        Examples
-        --------
-        >>> numbers = StrangerNumbers()
-        >>> _ = numbers.assign([[7, 9, 11]], learner_ids=[7, 9, 11])
-        >>> stored = numbers.to_json()
-        >>> _ = numbers.assign([[9, 11, 12]], learner_ids=[9, 11, 12])
-        >>> numbers.are_stored_in(stored)
-        True
-        >>> _ = numbers.assign([[11, 12]], learner_ids=[11, 12])
-        >>> numbers.are_stored_in(stored)
-        False
         """
         before = StrangerNumbers(stored)
         if before._last != self._last:
@@ -174,11 +121,6 @@ class StrangerNumbers:
 
 def clean_name(name: str) -> str:
     """Return a name in Unicode normal form, without spaces around it.
-
-    Raises
-    ------
-    ValueError
-        It cannot be displayed, or is what strangers are called.
 
     Examples
     --------
@@ -198,24 +140,12 @@ def clean_name(name: str) -> str:
 
 
 def format_unknown(number: int | None) -> str:
-    """Return what a stranger is called.
-
-    Examples
-    --------
-    >>> format_unknown(3), format_unknown(None)
-    ('unknown #3', 'unknown')
-    """
+    """Return what a stranger is called."""
     return UNKNOWN if number is None else f"{UNKNOWN} #{number}"
 
 
 def parse_unknown(text: str) -> int | None:
-    """Return the number in what a stranger is called, with or without "unknown"; else None.
-
-    Examples
-    --------
-    >>> parse_unknown("unknown #3"), parse_unknown("#3"), parse_unknown("Ada")
-    (3, 3, None)
-    """
+    """Return the number in what a stranger is called, with or without "unknown"; else None."""
     match = NUMBERED.fullmatch(text.strip())
     return None if match is None else int(match[1])
 

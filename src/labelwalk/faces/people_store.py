@@ -16,7 +16,7 @@ from labelwalk.faces.crops import CropStore
 from labelwalk.faces.people import Stranger, UnknownPersonError
 from labelwalk.faces.pictures import encode_jpeg
 from labelwalk.faces.pipeline import MAX_TAUGHT_VIEWS
-from labelwalk.faces.recognizer import FaceRecognizer, Recognition
+from labelwalk.faces.recognizer import FaceRecognizer, LearnerHandle, Recognition
 from labelwalk.faces.representations import (
     Pixels,
     Representation,
@@ -47,7 +47,7 @@ CROP_FOLDER = "crops"
 OPTIONS = {"pixels 96": "pixels", "pixels 32": "pixels-32", "dlib 128": "dlib"}
 
 
-class DurableLearner:
+class DurableLearner(LearnerHandle):
     """A learner of a `LearnerStore`: a change is on disk before the method returns."""
 
     def __init__(self, store: LearnerStore, number: int) -> None:
@@ -106,35 +106,7 @@ class DurableLearner:
 
 
 class PeopleStore:
-    """People and strangers of a folder.
-
-    Parameters
-    ----------
-    store : LearnerStore
-        Of the folder. The learner "faces" is created if there is none.
-    representation : Representation
-    crops : CropStore, optional
-        For pictures; without it, they are in memory only.
-
-    Raises
-    ------
-    ValueError
-        The vectors of the folder are of another representation.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = LearnerStore(folder)
-    ...     people = PeopleStore(store, Pixels(32))
-    ...     face = np.arange(1024, dtype=np.uint8).reshape(32, 32, 1).repeat(3, axis=2)
-    ...     people.recognizer.teach([Pixels(32)(face)], ["Ada"])
-    ...     print(people.recognizer.people, people.forget("Ada").examples)
-    ...     print(people.recognizer.people)
-    ...     store.close()
-    ('Ada',) 1
-    ()
-    """
+    """People and strangers of a folder."""
 
     def __init__(
         self, store: LearnerStore, representation: Representation, *, crops: CropStore | None = None
@@ -160,15 +132,7 @@ class PeopleStore:
         return False
 
     def reopen(self) -> None:
-        """Create the learner again after it was deleted, or use one that replaced it.
-
-        Raises
-        ------
-        ValueError
-            The replacement was made for other vectors.
-        CleanupError
-            Pictures are left, which would show examples of the same ids.
-        """
+        """Create the learner again after it was deleted, or use one that replaced it."""
         self.crops.purge([], 0)
         self._open()
 
@@ -181,13 +145,7 @@ class PeopleStore:
                     self.recognizer.retract(example)
 
     def undo(self, examples: Sequence[int]) -> int:
-        """Remove the names of examples, and return how many had one.
-
-        Raises
-        ------
-        ValueError
-            None had one.
-        """
+        """Remove the names of examples, and return how many had one."""
         labels = self._list_labels()
         named = [example for example in dict.fromkeys(examples) if example in labels]
         if not named:
@@ -197,14 +155,7 @@ class PeopleStore:
         return len(named)
 
     def name_stranger(self, number: int, name: str) -> list[int]:
-        """Label the views of a stranger that stand for most others, and return their ids.
-
-        Raises
-        ------
-        UnknownPersonError
-        ValueError
-            No view is remembered any more.
-        """
+        """Label the views of a stranger that stand for most others, and return their ids."""
         views = self._find_stranger(number).views[:MAX_TAUGHT_VIEWS]
         if not views:
             raise ValueError(
@@ -215,12 +166,7 @@ class PeopleStore:
         return list(views)
 
     def forget(self, name: str) -> ErasureResult:
-        """Erase a person with all views recognized as that person, and pictures.
-
-        Raises
-        ------
-        UnknownPersonError
-        """
+        """Erase a person with all views recognized as that person, and pictures."""
         labels = {str(label): label for label in self.managed.learner.classes}
         label = labels.get(name, labels.get(normalize("NFC", name)))
         if label is None:
@@ -230,12 +176,7 @@ class PeopleStore:
         return self._erase(lambda answer, row: answer == label, label=label)
 
     def forget_stranger(self, number: int) -> ErasureResult:
-        """Erase a stranger.
-
-        Raises
-        ------
-        UnknownPersonError
-        """
+        """Erase a stranger."""
         self._find_stranger(number)
         find = self.recognizer.stranger
         return self._erase(lambda answer, row: answer is None and find(row) == number)
@@ -245,13 +186,7 @@ class PeopleStore:
         return self._erase(lambda answer, row: answer is None)
 
     def picture(self, example: int) -> bytes:
-        """Return a picture of an example as a JPEG, made from its vector if none is stored.
-
-        Raises
-        ------
-        UnknownPersonError
-            There is none.
-        """
+        """Return a picture of an example as a JPEG, made from its vector if none is stored."""
         picture = None if example in self.managed.erased else self.crops.get(example)
         if picture is None and isinstance(self.representation, Pixels):
             mean = self._handle.ask(lambda learner: self._find_mean(learner, example))
@@ -355,18 +290,7 @@ class PeopleStore:
 def open_people(
     folder: str, store: LearnerStore, kind: str | None, *, keep_crops: bool = False
 ) -> PeopleStore:
-    """Return the people of a folder.
-
-    Parameters
-    ----------
-    folder : str
-    store : LearnerStore
-        Of that folder.
-    kind : str or None
-        The representation; None for that of the folder, else pixels.
-    keep_crops : bool
-        Whether to write pictures to disk.
-    """
+    """Return the people of a folder."""
     representation = find_representation(kind or read_representation(store) or "pixels")
     crops = CropStore(os.path.join(folder, CROP_FOLDER), store.cipher, are_kept=keep_crops)
     return PeopleStore(store, representation, crops=crops)

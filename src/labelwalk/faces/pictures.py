@@ -24,13 +24,7 @@ MAX_SIDE_PIXELS = 1920
 
 
 class PictureFolder(Source):
-    """All pictures of a folder in the order of their names, 2.png before 10.png.
-
-    Raises
-    ------
-    SourceError
-        The folder has no pictures.
-    """
+    """All pictures of a folder in the order of their names, 2.png before 10.png."""
 
     frames_per_second = FOLDER_FRAMES_PER_S
 
@@ -52,13 +46,7 @@ class PictureFolder(Source):
 
 
 def list_pictures(folder: str | os.PathLike[str]) -> list[Path]:
-    """Return the pictures of a folder, without subfolders and hidden files.
-
-    Raises
-    ------
-    SourceError
-        There are none.
-    """
+    """Return the pictures of a folder, without subfolders and hidden files."""
     try:
         paths = [path for path in Path(folder).iterdir() if not path.name.startswith(".")]
     except OSError as error:
@@ -75,13 +63,7 @@ def is_picture(path: str | os.PathLike[str]) -> bool:
 
 
 def make_sort_key(name: str) -> tuple[list[tuple[bool, int, str]], str]:
-    """Return a sort key in which numbers compare as numbers.
-
-    Examples
-    --------
-    >>> sorted(["10.png", "9.png", "a.png"], key=make_sort_key)
-    ['9.png', '10.png', 'a.png']
-    """
+    """Return a sort key in which numbers compare as numbers."""
     parts = re.findall(r"[0-9]+|[^0-9]+", name)
     return [
         (False, int(part), "") if part[0] in "0123456789" else (True, 0, part) for part in parts
@@ -89,13 +71,7 @@ def make_sort_key(name: str) -> tuple[list[tuple[bool, int, str]], str]:
 
 
 def read_picture(path: str | os.PathLike[str]) -> Frame:
-    """Return the picture in a file.
-
-    Raises
-    ------
-    SourceError
-        The file is not a picture, damaged, or too large.
-    """
+    """Return the picture in a file."""
     return Frame(1, 0.0, *_decode(Path(path), str(path), FILE_FORMATS))
 
 
@@ -103,18 +79,6 @@ def decode_picture(data: bytes, name: str = "the picture") -> Frame:
     """Return the picture in the bytes of a JPEG, PNG or WebP file, made smaller if very large.
 
     The size is checked before memory is allocated.
-
-    Raises
-    ------
-    SourceError
-        The bytes are not a picture, damaged, or too large.
-
-    Examples
-    --------
-    >>> file = io.BytesIO()
-    >>> Pillow.new("RGB", (4, 2), "red").save(file, "PNG")
-    >>> decode_picture(file.getvalue()).image[0, 0]
-    array([  0,   0, 255], dtype=uint8)
     """
     return Frame(1, 0.0, *_decode(io.BytesIO(data), name, NETWORK_FORMATS))
 
@@ -136,29 +100,13 @@ encoded = encode_jpeg  # the documented name of version 0.7
 
 
 def shrink_to_limit(image: Image) -> tuple[Image, float]:
-    """Shrink an image whose longer side exceeds 1920 pixels; return it and its scale.
-
-    Examples
-    --------
-    >>> small, scale = shrink_to_limit(np.zeros((4320, 7680, 3), dtype=np.uint8))
-    >>> small.shape, scale
-    ((1080, 1920, 3), 0.25)
-    """
+    """Shrink an image whose longer side exceeds 1920 pixels; return it and its scale."""
     scale = MAX_SIDE_PIXELS / max(image.shape[:2])
     return (image, 1.0) if scale >= 1.0 else (_resize(image, scale), scale)
 
 
 def pad_to_size(image: Image, width: int, height: int) -> Image:
-    """Return an image of exactly this size: enlarged as far as it fits, with black borders.
-
-    Examples
-    --------
-    >>> pad_to_size(np.full((4, 2, 3), 9, dtype=np.uint8), width=4, height=4)[:, :, 0]
-    array([[0, 9, 9, 0],
-           [0, 9, 9, 0],
-           [0, 9, 9, 0],
-           [0, 9, 9, 0]], dtype=uint8)
-    """
+    """Return an image of exactly this size: enlarged as far as it fits, with black borders."""
     if image.shape[:2] == (height, width):
         return image
     resized = _resize(image, min(width / image.shape[1], height / image.shape[0]))

@@ -17,29 +17,15 @@ MAX_TAUGHT_VIEWS = 4  # of a track or a stranger, when it gets a name
 
 
 class Face(NamedTuple):
-    """A face in a frame.
-
-    Attributes
-    ----------
-    box : Box
-    track : int
-        The same while the face is followed.
-    name : str or None
-        None for a stranger.
-    stranger : int or None
-        The number of a stranger, if any (`FaceRecognizer.strangers`).
-    confidence : float
-        Share of walks from the last views that end at the name, or at the likeliest one.
-    example : int
-        Id by which it can be labelled.
-    """
+    """A face in a frame."""
 
     box: Box
-    track: int
-    name: str | None
-    stranger: int | None
+    track: int  # the same while the face is followed
+    name: str | None  # none for a stranger
+    stranger: int | None  # the number of a stranger, if any (`FaceRecognizer.strangers`)
+    # Share of walks from the last views that end at the name, or at the likeliest one.
     confidence: float
-    example: int
+    example: int  # Id by which it can be labelled
 
 
 class FacePipeline:

@@ -15,50 +15,28 @@ Who = str | int | None
 
 
 class Event(NamedTuple):
-    """A change of a track.
+    """A change of a track."""
 
-    Attributes
-    ----------
-    kind : str
-        "appears": a new track. "named": its person is known, or another than before. "unnamed": a
-        name was removed. "leaves": the track ended.
-    frame, seconds : int, float
-        Time of the event; for "leaves", of the last view.
-    track : int
-    box : Box
-        In pixels of the source.
-    name : str or None
-    stranger : int or None
-    confidence : float
-        Of the name, or of the likeliest one.
-    since, faces : int or None
-        For "leaves": the first frame, and the number of views.
-    """
-
+    # "appears": a new track. "named": its person is known, or another than before. "unnamed": a
+    # name was removed. "leaves": the track ended.
     kind: Literal["appears", "named", "unnamed", "leaves"]
-    frame: int
+    frame: int  # time of the event; for "leaves", of the last view
     seconds: float
     track: int
-    box: Box
+    box: Box  # in pixels of the source
     name: str | None
     stranger: int | None
-    confidence: float
-    since: int | None = None
+    confidence: float  # of the name, or of the likeliest one
+    since: int | None = None  # for "leaves": the first frame, and the number of views
     faces: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the event as a JSON object."""
-        event = {
-            "event": self.kind,
-            "frame": self.frame,
-            "seconds": round(self.seconds, 3),
-            "track": self.track,
-            "box": list(self.box),
-            "name": self.name,
-            "stranger": self.stranger,
-            "confidence": round(self.confidence, 4),
-        }
-        return event if self.since is None else event | {"since": self.since, "faces": self.faces}
+        fields = {name: value for name, value in self._asdict().items() if name != "kind"}
+        fields |= {"seconds": round(self.seconds, 3), "confidence": round(self.confidence, 4)}
+        if self.since is None:
+            del fields["since"], fields["faces"]
+        return {"event": self.kind} | fields | {"box": list(self.box)}
 
 
 class Presence(NamedTuple):
@@ -121,16 +99,7 @@ class PresenceTracker:
         self._n_visits: Counter[Who] = Counter()
 
     def update(self, frame: Frame, faces: Iterable[Face], alive: Collection[int]) -> list[Event]:
-        """Return the events of a frame.
-
-        Parameters
-        ----------
-        frame : Frame
-        faces : Faces
-            Of this frame.
-        alive : collection of int
-            The tracks that may continue; the others have ended.
-        """
+        """Return the events of a frame."""
         left = [self._leave(track) for track in list(self._visits) if track not in alive]
         return left + [event for face in faces for event in self._update_face(frame, face)]
 
@@ -146,14 +115,14 @@ class PresenceTracker:
     def _update_face(self, frame: Frame, face: Face) -> list[Event]:
         person: Who = face.stranger if face.name is None else face.name
         event = Event(
-            "appears",
-            frame.number,
-            frame.seconds,
-            face.track,
-            scale_box(face.box, 1.0 / frame.scale),
-            face.name,
-            face.stranger,
-            face.confidence,
+            kind="appears",
+            frame=frame.number,
+            seconds=frame.seconds,
+            track=face.track,
+            box=scale_box(face.box, 1.0 / frame.scale),
+            name=face.name,
+            stranger=face.stranger,
+            confidence=face.confidence,
         )
         if face.track not in self._visits:
             visit = self._visits[face.track] = _Visit(frame.number, event, person)

@@ -20,27 +20,15 @@ class Profile:
 
     A face gets a name if a random walk from it ends at that name more often than not, and not in
     the sink.
-
-    Attributes
-    ----------
-    bandwidth : float
-        σ of the Gaussian similarity.
-    threshold : float
-        ε: smaller similarities count as 0.
-    sink : float
-        γ around which a recognizer searches its own, for a vertex of degree 1.
-    weight_cap, label_weight : float
-        The largest weight of a vertex, and the weight of a label, as multiples of the mean.
-    kin : float
-        Vectors at least this similar show one person.
     """
 
-    bandwidth: float
-    threshold: float
-    sink: float
+    bandwidth: float  # σ of the Gaussian similarity
+    threshold: float  # ε: smaller similarities count as 0
+    sink: float  # γ around which a recognizer searches its own, for a vertex of degree 1
+    # The largest weight of a vertex, and the weight of a label, as multiples of the mean.
     weight_cap: float
     label_weight: float
-    kin: float
+    kin: float  # vectors at least this similar show one person
 
     def similarity(self, a: Floats, b: Floats) -> Floats:
         """Return the similarity of vectors, from 0 to 1."""

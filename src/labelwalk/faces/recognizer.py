@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,79 +37,61 @@ class CliffWarning(UserWarning):
 
 
 class Recognition(NamedTuple):
-    """The answer for some vectors.
+    """The answer for some vectors."""
 
-    Attributes
-    ----------
-    verdicts : Verdicts
-        The label is a name, or None for a stranger.
-    ids : array of integers
-        Ids by which each vector can be labelled later.
+    verdicts: Verdicts  # the label is a name, or None for a stranger
+    ids: Ints  # Ids by which each vector can be labelled later
+
+
+class LearnerHandle:
+    """A learner of this process, which changes through these methods alone.
+
+    Subclasses may store each change; ids of examples stay the same.
     """
 
-    verdicts: Verdicts
-    ids: Ints
-
-
-class LearnerHandle(Protocol):
-    """A learner that changes through these methods alone; ids of examples stay the same."""
+    def __init__(self, learner: OnlineLearner) -> None:
+        self._learner, self._notes = learner, dict[str, Any]()
 
     @property
     def learner(self) -> OnlineLearner:
         """The learner, to read its classes, settings and counts."""
+        return self._learner
 
     @property
     def notes(self) -> Mapping[str, Any]:
-        """Notes stored with the learner."""
+        """JSON values stored with the learner."""
+        return self._notes
 
     def teach(self, vectors: Floats, names: Sequence[str]) -> None:
         """Learn labelled vectors."""
-
-    def observe(self, vectors: Floats) -> Recognition:
-        """Learn vectors without labels, and answer them."""
-
-    def teach_later(self, example: int, name: str) -> None:
-        """Label an earlier vector."""
-
-    def retract(self, example: int) -> None:
-        """Remove the label of an example."""
-
-    def adjust(self, sink: float) -> None:
-        """Change the sink."""
-
-    def note(self, notes: Mapping[str, Any]) -> None:
-        """Store JSON values with the learner."""
-
-    def ask(self, question: Callable[[OnlineLearner], T]) -> T:
-        """Call a function with the learner while nothing changes it."""
-
-    def to_ids(self, examples: Ints) -> Ints:
-        """Return the permanent ids of the learner's examples."""
-
-
-class LocalLearner:
-    """A learner in this process."""
-
-    def __init__(self, learner: OnlineLearner) -> None:
-        self.learner = learner
-        self.notes: dict[str, Any] = {}
-        self.teach, self.teach_later = learner.teach, learner.teach_later
-        self.retract, self.note = learner.retract, self.notes.update
+        self.learner.teach(vectors, names)
 
     def observe(self, vectors: Floats) -> Recognition:
         """Learn vectors without labels, and answer them."""
         return Recognition(*self.learner.observe(vectors, ids=True))
 
+    def teach_later(self, example: int, name: str) -> None:
+        """Label an earlier vector."""
+        self.learner.teach_later(example, name)
+
+    def retract(self, example: int) -> None:
+        """Remove the label of an example."""
+        self.learner.retract(example)
+
     def adjust(self, sink: float) -> None:
         """Change the sink."""
         self.learner.adjust(sink=sink)
 
+    def note(self, notes: Mapping[str, Any]) -> None:
+        """Store JSON values with the learner."""
+        self._notes |= notes
+
     def ask(self, question: Callable[[OnlineLearner], T]) -> T:
-        """Call a function with the learner."""
+        """Call a function with the learner while nothing changes it."""
         return question(self.learner)
 
     def to_ids(self, examples: Ints) -> Ints:
-        """Return the same: ids of a local learner are permanent."""
+        """Return the permanent ids of the learner's examples."""
         return examples
 
 
@@ -158,7 +140,7 @@ class FaceRecognizer:
         handle: LearnerHandle | None = None,
     ) -> None:
         self.profile = profile
-        self.handle: LearnerHandle = handle or LocalLearner(profile.learner(n_centroids))
+        self.handle = handle or LearnerHandle(profile.learner(n_centroids))
         self._numbers = StrangerNumbers(self.handle.notes.get(STRANGERS))
         self._groups: dict[int, Group] = {}
         self._n_numbered = 0
@@ -252,18 +234,7 @@ class FaceRecognizer:
         return sorted(strangers, key=lambda stranger: (-stranger.examples, stranger.number))
 
     def number_strangers(self) -> None:
-        """Call `strangers` if enough vectors have arrived since the last time, or some were erased.
-
-        Examples
-        --------
-        >>> from labelwalk.faces.profiles import PIXELS
-        >>> recognizer = FaceRecognizer(PIXELS)
-        >>> for _ in range(8):
-        ...     _ = recognizer.observe([[0.0, 0.1]])
-        ...     recognizer.number_strangers()
-        >>> recognizer.stranger([0.0, 0.1])
-        1
-        """
+        """Call `strangers` if enough vectors arrived since the last call, or some were erased."""
         n, last = self.learner.n_seen, self._n_numbered
         interval = min(MAX_STRANGER_INTERVAL, max(MIN_STRANGER_INTERVAL, last // GROWTH_DIVISOR))
         if n < last or n >= last + interval:
@@ -286,8 +257,8 @@ class FaceRecognizer:
     def copied(self) -> FaceRecognizer:
         """Return a local copy; it numbers strangers again from 1."""
         data = self.handle.ask(lambda learner: learner.to_bytes())
-        handle = LocalLearner(from_bytes(data))
-        handle.notes[AUTOMATIC] = self.automatic
+        handle = LearnerHandle(from_bytes(data))
+        handle.note({AUTOMATIC: self.automatic})
         return FaceRecognizer(self.profile, handle=handle)
 
     def _replace_ids(self, person: Person) -> Person:
@@ -317,13 +288,7 @@ class FaceRecognizer:
 
 
 def compute_next_choice(n: int) -> int:
-    """Return after how many vectors the sink is chosen next, when n have arrived.
-
-    Examples
-    --------
-    >>> compute_next_choice(0), compute_next_choice(64), compute_next_choice(1000)
-    (64, 128, 1037)
-    """
+    """Return after how many vectors the sink is chosen next, when n have arrived."""
     due = MIN_SINK_INTERVAL
     while due <= n:
         due += max(MIN_SINK_INTERVAL, due // GROWTH_DIVISOR)

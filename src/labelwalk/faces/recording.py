@@ -80,13 +80,7 @@ class VideoFile(Closing):
         self._n_written += 1
 
     def close(self) -> None:
-        """Finish the file and read it: the codecs do not report a full disk.
-
-        Raises
-        ------
-        SourceError
-            The file is incomplete.
-        """
+        """Finish the file and read it: the codecs do not report a full disk."""
         if not self._writer.isOpened():
             return
         self._writer.release()
@@ -103,11 +97,6 @@ class Recording(Closing):
     """A video of a stream with boxes and names; it starts at the first frame, in its size.
 
     A live source skips frames: each frame is repeated until the time of the next one.
-
-    Raises
-    ------
-    SourceError
-        The path is not one of a video.
     """
 
     def __init__(self, path: str, source: Source) -> None:
@@ -153,14 +142,7 @@ class Recording(Closing):
 
 
 def check_video_path(path: str | os.PathLike[str]) -> None:
-    """Raise `SourceError` if the suffix of a path is not one of a video.
-
-    Examples
-    --------
-    >>> check_video_path("out.gif")
-    Traceback (most recent call last):
-    labelwalk.faces.frames.SourceError: out.gif is not named as a video. Choose .mp4, ...
-    """
+    """Raise `SourceError` if the suffix of a path is not one of a video."""
     if Path(path).suffix.lower() not in CODECS:
         raise SourceError(f"{path} is not named as a video. Choose {', '.join(CODECS)}.")
 

@@ -27,7 +27,6 @@ MIN_SMOOTHED_PIXELS = 64  # a side: faces are smoothed at least this large, then
 SMOOTHING = 1 / 32  # standard deviation of the blur, as a share of the side
 CENTRE_WIDTH = 0.5  # standard deviation of the weights, as a share of half a side
 MIN_RELATIVE_ROOT = 0.3  # of the largest weight root; smaller ones are shown darker
-SHADE_RANGE = 4.0  # standard deviations that the picture of a standardized face spans
 N_WAVES = 24  # in each direction; smoothing has removed the finer ones
 
 
@@ -48,12 +47,6 @@ class Pixels:
     ----------
     side : int
         Pixels a side.
-    invariant : bool
-        Whether to standardize each face (mean 0, deviation 1) instead of equalizing it. Faces are
-        then up to 2 apart, noise in an almost even face is amplified, and a face of one grey
-        becomes the zero vector.
-    weighted : bool
-        Whether pixels near the centre weigh more: the corners of a box show the background.
 
     Examples
     --------
@@ -68,23 +61,12 @@ class Pixels:
     """
 
     margin = 0.0
+    profile = PIXELS
 
-    def __init__(self, side: int = 96, *, invariant: bool = False, weighted: bool = True) -> None:
+    def __init__(self, side: int = 96) -> None:
         check_whole("side", side, "96 or 32", least=4, most=256)
-        self.side, self.invariant, self.weighted = side, invariant, weighted
-        self._weights = _make_weights(side) if weighted else np.full((side, side), 1.0 / side**2)
-        self._roots = np.sqrt(self._weights)
-
-    @property
-    def profile(self) -> Profile | None:
-        """How these vectors are compared; None for variants that were not tuned."""
-        return PIXELS if self.weighted and not self.invariant else None
-
-    @property
-    def name(self) -> str:
-        """Vectors of the same name can be compared."""
-        kind = "invariant pixels" if self.invariant else "pixels"
-        return f"{kind} {self.side}" + ("" if self.weighted else ", unweighted")
+        self.side, self.name = side, f"pixels {side}"
+        self._roots = np.sqrt(_make_weights(side))
 
     def __call__(self, image: Image) -> Floats:
         """Return the vector of an image that shows a face and nothing else."""
@@ -96,15 +78,14 @@ class Pixels:
             interpolation = cv2.INTER_AREA if min(grey.shape) > side else cv2.INTER_LINEAR
             resized = cv2.resize(grey, (side, side), interpolation=interpolation)
             grey = np.asarray(resized, np.uint8)
-        shades = grey / 255.0 if self.invariant else _equalize(grey)
+        shares = np.cumsum(np.bincount(grey.ravel(), minlength=256)) / grey.size
+        shades: Floats = shares[grey]
         smooth = cv2.GaussianBlur(
             shades, (0, 0), SMOOTHING * len(shades), borderType=cv2.BORDER_REFLECT
         )
         small = np.asarray(smooth, np.float64)
         if block > 1:
             small = small.reshape(self.side, block, self.side, block).mean(axis=(1, 3))
-        if self.invariant:
-            small = _standardize(small, self._weights)
         waves = dctn(small * self._roots, norm="ortho")
         return np.asarray(waves[:N_WAVES, :N_WAVES], np.float64).ravel()
 
@@ -115,8 +96,6 @@ class Pixels:
         waves[:n, :n] = vector.reshape(n, n)
         roots = np.maximum(self._roots, MIN_RELATIVE_ROOT * self._roots.max())
         shades = idctn(waves, norm="ortho") / roots
-        if self.invariant:
-            shades = 0.5 + shades / SHADE_RANGE
         grey = (255.0 * shades).round().clip(0.0, 255.0).astype(np.uint8)
         return np.repeat(grey[:, :, None], 3, axis=2)
 
@@ -149,30 +128,13 @@ def vector_of(image: Image, box: Box, representation: Representation) -> Floats:
 
 
 def name_of(representation: Representation) -> str:
-    """Return the name of the vectors.
-
-    Examples
-    --------
-    >>> name_of(abs)
-    'abs'
-    """
+    """Return the name of the vectors."""
     name = getattr(representation, "name", None) or getattr(representation, "__name__", None)
     return str(name or type(representation).__name__)
 
 
 def profile_of(representation: Representation) -> Profile:
-    """Return how the vectors of a representation are compared.
-
-    Raises
-    ------
-    ValueError
-        It has no attribute `profile`.
-
-    Examples
-    --------
-    >>> profile_of(Pixels(32)).bandwidth
-    0.025
-    """
+    """Return how the vectors of a representation are compared."""
     profile = getattr(representation, "profile", None)
     if not isinstance(profile, Profile):
         raise ValueError(
@@ -184,13 +146,7 @@ def profile_of(representation: Representation) -> Profile:
 
 
 def find_representation(name: str) -> Representation:
-    """Return the representation of a name: pixels, pixels-32 or "pixels 32", or dlib.
-
-    Examples
-    --------
-    >>> find_representation("pixels").name
-    'pixels 96'
-    """
+    """Return the representation of a name: pixels, pixels-32 or "pixels 32", or dlib."""
     if pixels := re.fullmatch(r"pixels(?:[ -](\d{1,3}))?", name):
         return Pixels(int(pixels[1] or 96))
     if name in ("dlib", "dlib 128"):
@@ -214,16 +170,3 @@ def _make_weights(side: int) -> Floats:
     weights: Floats = np.outer(falling, falling)
     weights /= weights.sum()
     return weights
-
-
-def _equalize(grey: Image) -> Floats:
-    """Replace each grey by the share of pixels that are no brighter."""
-    shares: Floats = np.cumsum(np.bincount(grey.ravel(), minlength=256)) / grey.size
-    return shares[grey]
-
-
-def _standardize(shades: Floats, weights: Floats) -> Floats:
-    """Subtract the mean and divide by the deviation; return zeros if that is rounding alone."""
-    centred = shades - (weights * shades).sum()
-    deviation = float(np.sqrt((weights * centred**2).sum()))
-    return centred / deviation if deviation > 1e-9 else np.zeros_like(centred)

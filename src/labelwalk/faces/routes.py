@@ -1,16 +1,32 @@
-"""Faces over HTTP: frames in, names out, and everybody who was seen."""
+"""Faces over HTTP: the routes with their permissions, schemas and errors."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import FastAPI, Path, Query, Request, Response
+from pydantic import BaseModel, Field
 
 from labelwalk.faces.frames import NoFrameError, SourceError
 from labelwalk.faces.people import UnknownPersonError, clean_name
-from labelwalk.faces.schemas import ForgottenPerson, NamedFace, Sink, Undone
+from labelwalk.service.schemas import (
+    BOOLEAN,
+    COUNT,
+    NUMBER,
+    POSITIVE_INTEGER,
+    SHARE,
+    TEXT,
+    ExampleId,
+    Schema,
+    array,
+    make_config,
+    nullable,
+    record,
+    ref,
+)
 from labelwalk.service.worker import to_asyncio_future
 
 if TYPE_CHECKING:  # these need OpenCV, which a service without faces may lack
@@ -37,6 +53,146 @@ class NoCameraError(LookupError):
         super().__init__("the service has no camera of its own. Start it with --watch SOURCE.")
 
 
+_POSITIVE: Schema = {"type": "number", "exclusiveMinimum": 0}
+_NOT_NEGATIVE: Schema = {"type": "number", "minimum": 0}
+_BOX: Schema = {"type": "array", "items": {"type": "integer"}, "minItems": 4, "maxItems": 4}
+_SINK: Schema = {
+    "sink": _NOT_NEGATIVE,
+    "automatic": BOOLEAN,
+    "cliff": nullable(_POSITIVE),
+    "chosen": nullable(_POSITIVE),
+    "sinks": array(_POSITIVE),
+    "claimed": array(SHARE),
+}
+SCHEMAS: dict[str, Schema] = {
+    "Everybody": record(
+        {
+            "on": BOOLEAN,
+            "representation": nullable(TEXT),
+            "keeps_crops": BOOLEAN,
+            "people": array(ref("Person")),
+            "strangers": array(ref("Stranger")),
+            "examples": COUNT,
+            "vertices": COUNT,
+            "source": nullable(record({"name": TEXT, "error": nullable(TEXT)})),
+        }
+    ),
+    "Person": record({"name": TEXT, "taught": COUNT, "examples": COUNT, "views": array(COUNT)}),
+    "Stranger": record(
+        {
+            "number": POSITIVE_INTEGER,
+            "examples": COUNT,
+            "newest": nullable(COUNT),
+            "views": array(COUNT),
+        }
+    ),
+    "Frame": record(
+        {
+            "width": POSITIVE_INTEGER,
+            "height": POSITIVE_INTEGER,
+            "faces": array(ref("Face")),
+            "milliseconds": _NOT_NEGATIVE,
+        }
+    ),
+    "Face": record(
+        {
+            "box": _BOX,
+            "track": POSITIVE_INTEGER,
+            "name": nullable(TEXT),
+            "stranger": nullable(POSITIVE_INTEGER),
+            "confidence": NUMBER,
+            "example": COUNT,
+        }
+    ),
+    "NamedViews": record({"name": TEXT, "examples": array(COUNT)}),
+    "UndoneViews": record({"undone": POSITIVE_INTEGER}),
+    "SinkTold": record(_SINK),
+    "SinkSet": record(_SINK | {"warning": nullable(TEXT)}),
+}
+
+
+class NamedFace(BaseModel):
+    """The name of a face."""
+
+    model_config = make_config({"example": 1203, "name": "Ada"})
+    example: ExampleId
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class Undone(BaseModel):
+    """Faces whose names are removed."""
+
+    model_config = make_config({"examples": [1203, 1190]})
+    examples: list[ExampleId] = Field(min_length=1, max_length=100)
+
+
+class ForgottenPerson(BaseModel):
+    """A person to erase by name, or a stranger by number."""
+
+    model_config = make_config({"name": "Ada"})
+    name: str | None = None
+    stranger: int | None = Field(None, ge=1, lt=2**62)
+
+
+class Sink(BaseModel):
+    """The sink as a number, or chosen automatically."""
+
+    model_config = make_config({"sink": "auto"})
+    sink: Literal["auto"] | float
+
+
+# fields of `labelwalk.service.openapi.Route`
+ROUTES: dict[tuple[str, str], dict[str, Any]] = {
+    ("GET", "/api/faces"): {
+        "permission": "read",
+        "summary": "List people and strangers.",
+        "answer": ref("Everybody"),
+    },
+    ("POST", "/api/faces/frames"): {
+        "permission": "write",
+        "summary": "Recognize the faces in a camera frame: a JPEG, PNG or WebP.",
+        "answer": ref("Frame"),
+        "body": "Picture",
+    },
+    ("GET", "/api/faces/view"): {
+        "permission": "read",
+        "summary": "Get the newest frame of the camera of the service; a header lists the faces.",
+        "answer": {},
+        "media": JPEG,
+    },
+    ("GET", "/api/faces/pictures/{example}"): {
+        "permission": "read",
+        "summary": "Get the picture of a face.",
+        "answer": {},
+        "media": JPEG,
+        "errors": (404, 422),
+    },
+    ("POST", "/api/faces/name"): {
+        "permission": "write",
+        "summary": "Name a face and a few views on its track.",
+        "answer": ref("NamedViews"),
+    },
+    ("POST", "/api/faces/undo"): {
+        "permission": "write",
+        "summary": "Remove the names of faces.",
+        "answer": ref("UndoneViews"),
+    },
+    ("POST", "/api/faces/forget"): {
+        "permission": "write",
+        "summary": "Erase a person or a stranger with all views that are assigned to them.",
+        "answer": ref("Erased"),
+    },
+    ("GET", "/api/faces/sink"): {
+        "permission": "read",
+        "summary": "Get the sink, and how it was chosen.",
+        "answer": ref("SinkTold"),
+    },
+    ("POST", "/api/faces/sink"): {
+        "permission": "write",
+        "summary": "Set the sink: how far names spread.",
+        "answer": ref("SinkSet"),
+    },
+}
 STATUSES: dict[type[Exception], int] = {
     UnknownPersonError: 404,
     FacesDisabledError: 404,
@@ -49,16 +205,7 @@ STATUSES: dict[type[Exception], int] = {
 def add_routes(
     app: FastAPI, service: FaceService | None, describe: Callable[[ErasureResult], Any]
 ) -> None:
-    """Add the routes.
-
-    Parameters
-    ----------
-    app : FastAPI
-    service : FaceService or None
-        None if faces are disabled.
-    describe : function
-        Makes the answer of an erasure.
-    """
+    """Add the routes."""
 
     def get_worker() -> CameraWorker:
         if service is None:
@@ -138,18 +285,11 @@ def _describe_people(people: PeopleStore) -> dict[str, Any]:
         "representation": people.managed.notes["representation"],
         "keeps_crops": people.crops.are_kept,
         "people": [
-            {
-                "name": person.name,
-                "taught": person.taught,
-                "examples": person.examples,
-                "views": person.views[:MAX_LISTED_VIEWS],
-            }
-            for person in persons
+            asdict(person) | {"views": person.views[:MAX_LISTED_VIEWS]} for person in persons
         ],
         "strangers": [
-            {
-                "number": stranger.number,
-                "examples": stranger.examples,
+            asdict(stranger)
+            | {
                 "newest": None if stranger.newest < 0 else stranger.newest,
                 "views": stranger.views[:MAX_LISTED_VIEWS],
             }
@@ -175,11 +315,8 @@ def _forget(people: PeopleStore, who: ForgottenPerson) -> ErasureResult:
 def _describe_sink(people: PeopleStore) -> dict[str, Any]:
     recognizer = people.recognizer
     sweep = recognizer.survey()
-    return {
-        "sink": recognizer.sink,
-        "automatic": recognizer.automatic,
-        "cliff": None if sweep is None else sweep.cliff,
-        "chosen": None if sweep is None else sweep.chosen,
-        "sinks": [] if sweep is None else sweep.sinks.tolist(),
-        "claimed": [] if sweep is None else sweep.claimed.tolist(),
-    }
+    fields: dict[str, Any] = {"cliff": None, "chosen": None, "sinks": [], "claimed": []}
+    if sweep is not None:
+        lists = {"sinks": sweep.sinks.tolist(), "claimed": sweep.claimed.tolist()}
+        fields = sweep._asdict() | lists
+    return {"sink": recognizer.sink, "automatic": recognizer.automatic} | fields

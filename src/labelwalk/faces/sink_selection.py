@@ -33,46 +33,23 @@ LONG_WALK_STEPS = 1e9  # shares are then accurate to about 1e-6, which changes n
 
 
 class SinkSweep(NamedTuple):
-    """What names would claim under each sink.
+    """What names would claim under each sink."""
 
-    Attributes
-    ----------
-    sinks : array
-        From high to low.
-    claimed : array
-        Share of examples that would get a name.
-    chosen : float
-        The lowest candidate at least a stride above the cliff.
-    cliff : float or None
-        Where the claimed share jumps; None if it does not.
-    """
-
-    sinks: Floats
-    claimed: Floats
-    chosen: float
-    cliff: float | None
+    sinks: Floats  # from high to low
+    claimed: Floats  # share of examples that would get a name
+    chosen: float  # the lowest candidate at least a stride above the cliff
+    cliff: float | None  # where the claimed share jumps; None if it does not
 
 
 class VertexGraph(NamedTuple):
-    """The graph of a learner, scaled to a mean vertex weight of 1.
-
-    Attributes
-    ----------
-    similarity : array (n, n)
-    named : array of n bools
-    names : array (n, people) of bools
-    weight : array of n floats
-    examples : array of n integers
-        Number of examples of each vertex.
-    n_unnamed : int
-        Number of examples of all unnamed vertices, including those outside of this part.
-    """
+    """The graph of a learner, scaled to a mean vertex weight of 1."""
 
     similarity: Floats
     named: Bools
     names: Bools
     weight: Floats
-    examples: Ints
+    examples: Ints  # number of examples of each vertex
+    # Number of examples of all unnamed vertices, including those outside of this part.
     n_unnamed: int
 
 
@@ -80,22 +57,6 @@ class ClaimCurve:
     """Claimed share by the index of the sink, from high to low, computed at first use.
 
     A lower sink never claims less, so two equal values determine all values between them.
-
-    Parameters
-    ----------
-    claimed : function
-        From the index of a sink to the share of examples that it would name.
-    n : int
-        Number of sinks.
-    most : float
-        Upper bound of the shares.
-
-    Examples
-    --------
-    >>> shares = [0.1, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.7, 0.9]
-    >>> curve = ClaimCurve(shares.__getitem__, len(shares))
-    >>> curve.has_jump(1, 6), curve.find_jump(1, 9)
-    (False, 5)
     """
 
     def __init__(self, claimed: Callable[[int], float], n: int, most: float = 1.0) -> None:
@@ -144,14 +105,7 @@ class ClaimCurve:
 
 
 def sweep_sinks(learner: OnlineLearner, profile: Profile) -> SinkSweep | None:
-    """Evaluate all sinks; return None if there are too few vertices, or no names.
-
-    Parameters
-    ----------
-    learner : OnlineLearner
-        Made by `profile.learner`. It does not change.
-    profile : Profile
-    """
+    """Evaluate all sinks; return None if there are too few vertices, or no names."""
     graph = make_graph(learner, profile)
     if graph is None:
         return None

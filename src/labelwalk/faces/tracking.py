@@ -27,23 +27,6 @@ class Tracker:
 
     A box continues the track whose last box it overlaps most, the largest overlap first; a box
     without an overlap starts a new track. Tracks are numbered from 1, and numbers are not reused.
-
-    Parameters
-    ----------
-    patience : int
-        Number of successive frames in which the face of a track may be missing.
-    least : float
-        Minimum overlap.
-
-    Examples
-    --------
-    >>> tracker = Tracker()
-    >>> tracker.follow([Box(0, 0, 10, 10), Box(50, 0, 10, 10)])
-    [1, 2]
-    >>> tracker.follow([Box(51, 0, 10, 10)])
-    [2]
-    >>> tracker.follow([Box(90, 0, 10, 10), Box(1, 1, 10, 10)])
-    [3, 1]
     """
 
     def __init__(self, *, patience: int = 10, least: float = 0.3) -> None:
@@ -95,19 +78,6 @@ class Votes:
 
     One poor view does not remove a name, and one chance likeness does not give one. After a view
     that is unlike the previous one, which may show another person, the votes start again.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from labelwalk.faces.profiles import VECTORS
-    >>> votes, view = Votes(VECTORS), np.zeros(128)
-    >>> for example, share in enumerate([0.9, 0.8, 0.2]):
-    ...     votes.take(view, {"ada": share}, example)
-    >>> votes.name
-    'ada'
-    >>> votes.take(view + 1.0, {"ada": 0.4}, 3)
-    >>> votes.name is None, list(votes.examples)
-    (True, [3])
     """
 
     def __init__(self, profile: Profile) -> None:
@@ -136,16 +106,7 @@ class Votes:
         return max(self._shares, key=lambda name: self._shares[name], default=None)
 
     def take(self, view: Floats, shares: Mapping[str, float], example: int) -> None:
-        """Add a view; names that are no longer known lose their votes.
-
-        Parameters
-        ----------
-        view : array
-        shares : mapping from names to floats
-            Shares of walks from the view that end at each name.
-        example : int
-            Id of the view.
-        """
+        """Add a view; names that are no longer known lose their votes."""
         if self._view is None or not self._profile.are_kin(self._view, view):
             self._shares, self._weight = {}, 0.0
             self.examples.clear()

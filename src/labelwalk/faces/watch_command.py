@@ -145,14 +145,6 @@ def open_named_source(where: str) -> Source:
 class FrameRun:
     """The frames of a source, until its end, a limit or a signal.
 
-    Parameters
-    ----------
-    source : Source
-    stop : StopSignals
-        It may interrupt waiting for a frame; a frame in process is finished.
-    limit : int or None
-        Maximum number of frames.
-
     Attributes
     ----------
     n_frames : int

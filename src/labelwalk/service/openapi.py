@@ -138,47 +138,10 @@ ROUTES: dict[tuple[str, str], Route] = {
     ("PUT", LEARNER): Route(
         "write", "Import a learner from a file.", ref("Named"), body="Learner", errors=(409,)
     ),
-    ("GET", "/api/faces"): Route(
-        "read", "List people and strangers.", ref("Everybody"), errors=(404,)
-    ),
-    ("POST", "/api/faces/frames"): Route(
-        "write",
-        "Recognize the faces in a camera frame: a JPEG, PNG or WebP.",
-        ref("Frame"),
-        body="Picture",
-        errors=(404,),
-    ),
-    ("GET", "/api/faces/view"): Route(
-        "read",
-        "Get the newest frame of the camera of the service; a header lists the faces.",
-        {},
-        JPEG,
-        errors=(404,),
-    ),
-    ("GET", "/api/faces/pictures/{example}"): Route(
-        "read", "Get the picture of a face.", {}, JPEG, errors=(404, 422)
-    ),
-    ("POST", "/api/faces/name"): Route(
-        "write",
-        "Name a face and a few views on its track.",
-        ref("NamedViews"),
-        errors=(404,),
-    ),
-    ("POST", "/api/faces/undo"): Route(
-        "write", "Remove the names of faces.", ref("UndoneViews"), errors=(404,)
-    ),
-    ("POST", "/api/faces/forget"): Route(
-        "write",
-        "Erase a person or a stranger with all views that are assigned to them.",
-        ref("Erased"),
-        errors=(404,),
-    ),
-    ("GET", "/api/faces/sink"): Route(
-        "read", "Get the sink, and how it was chosen.", ref("SinkTold"), errors=(404,)
-    ),
-    ("POST", "/api/faces/sink"): Route(
-        "write", "Set the sink: how far names spread.", ref("SinkSet"), errors=(404,)
-    ),
+}
+ROUTES |= {
+    key: Route(**({"errors": (404,)} | fields))
+    for key, fields in load_extension("route table faces").items()
 }
 ROUTE_PERMISSIONS: dict[tuple[str, str], Permission] = {
     **{key: route.permission for key, route in ROUTES.items()},
