@@ -128,7 +128,7 @@ def test_the_cliff_is_marked_and_warned_of(people: Serving) -> None:
         expect(warning).to_be_empty()
         page.locator("#dial").focus()
         page.keyboard.press("End")
-        expect(warning).to_contain_text("at the cliff or beyond")
+        expect(warning).to_contain_text("at the cliff or below")
         page.keyboard.press("Home")
         expect(warning).to_be_empty()
 
