@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from labelwalk import Gaussian, OnlineLearner, SelfTuning
 from labelwalk.arrays import Floats, Ints, Label
 from labelwalk.engine.weights import capped_mean
-from labelwalk.kernels.answer import balance, class_mass
+from labelwalk.kernels.answer import compute_class_mass, fit_biases
 from tests.reference.balance import balanced
 from tests.reference.harmonic import quantized_row_form, reaches_a_label
 from tests.reference.profile import ReferenceProfile
@@ -158,8 +158,8 @@ def test_under_a_prior_classes_take_their_shares(seed: int, share: float) -> Non
     learner.observe(rows)
     now, mass = learner._engine.state, np.empty(2)
     for _ in range(200):
-        balance(now.vertices, now.system, now.n, np.array([share, 1.0 - share]))
-    class_mass(now.vertices, now.system, now.n, mass)
+        fit_biases(now.vertices, now.system, now.n, np.array([share, 1.0 - share]))
+    compute_class_mass(now.vertices, now.system, now.n, mass)
     assert (mass[0] + 1.0) / (mass.sum() + 2.0) == pytest.approx(share, abs=1e-3)
 
 

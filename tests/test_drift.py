@@ -13,7 +13,14 @@ from labelwalk import OnlineLearner
 from labelwalk.arrays import Floats
 from labelwalk.engine import state
 from labelwalk.kernels.counters import Counters, CountersArray
-from labelwalk.kernels.drift import ALARM, BLOCK, DriftWindow, begin_anew, end_block, watch_row
+from labelwalk.kernels.drift import (
+    CUSUM_LIMIT,
+    DRIFT_BLOCK_ROWS,
+    DriftWindow,
+    add_row,
+    end_block,
+    restart,
+)
 from tests.reference.drift import ReferenceWatch
 
 
@@ -31,15 +38,15 @@ class Watcher(NamedTuple):
     def take(self, rows: Floats) -> None:
         for x in rows:
             self.counters.n_seen += 1
-            watch_row(self.watch, self.progress[0], x)
-            if self.counters.n_seen % BLOCK == 0:
+            add_row(self.watch, self.progress[0], x)
+            if self.counters.n_seen % DRIFT_BLOCK_ROWS == 0:
                 end_block(self.watch, self.progress)
 
     def alarms(self, rows: Floats) -> list[int]:
         """Counts at which there was an alarm."""
         found: list[int] = []
-        for start in range(0, len(rows), BLOCK):
-            self.take(rows[start : start + BLOCK])
+        for start in range(0, len(rows), DRIFT_BLOCK_ROWS):
+            self.take(rows[start : start + DRIFT_BLOCK_ROWS])
             if self.counters.alarm_at and self.counters.alarm_at not in found:
                 found.append(int(self.counters.alarm_at))
         return found
@@ -82,7 +89,7 @@ def test_it_is_its_twin(blocks: list[tuple[int, Floats]]) -> None:
     alarms = []
     for number, (n, rows) in enumerate(blocks, 1):
         for row in rows:
-            watch_row(ours.watch, ours.progress[0], row)
+            add_row(ours.watch, ours.progress[0], row)
             twin.add(tuple(row.tolist()))
         ours.counters.n_seen += n
         end_block(ours.watch, ours.progress)
@@ -102,7 +109,7 @@ def test_it_is_its_twin(blocks: list[tuple[int, Floats]]) -> None:
 
 @pytest.mark.parametrize("d", [1, 2, 16])
 def test_a_stationary_stream_raises_no_alarm(d: int) -> None:
-    assert watcher(d).alarms(clusters(1, 40 * BLOCK, d)) == []
+    assert watcher(d).alarms(clusters(1, 40 * DRIFT_BLOCK_ROWS, d)) == []
 
 
 def learner_alarms(rows: Floats) -> int:
@@ -129,7 +136,7 @@ def test_nor_do_heavy_tails_or_runs_of_one_cluster() -> None:
 @pytest.mark.parametrize("d", [2, 8])
 @pytest.mark.parametrize("change", ["jump", "new cluster", "wider", "a constant moves"])
 def test_a_change_is_noticed_within_a_thousand(d: int, change: str) -> None:
-    rng, at, n = np.random.default_rng(d), 20 * BLOCK, 24 * BLOCK
+    rng, at, n = np.random.default_rng(d), 20 * DRIFT_BLOCK_ROWS, 24 * DRIFT_BLOCK_ROWS
     rows = np.column_stack([clusters(d, n, d), np.ones(n)])
     later = rows[at:]
     if change == "jump":
@@ -147,7 +154,7 @@ def test_a_change_is_noticed_within_a_thousand(d: int, change: str) -> None:
 
 def test_a_turning_stream_is_noticed() -> None:
     """A quarter turn in 4000 examples."""
-    n, at = 36 * BLOCK, 20 * BLOCK
+    n, at = 36 * DRIFT_BLOCK_ROWS, 20 * DRIFT_BLOCK_ROWS
     rows = clusters(7, n, 2)
     angle = np.clip((np.arange(n) - at) / 4000, 0, None) * np.pi / 2
     x, y = rows.T
@@ -160,28 +167,28 @@ def test_a_turning_stream_is_noticed() -> None:
 
 
 def test_one_glitch_is_no_change_however_large() -> None:
-    rows = clusters(2, 20 * BLOCK, 3)
-    rows[15 * BLOCK + 7] = 1e150
+    rows = clusters(2, 20 * DRIFT_BLOCK_ROWS, 3)
+    rows[15 * DRIFT_BLOCK_ROWS + 7] = 1e150
     watch = watcher(3)
     assert watch.alarms(rows) == []
     assert all(np.isfinite(array).all() for array in watch.watch)
 
 
 def test_after_an_alarm_the_new_stream_is_the_usual_one() -> None:
-    rows = clusters(3, 45 * BLOCK, 2)
-    rows[15 * BLOCK :] += 4.0
+    rows = clusters(3, 45 * DRIFT_BLOCK_ROWS, 2)
+    rows[15 * DRIFT_BLOCK_ROWS :] += 4.0
     watch = watcher(2)
     alarms = watch.alarms(rows)
     assert len(alarms) == 1
     assert watch.counters.alarm == 0.0
-    assert watch.counters.suspicion <= ALARM
+    assert watch.counters.suspicion <= CUSUM_LIMIT
 
 
 def test_beginning_anew_forgets_all_but_when_the_last_alarm_was() -> None:
     watch = watcher(2)
-    watch.take(clusters(3, 12 * BLOCK, 2))
+    watch.take(clusters(3, 12 * DRIFT_BLOCK_ROWS, 2))
     watch.counters.alarm = 9.0
-    begin_anew(watch.watch, watch.progress)
+    restart(watch.watch, watch.progress)
     for name, array in watch.watch._asdict().items():
         assert name == "marks" or not array.any()
     assert (watch.counters.blocks, watch.counters.watched, watch.counters.alarm) == (0, 0, 0.0)
@@ -198,7 +205,7 @@ def test_a_label_is_not_watched_and_an_outlier_is() -> None:
 
 def test_labels_that_change_under_the_same_examples_are_not_noticed() -> None:
     """What the watch cannot see: it never looks at a label."""
-    rows = clusters(6, 4 * BLOCK, 2)
+    rows = clusters(6, 4 * DRIFT_BLOCK_ROWS, 2)
     learner, other = OnlineLearner(10), OnlineLearner(10)
     learner.teach([rows[0], rows[1]], ["a", "b"])
     other.teach([rows[0], rows[1]], ["b", "a"])

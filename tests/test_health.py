@@ -21,7 +21,7 @@ from labelwalk.engine.health_metrics import (
     GraphBenefit,
     measure_graph_benefit,
 )
-from labelwalk.kernels.drift import BLOCK
+from labelwalk.kernels.drift import DRIFT_BLOCK_ROWS
 from labelwalk.storage import model_file
 from tests.reference.leave_one_out import held_out
 from tests.test_learner_laws import own_graph
@@ -104,13 +104,13 @@ class TestSigns:
 
     def test_rates_are_of_the_last_block_and_this_one(self) -> None:
         learner = OnlineLearner(12, similarity=Gaussian(0.5))
-        learner.observe(np.zeros((BLOCK, 1)))
-        learner.observe(np.ones((BLOCK, 1)))
-        assert learner.health()["new vertices"].value == 1 / BLOCK
+        learner.observe(np.zeros((DRIFT_BLOCK_ROWS, 1)))
+        learner.observe(np.ones((DRIFT_BLOCK_ROWS, 1)))
+        assert learner.health()["new vertices"].value == 1 / DRIFT_BLOCK_ROWS
         learner.observe(np.full((50, 1), 100.0)[:4])
         health = learner.health()
-        assert health["recent outliers"].value == 4 / (BLOCK + 4)
-        assert health["outliers"].value == 4 / (2 * BLOCK + 4)
+        assert health["recent outliers"].value == 4 / (DRIFT_BLOCK_ROWS + 4)
+        assert health["outliers"].value == 4 / (2 * DRIFT_BLOCK_ROWS + 4)
 
     def test_labels_in_one_place_are_counted_in_pairs(self) -> None:
         learner = OnlineLearner(10)
@@ -211,14 +211,14 @@ class TestWorth:
 class TestEvents:
     def test_crossings_are_written_down_in_both_directions(self) -> None:
         learner = OnlineLearner(12)
-        rows, names = blobs(0, 8 * BLOCK)
-        learner.observe(rows[: 4 * BLOCK])
+        rows, names = blobs(0, 8 * DRIFT_BLOCK_ROWS)
+        learner.observe(rows[: 4 * DRIFT_BLOCK_ROWS])
         (first,) = learner.events
-        assert (first.at, first.name, first.value) == (4 * BLOCK, "sink", 1.0)
+        assert (first.at, first.name, first.value) == (4 * DRIFT_BLOCK_ROWS, "sink", 1.0)
         learner.teach(rows[:6], names[:6])
-        learner.observe(rows[4 * BLOCK :])
+        learner.observe(rows[4 * DRIFT_BLOCK_ROWS :])
         last = learner.events[-1]
-        assert (last.at, last.name) == (8 * BLOCK, "sink")
+        assert (last.at, last.name) == (8 * DRIFT_BLOCK_ROWS, "sink")
         assert last.value <= 0.5
         assert last.meaning != first.meaning
 
@@ -232,20 +232,20 @@ class TestEvents:
         assert (again.events, again.failing) == (log.events, log.failing)
 
     def test_drift_is_an_event(self) -> None:
-        rows, names = blobs(3, 14 * BLOCK)
-        rows[11 * BLOCK - 6 :] += 3.0
+        rows, names = blobs(3, 14 * DRIFT_BLOCK_ROWS)
+        rows[11 * DRIFT_BLOCK_ROWS - 6 :] += 3.0
         learner = OnlineLearner(6)
         learner.teach(rows[:6], names[:6])
         learner.observe(rows[6:])
         alarms = [event for event in learner.events if event.name == "drift"]
-        assert [alarm.at for alarm in alarms] == [13 * BLOCK]
+        assert [alarm.at for alarm in alarms] == [13 * DRIFT_BLOCK_ROWS]
         assert not learner.health()["drift"].ok
 
     @pytest.mark.parametrize("make", LIMITED.values(), ids=LIMITED.keys())
     def test_any_cuts_and_files_give_the_same_bytes(
         self, make: Callable[[], OnlineLearner], tmp_path: Path
     ) -> None:
-        rows, names = blobs(1, 4 * BLOCK + 40)
+        rows, names = blobs(1, 4 * DRIFT_BLOCK_ROWS + 40)
         whole = make()
         whole.observe(rows[:300])
         whole.teach(rows[300:306], names[300:306])
@@ -263,7 +263,7 @@ class TestEvents:
             again.observe(rows[start : start + 7])
         assert again.digest() == whole.digest()
         assert again.events == whole.events
-        assert whole._engine.state.counters.judge_at_seen == 5 * BLOCK
+        assert whole._engine.state.counters.judge_at_seen == 5 * DRIFT_BLOCK_ROWS
 
     def test_merging_keeps_ones_own_events_and_begins_to_watch_again(self) -> None:
         ours, theirs = fed(OnlineLearner(12), 1100, 0), fed(OnlineLearner(12), 300, 6, seed=5)
@@ -271,11 +271,11 @@ class TestEvents:
         ours.merge(theirs)
         assert ours.events == [before]
         counters = ours._engine.state.counters
-        assert counters.judge_at_seen == 6 * BLOCK
+        assert counters.judge_at_seen == 6 * DRIFT_BLOCK_ROWS
         assert (counters.watched, counters.blocks) == (0, 0)
         assert_sane(ours)
         fed(ours, 700, 0, seed=6)
-        assert ours.events[-1].at == 8 * BLOCK
+        assert ours.events[-1].at == 8 * DRIFT_BLOCK_ROWS
 
 
 FORGERIES: dict[str, tuple[str, float]] = {

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import labelwalk
 from labelwalk import Gaussian, OnlineLearner, SelfTuning, load
-from labelwalk.kernels.compare import draw
+from labelwalk.kernels.compare import compute_similarities
 from labelwalk.storage.model_file import RemovedFeatureError
 
 DATA = Path(__file__).parent / "data"
@@ -80,7 +80,7 @@ def test_a_half_life_goes_on_without_the_edges_left_behind(old: Path) -> None:
     assert learner.n_seen == 402
     engine, n = learner._engine, learner.n_vertices
     expected, vertices = np.empty((n, n)), engine.state.vertices
-    draw(vertices.mean_distances, vertices.bandwidth, n, engine.rules.cut, expected)
+    compute_similarities(vertices.mean_distances, vertices.bandwidth, n, engine.rules.cut, expected)
     np.testing.assert_array_equal(learner.graph.similarity, expected)
     assert learner.certificate < 1e-6
     learner.save(old / "again.lw")

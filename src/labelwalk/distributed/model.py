@@ -30,7 +30,7 @@ from labelwalk.engine.sources import Sources
 from labelwalk.engine.state import State, resize
 from labelwalk.engine.weights import capped_mean
 from labelwalk.io.rows import InputError
-from labelwalk.kernels.compare import own_bandwidths
+from labelwalk.kernels.compare import compute_bandwidths
 from labelwalk.kernels.counters import NEVER, KernelParams
 from labelwalk.kernels.cover import UNKNOWN, UNLABELLED
 from labelwalk.kernels.nearest import ReadoutParams, SolvedGraph
@@ -221,7 +221,7 @@ def _measure_bandwidths(
     local = measure_local_distances(points, params.neighbour)
     counters, bandwidth = engine.state.progress.copy()[0], np.empty(len(points))
     counters.typical = typical(local)
-    own_bandwidths(local, counters, engine.rules, bandwidth)
+    compute_bandwidths(local, counters, engine.rules, bandwidth)
     distance = float(counters.typical)
     return params._replace(typical=distance, sigma=params.width * distance), bandwidth
 

@@ -20,7 +20,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.engine.batch_predictor import PrefilterIndex
-from labelwalk.kernels.nearest import list_pairs, local_distances
+from labelwalk.kernels.nearest import list_pairs, write_local_distances
 from labelwalk.kernels.system import UNIT_ROUNDOFF
 from labelwalk.one_thread import one_blas_thread
 
@@ -51,7 +51,7 @@ def measure_local_distances(points: Floats, neighbor: int) -> Floats:
     """Return the distance of each point to its k-th nearest one at another place."""
     index, distances = _index_points(points), np.empty(len(points))
     for rows, bounds in index.bound_distances(points, len(points)):
-        local_distances(points, neighbor, bounds, points[rows], distances[rows])
+        write_local_distances(points, neighbor, bounds, points[rows], distances[rows])
     return distances
 
 

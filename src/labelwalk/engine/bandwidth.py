@@ -15,7 +15,7 @@ import numpy as np
 from labelwalk.arrays import Floats, Ints
 from labelwalk.engine.leave_one_out import has_label_sibling, held_out, score
 from labelwalk.engine.state import State
-from labelwalk.kernels.compare import draw, own_bandwidths
+from labelwalk.kernels.compare import compute_bandwidths, compute_similarities
 from labelwalk.kernels.compare import local_distances as write_local_distances
 from labelwalk.kernels.counters import NEVER, Counters, KernelParams
 from labelwalk.kernels.cover import Vertices
@@ -83,7 +83,7 @@ def _measure_each(counters: Counters, rules: KernelParams, vertices: Vertices) -
     local = local_distances(vertices, counters.n, rules.neighbour)
     counters.typical = typical(local)
     counters.sigma = counters.width * counters.typical
-    own_bandwidths(local, counters, rules, vertices.bandwidth)
+    compute_bandwidths(local, counters, rules, vertices.bandwidth)
 
 
 def from_features(moments: Floats, n_seen: int) -> float:
@@ -164,8 +164,8 @@ def _predict_left_out(
         local = local_distances(state.vertices, n, rules.neighbour)
         trial.width, trial.evenness, trial.typical = width, evenness, typical(local)
         bandwidths, w = np.empty(n), np.empty((n, n))
-        own_bandwidths(local, trial, rules, bandwidths)
-        draw(state.vertices.mean_distances, bandwidths, n, rules.cut, w)
+        compute_bandwidths(local, trial, rules, bandwidths)
+        compute_similarities(state.vertices.mean_distances, bandwidths, n, rules.cut, w)
         graph = graph._replace(w=w)
     return held_out(graph, codes, state.n_classes)
 

@@ -18,12 +18,12 @@ from labelwalk.kernels.cover import (
     ABSORBING,
     UNLABELLED,
     Vertices,
+    find_smallest_gap,
+    find_smallest_positive_distance,
     keep_pairs,
     merge_closest,
-    remeasure,
+    remeasure_moved,
     repartition,
-    smallest_gap,
-    smallest_positive_distance,
 )
 from labelwalk.settings import Settings
 
@@ -69,14 +69,14 @@ def coarsen(vertices: Vertices, counters: Counters, settings: Settings) -> Verte
     absorb, growth = settings.labelled == "absorb", float(settings.growth)
     if settings.coarsening == "doubling":
         if counters.radius == 0.0:
-            counters.radius = smallest_positive_distance(vertices, counters.n)
+            counters.radius = find_smallest_positive_distance(vertices, counters.n)
         left = counters.n_unlabelled
         while left > settings.n_centroids:
             # where R is so small that a product rounds back to it, the next larger number
             counters.radius = max(growth * counters.radius, np.nextafter(counters.radius, np.inf))
             left = repartition(vertices, counters.n, merged_into, counters.radius, absorb)
             if left > settings.n_centroids:
-                gap = smallest_gap(vertices, counters.n, merged_into, absorb)
+                gap = find_smallest_gap(vertices, counters.n, merged_into, absorb)
                 counters.radius = grow_radius(counters.radius, growth, gap)
     else:
         group = ABSORBING if absorb else UNLABELLED
@@ -141,7 +141,7 @@ def compact(vertices: Vertices, counters: Counters, merged_into: Ints) -> Vertex
     while np.any(merged_into[merged_into] != merged_into):
         merged_into = merged_into[merged_into]
     _keep(vertices, counters, kept)
-    remeasure(vertices, counters.n)
+    remeasure_moved(vertices, counters.n)
     return VertexRemap(kept, place[merged_into])
 
 

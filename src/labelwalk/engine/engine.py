@@ -21,11 +21,11 @@ from labelwalk.engine.state import (
     without_class,
 )
 from labelwalk.interrupts import deliver_interrupts
-from labelwalk.kernels import loop
-from labelwalk.kernels.answer import KernelAnswers, balance, extend_rows
-from labelwalk.kernels.compare import compare_with, draw, is_outlier
-from labelwalk.kernels.counters import NEVER, NO_RECORD, NO_ROW, SOLVED, WAITING
-from labelwalk.kernels.cover import UNLABELLED, compare_row
+from labelwalk.kernels.answer import KernelAnswers, extend_rows, fit_biases
+from labelwalk.kernels.compare import compute_row_similarities, compute_similarities, is_outlier
+from labelwalk.kernels.counters import NEVER, NO_RECORD, NO_ROW, RowStage
+from labelwalk.kernels.cover import UNLABELLED, measure_row
+from labelwalk.kernels.loop import LoopEvent, feed
 from labelwalk.kernels.system import System, rebuild
 from labelwalk.settings import Settings
 from labelwalk.solver import relaxation
@@ -98,7 +98,7 @@ class Engine:
         all that are known from the first row on. After an error, the rows before stay learned,
         with their classes.
         """
-        if self.state.progress["stage"][0] != WAITING:
+        if self.state.progress["stage"].item() != RowStage.WAITING:
             raise RuntimeError(
                 "this learner failed in the middle of an example and cannot go on. "
                 "Load it from its last file."
@@ -115,7 +115,7 @@ class Engine:
                     deliver_interrupts()
                 start, began_s = row, perf_counter()
                 row, event = self._run(rows[: row + block], codes, row, answers)
-                if event != loop.DONE:
+                if event != LoopEvent.DONE:
                     row = self._finish(event, rows[: row + 1], codes, row, answers)
                 block = next_block(row - start, perf_counter() - began_s)
         except BaseException:
@@ -129,7 +129,7 @@ class Engine:
         try:
             self.learn(x, np.array([code]), shares)
         finally:
-            if self.state.counters.stage == WAITING:
+            if int(self.state.counters.stage) == RowStage.WAITING:
                 self.state.counters.id = NO_ROW
 
     def taught(self, number: int) -> int:
@@ -182,7 +182,7 @@ class Engine:
             state.readout,
         )
         kept = (state.quarantine, state.memory, state.watch)
-        return loop.feed(*places, *kept, rows, codes, row, answers)
+        return feed(*places, *kept, rows, codes, row, answers)
 
     def compile(self) -> None:
         """Compile the loop, or read it from the cache."""
@@ -195,38 +195,38 @@ class Engine:
         for _ in range(MOST_EVENTS):
             self._attend(event, int(codes[row]))
             row, event = self._run(rows, codes, row, answers)
-            if event == loop.DONE:
+            if event == LoopEvent.DONE:
                 return row
         raise RuntimeError(f"an example waits for event {event} for ever; please report this.")
 
     def _attend(self, event: int, code: int) -> None:
         state = self.state
-        if event == loop.GROW:
+        if event == LoopEvent.GROW:
             self._make_room()
-        elif event == loop.MEASURE:
+        elif event == LoopEvent.MEASURE:
             self.measure()
-        elif event == loop.TRIM:
+        elif event == LoopEvent.TRIM:
             budget = self.settings.labels_per_class
             self._regroup(cover.trim_labels(state.vertices, state.counters, code, budget))
             label_removal.invalidate_undo(state)
-        elif event == loop.COARSEN:
+        elif event == LoopEvent.COARSEN:
             self._regroup(cover.coarsen(state.vertices, state.counters, self.settings))
-        elif event == loop.REBALANCE:
+        elif event == LoopEvent.REBALANCE:
             weights.weigh(self.state, self.rules)
             rebuild(state.system, state.n)
-        elif event == loop.BALANCE:
+        elif event == LoopEvent.BALANCE:
             relaxation.settle_vertices(state.system, state.n, self.rules.tolerance, state.readout)
-            balance(state.vertices, state.system, state.n, self.shares)
+            fit_biases(state.vertices, state.system, state.n, self.shares)
             before = int(state.counters.n_seen) - 1
             state.counters.balance_at_seen = before + max(1, min(BALANCED_EVERY, before))
-        elif event == loop.CHOOSE:
+        elif event == LoopEvent.TUNE:
             self._choose()
-        elif event == loop.FORGET:
+        elif event == LoopEvent.FORGET:
             self._forget()
-        elif event == loop.SOLVE:
+        elif event == LoopEvent.SOLVE:
             relaxation.solve_exactly(state.system, state.n)
-            state.counters.stage = SOLVED
-        elif event == loop.JUDGE:
+            state.counters.stage = RowStage.SOLVED
+        elif event == LoopEvent.CHECK_HEALTH:
             health_metrics.judge_metrics(state, self.settings)
 
     def _choose(self) -> None:
@@ -277,7 +277,9 @@ class Engine:
 
     def _draw(self) -> None:
         state, vertices = self.state, self.state.vertices
-        draw(vertices.mean_distances, vertices.bandwidth, state.n, self.rules.cut, state.system.w)
+        compute_similarities(
+            vertices.mean_distances, vertices.bandwidth, state.n, self.rules.cut, state.system.w
+        )
 
     def _regroup(self, remap: cover.VertexRemap) -> None:
         counters = self.state.counters
@@ -298,16 +300,8 @@ class Engine:
         if len(rows) >= MANY:
             return self.frozen(shares).answer(rows)
         system, errors = self.settled(shares)
-        parts = (
-            state.vertices,
-            system,
-            state.progress,
-            self.rules,
-            state.comparison,
-            errors,
-            state.readout,
-        )
-        extend_rows(*parts, rows, answers)
+        graph = (state.vertices, system, state.progress, self.rules, state.comparison)
+        extend_rows(*graph, state.readout, errors, rows, answers)
         return answers
 
     def settled(self, shares: Floats) -> tuple[System, Floats]:
@@ -319,7 +313,7 @@ class Engine:
             state, counters, tolerance = self.state, self.state.counters, self.rules.tolerance
             settled = relaxation.settled_copy(state.system, state.n, tolerance, state.readout)
             if self.rules.balanced and counters.n_seen >= counters.balance_at_seen:
-                balance(state.vertices, settled[0], state.n, shares)
+                fit_biases(state.vertices, settled[0], state.n, shares)
             self._settled = settled  # only now: an interrupt must not leave half of it
         return self._settled
 
@@ -332,8 +326,10 @@ class Engine:
     def similarities(self, x: Floats) -> Floats:
         """Return how similar a row is to every vertex; to none where it is an outlier."""
         state, n = self.state, self.state.n
-        compare_row(state.vertices, state.counters, x, state.comparison)
-        compare_with(state.vertices.bandwidth, state.counters, self.rules, state.comparison)
+        measure_row(state.vertices, state.counters, x, state.comparison)
+        compute_row_similarities(
+            state.vertices.bandwidth, state.counters, self.rules, state.comparison
+        )
         outlier = is_outlier(state.vertices.bandwidth, state.counters, self.rules, state.comparison)
         return np.zeros(n) if outlier else state.comparison.similarities[:n].copy()
 

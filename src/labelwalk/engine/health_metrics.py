@@ -17,9 +17,9 @@ from labelwalk.engine.event_log import LoggedEvent
 from labelwalk.engine.label_removal import find_conflicts
 from labelwalk.engine.leave_one_out import find_nearest_label, has_label_sibling, held_out
 from labelwalk.engine.state import State
-from labelwalk.kernels.compare import FADED
+from labelwalk.kernels.compare import ZERO_SIMILARITY_BANDWIDTHS
 from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.kernels.drift import ALARM, BLOCK, begin_anew, end_block
+from labelwalk.kernels.drift import CUSUM_LIMIT, DRIFT_BLOCK_ROWS, end_block, restart
 from labelwalk.settings import Settings
 from labelwalk.solver import relaxation
 
@@ -93,7 +93,7 @@ def _error(one: Bools, other: Bools) -> float:
 
 # At so many bandwidths a Gaussian is zero in double precision: a vertex stands for examples that
 # are not similar to it at all. Reach is a generous bound, hence the limit is: digits stand at 11.
-MOST_DISTORTION = FADED
+MOST_DISTORTION = ZERO_SIMILARITY_BANDWIDTHS
 MOST_OUTLIERS = 0.05  # of all examples: more is not noise but a part of the stream left unanswered
 MOST_RECENT_OUTLIERS = 0.2  # of the last block or two: fewer come and go with a noisy moment
 MOST_NEW = 0.25  # of recent examples: a vertex for every fourth is no summary
@@ -132,7 +132,10 @@ def distortion(state: State, settings: Settings) -> Measurement:
     if sigma == 0.0:
         return Measurement(0.0, None, True)
     reach = float(state.vertices.reach[: state.n].max(initial=0.0))
-    return at_most(min(reach / FADED / sigma, 1e100) * FADED, MOST_DISTORTION)
+    return at_most(
+        min(reach / ZERO_SIMILARITY_BANDWIDTHS / sigma, 1e100) * ZERO_SIMILARITY_BANDWIDTHS,
+        MOST_DISTORTION,
+    )
 
 
 def outliers(state: State, settings: Settings) -> Measurement:
@@ -210,7 +213,7 @@ def conflicts(state: State, settings: Settings) -> Measurement:
 
 def drift(state: State, settings: Settings) -> Measurement:
     """What departures from the usual have summed up to, now or at an alarm that still holds."""
-    return at_most(max(state.counters.suspicion, state.counters.alarm), ALARM)
+    return at_most(max(state.counters.suspicion, state.counters.alarm), CUSUM_LIMIT)
 
 
 HEALTH_METRICS: dict[str, MetricFunction] = {
@@ -236,7 +239,7 @@ def judge_metrics(state: State, settings: Settings) -> None:
     """End a block: look for drift, and write down every sign that has crossed its limit."""
     counters = state.counters
     end_block(state.watch, state.progress)
-    blocks = int(counters.n_seen) // BLOCK
+    blocks = int(counters.n_seen) // DRIFT_BLOCK_ROWS
     for name, measure in HEALTH_METRICS.items():
         if _is_due(name, blocks):
             value, limit, ok = measure(state, settings)
@@ -254,12 +257,14 @@ def _is_due(name: str, blocks: int) -> bool:
 
 def restart_drift_window(state: State) -> None:
     """Begin a block and the watch for drift again, since counts have jumped."""
-    begin_anew(state.watch, state.progress)
+    restart(state.watch, state.progress)
     _judge_next(state)
 
 
 def _judge_next(state: State) -> None:
-    state.counters.judge_at_seen = (state.counters.n_seen // BLOCK + 1) * BLOCK
+    state.counters.judge_at_seen = (
+        state.counters.n_seen // DRIFT_BLOCK_ROWS + 1
+    ) * DRIFT_BLOCK_ROWS
 
 
 def _recently(state: State) -> tuple[int, int, int]:

@@ -13,11 +13,11 @@ import numpy as np
 from labelwalk.engine.scaling import WARM_UP, Scale
 from labelwalk.engine.state import State
 from labelwalk.kernels.assign import REMOVED
-from labelwalk.kernels.counters import INVALID, NEVER, NO_RECORD, NO_ROW, WAITING
+from labelwalk.kernels.counters import INVALID, NEVER, NO_RECORD, NO_ROW, RowStage
 from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.kernels.drift import BLOCK
+from labelwalk.kernels.drift import DRIFT_BLOCK_ROWS
 from labelwalk.kernels.loop import ANSWER_ONLY
-from labelwalk.kernels.system import STEPS, System, rebuild, rounding
+from labelwalk.kernels.system import STEPS, System, bound_rounding, rebuild
 from labelwalk.rows import LARGEST
 from labelwalk.settings import Settings
 from labelwalk.similarity import SelfTuning
@@ -78,7 +78,7 @@ def _list_invariants(state: State, settings: Settings) -> Iterator[tuple[str, bo
     numbers += [counters.usual, counters.unsteady, counters.suspicion, counters.alarm]
     finite = all(np.all(np.isfinite(array)) for array in arrays) and np.all(np.isfinite(numbers))
     yield "all numbers are finite", bool(finite)
-    begun = counters.stage != WAITING or counters.id != NO_ROW
+    begun = counters.stage != RowStage.WAITING or counters.id != NO_ROW
     yield "no row is half learned", not begun and REMOVED <= counters.vertex < max(state.n, 1)
     yield "vertices have features", state.n_features > 0 or state.n == 0
     rule = getattr(settings.similarity, "bandwidth", None)
@@ -184,7 +184,10 @@ def _list_drift_invariants(state: State) -> Iterator[tuple[str, bool]]:
     yield "what is watched was seen", all(count <= counters.n_seen for count in seen)
     ordered = counters.first_taught <= counters.last_taught
     yield "the first label came before the last", bool(ordered)
-    yield "signs are judged in time", 0 < counters.judge_at_seen - counters.n_seen <= BLOCK
+    yield (
+        "signs are judged in time",
+        0 < counters.judge_at_seen - counters.n_seen <= DRIFT_BLOCK_ROWS,
+    )
     marks_now = np.array([counters.n_seen, counters.n_founded, counters.n_outliers])
     began = (
         (watch.marks[0] >= 0) & (watch.marks[0] <= watch.marks[1]) & (watch.marks[1] <= marks_now)
@@ -203,6 +206,6 @@ def _residuals_hold(system: System, n: int) -> bool:
     )
     rebuild(fresh, n)
     free, total = ~system.clamped, fresh.d + fresh.g
-    drift = rounding(system) + rounding(fresh)
+    drift = bound_rounding(system) + bound_rounding(fresh)
     allowed = drift * total * (1.0 + system.f[STEPS].max(initial=0.0))
     return bool(np.all(np.abs(fresh.r - system.r)[:, free] <= allowed[free]))

@@ -13,7 +13,7 @@ from labelwalk.engine.recent_examples import update_vertices_of_examples
 from labelwalk.engine.state import State
 from labelwalk.kernels.assign import REMOVED
 from labelwalk.kernels.counters import INVALID, NEVER, NO_RECORD
-from labelwalk.kernels.cover import UNKNOWN, UNLABELLED, let_go, measure_apart
+from labelwalk.kernels.cover import UNKNOWN, UNLABELLED, measure_mean_distances, remove_example
 from labelwalk.solver import relaxation
 
 
@@ -70,9 +70,11 @@ def _let_go(state: State, i: int, x: Floats) -> None:
     """Let x leave the mean of vertex i, and the distances to it too, if they were drawn with it."""
     vertices, before = state.vertices, state.vertices.means[:, i].copy()
     drawn_with_it = vertices.similarity_count[i] == vertices.examples[i]
-    let_go(vertices, i, x)
+    remove_example(vertices, i, x)
     if drawn_with_it and np.any(vertices.means[:, i] != before):
-        measure_apart(vertices, state.n, i, state.comparison.mean, state.comparison.distances)
+        measure_mean_distances(
+            vertices, state.n, i, state.comparison.mean, state.comparison.distances
+        )
 
 
 def find_taught_time(state: State, number: int) -> int:

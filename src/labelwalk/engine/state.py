@@ -14,7 +14,7 @@ from labelwalk.engine.cover import create_cover
 from labelwalk.engine.event_log import EventLog
 from labelwalk.engine.migration import removed_arrays
 from labelwalk.engine.recent_examples import create_memory
-from labelwalk.kernels.assign import ROOM, Memory, Quarantine
+from labelwalk.kernels.assign import MAX_GROUPS, Memory, Quarantine
 from labelwalk.kernels.certificate import Readout
 from labelwalk.kernels.compare import RowComparison
 from labelwalk.kernels.counters import (
@@ -26,7 +26,12 @@ from labelwalk.kernels.counters import (
     CountersArray,
 )
 from labelwalk.kernels.cover import UNKNOWN, Vertices
-from labelwalk.kernels.drift import BLOCK, UNSTEADY, USUAL, DriftWindow
+from labelwalk.kernels.drift import (
+    DRIFT_BLOCK_ROWS,
+    INITIAL_DEPARTURE,
+    INITIAL_VARIANCE,
+    DriftWindow,
+)
 from labelwalk.kernels.system import System, relink
 from labelwalk.similarity import euclidean
 from labelwalk.solver import relaxation
@@ -216,8 +221,8 @@ def create_state(
     counters.forget_at = NEVER
     counters.vertex, counters.id = -1, NO_ROW
     counters.n_pending = NO_RECORD
-    counters.judge_at_seen = BLOCK
-    counters.usual, counters.unsteady = USUAL, UNSTEADY
+    counters.judge_at_seen = DRIFT_BLOCK_ROWS
+    counters.usual, counters.unsteady = INITIAL_DEPARTURE, INITIAL_VARIANCE
     comparison = RowComparison(
         distances=np.zeros(capacity),
         row_mean_distances=np.zeros(capacity),
@@ -228,10 +233,10 @@ def create_state(
     vertices = create_cover(capacity, n_features, moving=moving)
     system = relaxation.empty(capacity, n_classes)
     quarantine = Quarantine(
-        held_points=np.zeros((n_features, ROOM)),
-        held_count=np.zeros(ROOM, dtype=np.int64),
-        held_since=np.zeros(ROOM, dtype=np.int64),
-        held_room=np.zeros(ROOM),
+        held_points=np.zeros((n_features, MAX_GROUPS)),
+        held_count=np.zeros(MAX_GROUPS, dtype=np.int64),
+        held_since=np.zeros(MAX_GROUPS, dtype=np.int64),
+        held_room=np.zeros(MAX_GROUPS),
     )
     before = Before(
         before_bandwidth=np.zeros(capacity),

@@ -12,9 +12,9 @@ import numpy as np
 
 from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.kernels.certificate import Readout, average_values
-from labelwalk.kernels.compare import RowComparison, compare_with, is_outlier
+from labelwalk.kernels.compare import RowComparison, compute_row_similarities, is_outlier
 from labelwalk.kernels.counters import Counters, CountersArray, KernelParams
-from labelwalk.kernels.cover import UNLABELLED, Vertices, compare_row
+from labelwalk.kernels.cover import UNLABELLED, Vertices, measure_row
 from labelwalk.kernels.jit import compiled
 from labelwalk.kernels.system import STEPS, UNIT_ROUNDOFF, System
 
@@ -76,7 +76,7 @@ def score(values: Floats, bias: Floats, guess: int, gain: float, c: int) -> floa
 
 
 @compiled
-def best_class(values: Floats, bias: Floats, guess: int) -> int:
+def find_best_class(values: Floats, bias: Floats, guess: int) -> int:
     """Return the class with the largest score (the first in a tie), or NO_CLASS if all are 0."""
     gain = fallback_gain(values, guess)
     winner, best = NO_CLASS, 0.0
@@ -88,7 +88,7 @@ def best_class(values: Floats, bias: Floats, guess: int) -> int:
 
 
 @compiled
-def harmless_error(values: Floats, bias: Floats, guess: int, winner: int) -> float:
+def find_harmless_error(values: Floats, bias: Floats, guess: int, winner: int) -> float:
     """Return the largest error of the values that cannot change the winner.
 
     The error of the fallback class counts twice, because its gain has an error too.
@@ -122,10 +122,10 @@ def write_answer(
     for c in range(values.shape[0]):
         p[c] = max(0.0, values[c] - cut)
     bound = min(1.0, error + cut)
-    winner = best_class(p, bias, guess)
+    winner = find_best_class(p, bias, guess)
     answers.winner[row] = winner
     answers.bound[row] = bound
-    answers.certain[row] = bound == 0.0 or harmless_error(p, bias, guess, winner) > bound
+    answers.certain[row] = bound == 0.0 or find_harmless_error(p, bias, guess, winner) > bound
     if winner != NO_CLASS:
         write_scores(answers, row, bias, guess, sharpness, bound)
 
@@ -171,44 +171,44 @@ def sharpen(ratio: float, sharpness: float) -> float:
 
 
 @compiled
-def extended(
+def fill_readout(
     system: System,
     counters: Counters,
-    rules: KernelParams,
+    params: KernelParams,
     comparison: RowComparison,
-    reading: Readout,
+    readout: Readout,
 ) -> int:
-    """Let the reading be the average that the row's own similarities take; return over how many."""
-    total = rules.sink * (counters.mean_weight if rules.label_weight > 0.0 else 1.0)
-    many = 0
+    """Write the average over the vertices similar to the row; return their number."""
+    total = params.sink * (counters.mean_weight if params.label_weight > 0.0 else 1.0)
+    n_terms = 0
     for j in range(counters.n):
         if comparison.similarities[j] > 0.0:
             flow = comparison.similarities[j] * system.v[j]
             total += flow
-            reading.vertex[many] = j
-            reading.share[many] = flow
-            many += 1
-    for a in range(many):
-        reading.share[a] /= total
-    return many
+            readout.vertex[n_terms] = j
+            readout.share[n_terms] = flow
+            n_terms += 1
+    for a in range(n_terms):
+        readout.share[a] /= total
+    return n_terms
 
 
 @compiled
-def reaches(system: System, reading: Readout, many: int) -> bool:
-    """Say whether a walk from there can reach a label, so that the average is rounded."""
-    for a in range(many):
-        if system.has_label[system.component[reading.vertex[a]]]:
-            return True
-    return False
+def bound_readout_rounding(system: System, n: int, readout: Readout, n_terms: int) -> float:
+    """Return a bound on the rounding of the average, which is 0 if it reaches no label."""
+    for a in range(n_terms):
+        if system.has_label[system.component[readout.vertex[a]]]:
+            return 2.0 * (n + 8) * UNIT_ROUNDOFF
+    return 0.0
 
 
 @compiled
-def nearest_label(
-    vertices: Vertices, counters: Counters, rules: KernelParams, comparison: RowComparison
+def find_nearest_label(
+    vertices: Vertices, counters: Counters, params: KernelParams, comparison: RowComparison
 ) -> int:
-    """Return the class of the nearest labelled vertex where it may be guessed, or NO_CLASS."""
+    """Return the class of the nearest labelled vertex, or NO_CLASS without the fallback."""
     guess, shortest = NO_CLASS, np.inf
-    if rules.nearest_fallback:
+    if params.nearest_fallback:
         for j in range(counters.n):
             if vertices.label[j] != UNLABELLED and comparison.row_mean_distances[j] < shortest:
                 guess, shortest = vertices.label[j], comparison.row_mean_distances[j]
@@ -216,54 +216,40 @@ def nearest_label(
 
 
 @compiled
-def extend(
-    vertices: Vertices,
-    system: System,
-    progress: CountersArray,
-    rules: KernelParams,
-    comparison: RowComparison,
-    errors: Floats,
-    reading: Readout,
-    answers: KernelAnswers,
-    row: int,
-) -> None:
-    """Answer a row that has been compared from vertices with these proven errors."""
-    counters = progress[0]
-    compare_with(vertices.bandwidth, counters, rules, comparison)
-    if is_outlier(vertices.bandwidth, counters, rules, comparison):
-        answers.outlier[row] = True
-        return
-    many = extended(system, counters, rules, comparison, reading)
-    error = 0.0
-    for a in range(many):
-        error += reading.share[a] * errors[reading.vertex[a]]
-    average_values(system, reading, many)
-    if reaches(system, reading, many):
-        error += 2.0 * (counters.n + 8) * UNIT_ROUNDOFF
-    guess = nearest_label(vertices, counters, rules, comparison)
-    write_answer(answers, row, reading.values, error, system.bias, guess, counters.sharpness)
-
-
-@compiled
 def extend_rows(
     vertices: Vertices,
     system: System,
     progress: CountersArray,
-    rules: KernelParams,
+    params: KernelParams,
     comparison: RowComparison,
+    readout: Readout,
     errors: Floats,
-    reading: Readout,
     rows: Floats,
     answers: KernelAnswers,
 ) -> None:
-    """Answer many rows."""
+    """Answer rows that are not in the graph, by the harmonic extension; nothing is learned.
+
+    `errors` are the proven errors of the vertices.
+    """
+    counters = progress[0]
     for row in range(rows.shape[0]):
-        compare_row(vertices, progress[0], rows[row], comparison)
-        extend(vertices, system, progress, rules, comparison, errors, reading, answers, row)
+        measure_row(vertices, counters, rows[row], comparison)
+        compute_row_similarities(vertices.bandwidth, counters, params, comparison)
+        if is_outlier(vertices.bandwidth, counters, params, comparison):
+            answers.outlier[row] = True
+            continue
+        n_terms = fill_readout(system, counters, params, comparison, readout)
+        error = 0.0
+        for a in range(n_terms):
+            error += readout.share[a] * errors[readout.vertex[a]]
+        average_values(system, readout, n_terms)
+        error += bound_readout_rounding(system, counters.n, readout, n_terms)
+        guess = find_nearest_label(vertices, counters, params, comparison)
+        write_answer(answers, row, readout.values, error, system.bias, guess, counters.sharpness)
 
 
 @compiled
-def class_mass(vertices: Vertices, system: System, n: int, mass: Floats) -> None:
+def compute_class_mass(vertices: Vertices, system: System, n: int, mass: Floats) -> None:
     """Write the number of unlabelled examples of each class; vertices are divided by scores."""
     bias, f = system.bias, system.f
     for c in range(mass.shape[0]):
@@ -279,7 +265,7 @@ def class_mass(vertices: Vertices, system: System, n: int, mass: Floats) -> None
 
 
 @compiled
-def balance(vertices: Vertices, system: System, n: int, shares: Floats) -> None:
+def fit_biases(vertices: Vertices, system: System, n: int, shares: Floats) -> None:
     """Fit the biases so that class masses approach their shares of the total.
 
     Iterative proportional fitting; one extra example per class keeps the bias of an empty class
@@ -287,7 +273,7 @@ def balance(vertices: Vertices, system: System, n: int, shares: Floats) -> None:
     """
     mass = np.empty(shares.shape[0])
     for _ in range(PRIOR_ITERATIONS):
-        class_mass(vertices, system, n, mass)
+        compute_class_mass(vertices, system, n, mass)
         total = 0.0
         for c in range(mass.shape[0]):
             total += mass[c]

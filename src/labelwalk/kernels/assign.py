@@ -8,137 +8,39 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from labelwalk.arrays import Floats, Ints, SmallInts
-from labelwalk.kernels.compare import RowComparison, compare_with, distances_to, gaussian_row
+from labelwalk.kernels.compare import (
+    RowComparison,
+    compute_row_similarities,
+    gaussian_row,
+    measure_distances,
+)
 from labelwalk.kernels.counters import Counters, KernelParams, age
 from labelwalk.kernels.cover import (
     UNLABELLED,
     Vertices,
-    contradicts,
-    found,
+    append_vertex,
+    find_nearest_vertex,
+    find_same_point,
+    has_contradiction,
     has_moved,
-    measure_apart,
+    measure_mean_distances,
     move_mean,
-    nearest,
-    same_point,
 )
 from labelwalk.kernels.jit import compiled
 from labelwalk.kernels.system import (
     STEPS,
     System,
+    add_weight,
     attach,
     change_edge,
     find_components,
+    have_common_neighbour,
     rebuild,
-    reweigh,
-    share_a_neighbour,
 )
 
-MOST_SHRUNK = 1e3  # a degree may lose so much of itself before residuals are recomputed
-
-
-@compiled
-def enter(
-    vertices: Vertices,
-    system: System,
-    counters: Counters,
-    rules: KernelParams,
-    comparison: RowComparison,
-    x: Floats,
-    label: int,
-) -> None:
-    """Found a vertex on the row, labelled or not."""
-    i = counters.n
-    found(vertices, i, x, comparison.distances, comparison.row_mean_distances, label, counters.id)
-    vertices.bandwidth[i] = compare_with(vertices.bandwidth, counters, rules, comparison)
-    for j in range(i):
-        system.w[i, j] = comparison.similarities[j]
-    system.clamped[i] = label != UNLABELLED
-    for column in range(system.f.shape[0]):
-        system.f[column, i] = 0.0
-    weight, mean = 1.0, 1.0
-    if rules.label_weight > 0.0:
-        mean = counters.mean_weight
-    if label != UNLABELLED:
-        system.f[STEPS + 1 + label, i] = 1.0
-        weight = rules.label_weight * mean if rules.label_weight > 0.0 else 1.0
-    else:
-        weight = min(1.0, rules.weight_cap * mean)
-        counters.n_unlabelled += 1
-        counters.n_absorbed += 1
-        counters.total_weight += weight
-    attach(system, i, weight, rules.sink * mean)
-    counters.n += 1
-    counters.n_founded += 1
-    counters.vertex = i
-
-
-@compiled
-def redraw(
-    vertices: Vertices,
-    system: System,
-    counters: Counters,
-    rules: KernelParams,
-    comparison: RowComparison,
-    i: int,
-) -> None:
-    """Draw the similarities of a vertex anew, since its representative has moved."""
-    measure_apart(vertices, counters.n, i, comparison.mean, comparison.distances)
-    similar, bandwidths = comparison.similarities, vertices.bandwidth
-    gaussian_row(comparison.distances, counters.n, bandwidths[i], bandwidths, rules.cut, similar)
-    similar[i] = 0.0
-    split = False
-    before = system.w[i]
-    for j in range(
-        counters.n
-    ):  # most similarities are zero and stay so; a call costs more than a look
-        if similar[j] != before[j] and change_edge(system, counters.n, i, j, similar[j]):
-            split = split or not share_a_neighbour(system, i, j)
-    if split:
-        find_components(system, counters.n)
-    if system.drift[1] > MOST_SHRUNK:
-        rebuild(system, counters.n)
-
-
-@compiled
-def stand_for_another(
-    vertices: Vertices, system: System, counters: Counters, rules: KernelParams, i: int
-) -> None:
-    """Let vertex i stand for one example more, its weight capped."""
-    vertices.examples[i] += 1
-    vertices.decayed_count[i] += 1.0
-    if vertices.label[i] == UNLABELLED:
-        counters.n_absorbed += 1
-    if rules.label_weight == 0.0:
-        reweigh(system, counters.n, i, 1.0)
-    elif vertices.label[i] == UNLABELLED:
-        weight = min(vertices.decayed_count[i], rules.weight_cap * counters.mean_weight)
-        if weight > system.v[i]:
-            counters.total_weight += weight - system.v[i]
-            reweigh(system, counters.n, i, weight - system.v[i])
-
-
-@compiled
-def support(
-    vertices: Vertices,
-    system: System,
-    counters: Counters,
-    rules: KernelParams,
-    comparison: RowComparison,
-    x: Floats,
-    label: int,
-    i: int,
-    distance: float,
-) -> None:
-    """Let vertex i take the row in.
-
-    A label moves the mean alone, so that it can be taken back; it is drawn with what comes next.
-    """
-    stand_for_another(vertices, system, counters, rules, i)
-    vertices.taught[i] += label != UNLABELLED
-    vertices.reach[i] = max(vertices.reach[i], distance)
-    if move_mean(vertices, i, x) and label == UNLABELLED and has_moved(vertices, i):
-        redraw(vertices, system, counters, rules, comparison, i)
-    counters.vertex = i
+MAX_DEGREE_SHRINKAGE = 1e3  # factor by which a degree may fall before residuals are recomputed
+MAX_GROUPS = 64  # in quarantine
+OUTLIER_SLOT, REMOVED = -1, -2  # instead of a vertex: an outlier, or an example that was removed
 
 
 @compiled
@@ -146,41 +48,168 @@ def learn(
     vertices: Vertices,
     system: System,
     counters: Counters,
-    rules: KernelParams,
+    params: KernelParams,
     comparison: RowComparison,
     x: Floats,
     label: int,
 ) -> None:
-    """Give the row to a vertex, old or new."""
-    taker, distance = -1, 0.0
+    """Assign a row to an existing vertex, or found a new one."""
+    distances = comparison.distances
+    i, distance = -1, 0.0
     if label != UNLABELLED:
-        taker = same_point(vertices, counters.n, comparison.distances, label)
-        counters.n_conflicts += contradicts(vertices, counters.n, comparison.distances, label)
+        i = find_same_point(vertices, counters.n, distances, label)
+        counters.n_conflicts += has_contradiction(vertices, counters.n, distances, label)
     else:
-        taker, distance = nearest(vertices, counters.n, comparison.distances, rules.absorb)
+        i, distance = find_nearest_vertex(vertices, counters.n, distances, params.absorb)
         if distance > 0.0 and distance >= counters.radius:
-            taker = -1
-    if taker >= 0:
-        support(vertices, system, counters, rules, comparison, x, label, taker, distance)
+            i = -1
+    if i < 0:
+        found_vertex(vertices, system, counters, params, comparison, x, label)
     else:
-        enter(vertices, system, counters, rules, comparison, x, label)
+        join_vertex(vertices, system, counters, params, comparison, x, label, i, distance)
 
 
-ROOM = 64  # groups
+@compiled
+def found_vertex(
+    vertices: Vertices,
+    system: System,
+    counters: Counters,
+    params: KernelParams,
+    comparison: RowComparison,
+    x: Floats,
+    label: int,
+) -> None:
+    """Make a row a new vertex, labelled or not."""
+    i = counters.n
+    append_vertex(vertices, i, x, comparison, label, counters.id)
+    vertices.bandwidth[i] = compute_row_similarities(
+        vertices.bandwidth, counters, params, comparison
+    )
+    for j in range(i):
+        system.w[i, j] = comparison.similarities[j]
+    system.clamped[i] = label != UNLABELLED
+    for column in range(system.f.shape[0]):
+        system.f[column, i] = 0.0
+    weight, mean = 1.0, 1.0
+    if params.label_weight > 0.0:
+        mean = counters.mean_weight
+    if label != UNLABELLED:
+        system.f[STEPS + 1 + label, i] = 1.0
+        weight = params.label_weight * mean if params.label_weight > 0.0 else 1.0
+    else:
+        weight = min(1.0, params.weight_cap * mean)
+        counters.n_unlabelled += 1
+        counters.n_absorbed += 1
+        counters.total_weight += weight
+    attach(system, i, weight, params.sink * mean)
+    counters.n += 1
+    counters.n_founded += 1
+    counters.vertex = i
+
+
+@compiled
+def join_vertex(
+    vertices: Vertices,
+    system: System,
+    counters: Counters,
+    params: KernelParams,
+    comparison: RowComparison,
+    x: Floats,
+    label: int,
+    i: int,
+    distance: float,
+) -> None:
+    """Add a row to vertex i.
+
+    A label moves the mean only, so that it can be undone; similarities follow with a later row.
+    """
+    add_example(vertices, system, counters, params, i)
+    vertices.taught[i] += label != UNLABELLED
+    vertices.reach[i] = max(vertices.reach[i], distance)
+    if move_mean(vertices, i, x) and label == UNLABELLED and has_moved(vertices, i):
+        update_similarities(vertices, system, counters.n, params.cut, comparison, i)
+    counters.vertex = i
+
+
+@compiled
+def add_example(
+    vertices: Vertices, system: System, counters: Counters, params: KernelParams, i: int
+) -> None:
+    """Count one more example of vertex i; its weight is capped."""
+    vertices.examples[i] += 1
+    vertices.decayed_count[i] += 1.0
+    if vertices.label[i] == UNLABELLED:
+        counters.n_absorbed += 1
+    if params.label_weight == 0.0:
+        add_weight(system, counters.n, i, 1.0)
+    elif vertices.label[i] == UNLABELLED:
+        max_weight = params.weight_cap * counters.mean_weight
+        change = min(vertices.decayed_count[i], max_weight) - system.v[i]
+        if change > 0.0:
+            counters.total_weight += change
+            add_weight(system, counters.n, i, change)
+
+
+@compiled
+def update_similarities(
+    vertices: Vertices, system: System, n: int, cut: float, comparison: RowComparison, i: int
+) -> None:
+    """Recompute the similarities of a vertex whose mean has moved."""
+    similarities, bandwidths = comparison.similarities, vertices.bandwidth
+    measure_mean_distances(vertices, n, i, comparison.mean, comparison.distances)
+    gaussian_row(comparison.distances, n, bandwidths[i], bandwidths, cut, similarities)
+    similarities[i] = 0.0
+    is_split = False
+    before = system.w[i]
+    for j in range(n):  # most similarities stay 0, and a comparison costs less than a call
+        if similarities[j] != before[j] and change_edge(system, n, i, j, similarities[j]):
+            is_split = is_split or not have_common_neighbour(system, i, j)
+    if is_split:
+        find_components(system, n)
+    if system.drift[1] > MAX_DEGREE_SHRINKAGE:
+        rebuild(system, n)
 
 
 class Quarantine(NamedTuple):
-    """Groups of far examples; only the first n_held entries are in use."""
+    """Groups of outliers; only the first n_held entries are in use."""
 
-    held_points: Floats  # (features, ROOM) the first example of each
+    held_points: Floats  # (features, MAX_GROUPS) first example of each group
     held_count: Ints  # examples
-    held_since: Ints  # the age at which the last one came
-    held_room: Floats  # of no meaning between calls
+    held_since: Ints  # age at the last example
+    held_room: Floats  # work array for distances
+
+
+@compiled
+def quarantine_row(
+    quarantine: Quarantine, counters: Counters, params: KernelParams, x: Floats
+) -> bool:
+    """Add an outlier to its group; return whether the group is large enough to release it."""
+    distances = quarantine.held_room
+    measure_distances(quarantine.held_points, counters.n_held, x, distances)
+    shortest = max(counters.radius, params.group_distance / counters.width * counters.sigma)
+    group = -1
+    for j in range(counters.n_held):
+        if distances[j] <= shortest:
+            group, shortest = j, distances[j]
+    if group < 0:
+        if counters.n_held == MAX_GROUPS:
+            release(quarantine, counters, find_smallest_group(quarantine, counters.n_held))
+        group = counters.n_held
+        counters.n_held += 1
+        quarantine.held_count[group] = 0
+        for p in range(x.shape[0]):
+            quarantine.held_points[p, group] = x[p]
+    quarantine.held_count[group] += 1
+    quarantine.held_since[group] = age(counters)
+    if quarantine.held_count[group] < params.quarantine_size:
+        return False
+    release(quarantine, counters, group)
+    return True
 
 
 @compiled
 def release(quarantine: Quarantine, counters: Counters, group: int) -> None:
-    """Close the gap that a group leaves."""
+    """Remove a group; the last one takes its place."""
     last = counters.n_held - 1
     for p in range(quarantine.held_points.shape[0]):
         quarantine.held_points[p, group] = quarantine.held_points[p, last]
@@ -191,78 +220,47 @@ def release(quarantine: Quarantine, counters: Counters, group: int) -> None:
 
 @compiled
 def release_old(quarantine: Quarantine, counters: Counters, since: int) -> None:
-    """Let go of groups that nothing has come to since some age."""
+    """Remove the groups whose last example came at an age of at most `since`."""
     for group in range(counters.n_held - 1, -1, -1):
         if quarantine.held_since[group] <= since:
             release(quarantine, counters, group)
 
 
 @compiled
-def lightest(quarantine: Quarantine, n: int) -> int:
-    """Return the group with the fewest examples; of equal ones, that which waits longest."""
-    found = 0
+def find_smallest_group(quarantine: Quarantine, n: int) -> int:
+    """Return the group with the fewest examples; in a tie, the one waiting longest."""
+    group = 0
     for j in range(1, n):
-        count, least = quarantine.held_count[j], quarantine.held_count[found]
-        longer = quarantine.held_since[j] < quarantine.held_since[found]
-        if count < least or (count == least and longer):
-            found = j
-    return found
-
-
-@compiled
-def hold(quarantine: Quarantine, counters: Counters, rules: KernelParams, x: Floats) -> bool:
-    """Let a far example wait; return whether its group is now large enough to let it in."""
-    room = quarantine.held_room
-    distances_to(quarantine.held_points, counters.n_held, x, room)
-    group, shortest = (
-        -1,
-        max(counters.radius, rules.group_distance / counters.width * counters.sigma),
-    )
-    for j in range(counters.n_held):
-        if room[j] <= shortest:
-            group, shortest = j, room[j]
-    if group < 0:
-        if counters.n_held == ROOM:
-            release(quarantine, counters, lightest(quarantine, counters.n_held))
-        group = counters.n_held
-        counters.n_held += 1
-        quarantine.held_count[group] = 0
-        for p in range(x.shape[0]):
-            quarantine.held_points[p, group] = x[p]
-    quarantine.held_count[group] += 1
-    quarantine.held_since[group] = age(counters)
-    if quarantine.held_count[group] < rules.quarantine_size:
-        return False
-    release(quarantine, counters, group)
-    return True
-
-
-OUTLIER_SLOT, REMOVED = -1, -2  # in place of a vertex: kept out as an outlier, or no longer counted
+        count, smallest = quarantine.held_count[j], quarantine.held_count[group]
+        is_older = quarantine.held_since[j] < quarantine.held_since[group]
+        if count < smallest or (count == smallest and is_older):
+            group = j
+    return group
 
 
 class Memory(NamedTuple):
-    """A ring: the example that came after i others, the barred not counted, lies at i modulo room.
+    """The last rows, in a ring: the row at age i is at index i modulo the capacity.
 
-    A source that has its share cannot flood it.
+    Answer-only rows are not recorded, so a source beyond its share cannot displace others.
     """
 
-    seen_rows: Floats  # (room, features)
-    seen_vertex: SmallInts  # which vertex stands for it, or OUT, or GONE
+    seen_rows: Floats  # (capacity, features)
+    seen_vertex: SmallInts  # the vertex that represents it, or OUTLIER_SLOT, or REMOVED
     seen_label: SmallInts  # its class if it was taught, else UNLABELLED
     seen_number: Ints  # its number, or NO_ROW
-    seen_first: Ints  # the same; where it was taught late, that under which it came first
+    seen_first: Ints  # the same; if it was taught late, its first number
 
 
 @compiled
-def remember(memory: Memory, counters: Counters, x: Floats, label: int, vertex: int) -> None:
-    """Keep the row in hand, in place of the oldest."""
-    room = memory.seen_vertex.shape[0]
-    if room == 0:
+def record_row(memory: Memory, counters: Counters, x: Floats, label: int) -> None:
+    """Record the current row in place of the oldest."""
+    capacity = memory.seen_vertex.shape[0]
+    if capacity == 0:
         return
-    place = (age(counters) - 1) % room
+    place = (age(counters) - 1) % capacity
     for p in range(x.shape[0]):
         memory.seen_rows[place, p] = x[p]
-    memory.seen_vertex[place] = vertex
+    memory.seen_vertex[place] = counters.vertex
     memory.seen_label[place] = label
     memory.seen_number[place] = counters.n_seen - 1
     memory.seen_first[place] = counters.id

@@ -22,7 +22,7 @@ import numpy as np
 
 from labelwalk.arrays import Floats, SmallInts
 from labelwalk.kernels.jit import compiled
-from labelwalk.kernels.system import STEPS, System, rounding
+from labelwalk.kernels.system import STEPS, System, bound_rounding
 
 VERTICES_PER_SLOW_VERTEX = 10  # at most one vertex in ten is in the slow block
 MIN_SLOWDOWN = 2.0  # the cutoff is at most the steps of the answer divided by this
@@ -138,7 +138,7 @@ def bound_error(system: System, bounds: ResidualBounds, steps: float, late_steps
 
     The bound may exceed 1. It is infinite if nothing is proven.
     """
-    drift = rounding(system)
+    drift = bound_rounding(system)
     divisor = 1.0 - bounds.tau - drift * (1.0 + bounds.max_steps)
     if divisor <= 0.0:
         return np.inf

@@ -10,9 +10,9 @@ from labelwalk.arrays import Floats
 from labelwalk.kernels.counters import Counters, KernelParams
 from labelwalk.kernels.jit import compiled
 
-FADED = 39.0  # at so many bandwidths a Gaussian is zero in double precision
-ABREAST = 8  # features that are read side by side
-LENIENT = 2.0  # typical bandwidths that a vertex judges outliers by at most
+ZERO_SIMILARITY_BANDWIDTHS = 39.0  # at so many bandwidths a Gaussian is zero in double precision
+FEATURES_PER_BLOCK = 8  # features that are read side by side
+MAX_BANDWIDTH_RATIO = 2.0  # typical bandwidths that a vertex judges outliers by at most
 
 
 class RowComparison(NamedTuple):
@@ -26,23 +26,23 @@ class RowComparison(NamedTuple):
 
 
 @compiled
-def squared_distances(points: Floats, n: int, x: Floats, out: Floats) -> None:
+def measure_squared_distances(points: Floats, n: int, x: Floats, out: Floats) -> None:
     """Write the squared Euclidean distance of `x` to the first `n` columns of `points`.
 
     The loops over vertices vectorise; every sum still adds its features in order, so the result is
     bit for bit that of the plain loop, on every processor. Features that are read side by side do
     not wait for each other where they lie far away in memory.
     """
-    together = points.shape[0] - points.shape[0] % ABREAST
-    value = np.empty(ABREAST)
+    together = points.shape[0] - points.shape[0] % FEATURES_PER_BLOCK
+    value = np.empty(FEATURES_PER_BLOCK)
     for j in range(n):
         out[j] = 0.0
-    for p in range(0, together, ABREAST):
-        features = points[p : p + ABREAST]
-        value[:] = x[p : p + ABREAST]
+    for p in range(0, together, FEATURES_PER_BLOCK):
+        features = points[p : p + FEATURES_PER_BLOCK]
+        value[:] = x[p : p + FEATURES_PER_BLOCK]
         for j in range(n):
             total = out[j]
-            for q in range(ABREAST):
+            for q in range(FEATURES_PER_BLOCK):
                 gap = features[q, j] - value[q]
                 total += gap * gap
             out[j] = total
@@ -54,9 +54,9 @@ def squared_distances(points: Floats, n: int, x: Floats, out: Floats) -> None:
 
 
 @compiled
-def distances_to(points: Floats, n: int, x: Floats, out: Floats) -> None:
+def measure_distances(points: Floats, n: int, x: Floats, out: Floats) -> None:
     """Write the Euclidean distance of `x` to the first `n` columns of `points`."""
-    squared_distances(points, n, x, out)
+    measure_squared_distances(points, n, x, out)
     for j in range(n):
         out[j] = np.sqrt(out[j])
 
@@ -66,14 +66,14 @@ def gaussian(distance: float, sigma: float, cut: float) -> float:
     """Return exp(-d^2 / 2 sigma^2), zero past `cut` bandwidths."""
     if distance == 0.0:
         return 1.0
-    if sigma == 0.0 or distance > cut * sigma or distance / FADED > sigma:
+    if sigma == 0.0 or distance > cut * sigma or distance / ZERO_SIMILARITY_BANDWIDTHS > sigma:
         return 0.0
     ratio = distance / sigma
     return np.exp(-0.5 * ratio * ratio)
 
 
 @compiled
-def between(one: float, other: float) -> float:
+def geometric_mean(one: float, other: float) -> float:
     """Return the geometric mean of two bandwidths, the same bits whichever comes first."""
     low, high = min(one, other), max(one, other)
     return high if low == high else high * np.sqrt(low / high)
@@ -95,11 +95,13 @@ def gaussian_row(
             out[j] = 1.0 if distances[j] <= nearly * np.sqrt(bandwidths[j]) else 0.0
     for j in range(n):
         if out[j] > 0.0 or distances[j] == 0.0:
-            out[j] = gaussian(distances[j], between(own, bandwidths[j]), cut)
+            out[j] = gaussian(distances[j], geometric_mean(own, bandwidths[j]), cut)
 
 
 @compiled
-def draw(mean_distances: Floats, bandwidths: Floats, n: int, cut: float, w: Floats) -> None:
+def compute_similarities(
+    mean_distances: Floats, bandwidths: Floats, n: int, cut: float, w: Floats
+) -> None:
     """Write the similarities of all pairs of vertices, 0 on the diagonal."""
     for i in range(n):
         gaussian_row(mean_distances[i], i, bandwidths[i], bandwidths, cut, w[i])
@@ -109,7 +111,7 @@ def draw(mean_distances: Floats, bandwidths: Floats, n: int, cut: float, w: Floa
 
 
 @compiled
-def nearest_few(distances: Floats, n: int, few: int, nearest: Floats) -> int:
+def select_nearest(distances: Floats, n: int, few: int, nearest: Floats) -> int:
     """Write the smallest positive distances in order, at most `few`; return how many."""
     found = 0
     for j in range(n):
@@ -132,7 +134,7 @@ def local_distance(distances: Floats, n: int, neighbour: int) -> float:
     Where there are fewer, the farthest stands in; 0 where there is none.
     """
     nearest = np.empty(neighbour)
-    found = nearest_few(distances, n, neighbour, nearest)
+    found = select_nearest(distances, n, neighbour, nearest)
     return nearest[found - 1] if found > 0 else 0.0
 
 
@@ -144,15 +146,15 @@ def local_distances(mean_distances: Floats, n: int, neighbour: int, out: Floats)
 
 
 @compiled
-def own_bandwidth(local: float, counters: Counters, rules: KernelParams) -> float:
+def row_bandwidth(local: float, counters: Counters, rules: KernelParams) -> float:
     """Turn a local distance into a bandwidth."""
     if rules.neighbour == 0:
         return counters.sigma
-    return width_at(local, counters.width, counters.typical, counters.evenness)
+    return local_bandwidth(local, counters.width, counters.typical, counters.evenness)
 
 
 @compiled
-def width_at(local: float, width: float, typical: float, evenness: float) -> float:
+def local_bandwidth(local: float, width: float, typical: float, evenness: float) -> float:
     """Return the bandwidth where a local distance is drawn towards the typical one."""
     if local == 0.0 or typical == 0.0:
         return width * max(local, typical)
@@ -160,21 +162,21 @@ def width_at(local: float, width: float, typical: float, evenness: float) -> flo
 
 
 @compiled
-def own_bandwidths(local: Floats, counters: Counters, rules: KernelParams, out: Floats) -> None:
+def compute_bandwidths(local: Floats, counters: Counters, rules: KernelParams, out: Floats) -> None:
     """Turn the local distances of all vertices into bandwidths."""
     for i in range(local.shape[0]):
-        out[i] = own_bandwidth(local[i], counters, rules)
+        out[i] = row_bandwidth(local[i], counters, rules)
 
 
 @compiled
-def compare_with(
+def compute_row_similarities(
     bandwidths: Floats, counters: Counters, rules: KernelParams, comparison: RowComparison
 ) -> float:
     """Write the similarities of the row to all vertices; return its own bandwidth."""
     local = 0.0
     if rules.neighbour > 0:
         local = local_distance(comparison.row_mean_distances, counters.n, rules.neighbour)
-    own = own_bandwidth(local, counters, rules)
+    own = row_bandwidth(local, counters, rules)
     gaussian_row(
         comparison.row_mean_distances,
         counters.n,
@@ -199,7 +201,7 @@ def is_outlier(
         return False
     far = max(rules.cut, rules.outlier_distance / counters.width)
     for j in range(counters.n):
-        bandwidth = min(max(bandwidths[j], counters.sigma), LENIENT * counters.sigma)
+        bandwidth = min(max(bandwidths[j], counters.sigma), MAX_BANDWIDTH_RATIO * counters.sigma)
         if bandwidth == 0.0 or comparison.row_mean_distances[j] <= far * bandwidth:
             return False
     return True

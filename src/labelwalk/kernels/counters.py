@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -9,12 +10,20 @@ from numpy.typing import NDArray
 
 from labelwalk.kernels.jit import compiled
 
-# How far the current row has been processed. A taught row is finished when it is LEARNED.
-WAITING, ARRIVED, COMPARED, LEARNED, SOLVED, ENDED = range(6)
-
 NEVER = 2**62  # larger than any count
 NO_ROW = -1
 NO_RECORD, INVALID = -1, -2  # instead of the number of labels that can be undone exactly
+
+
+class RowStage(IntEnum):
+    """How far the current row has been processed. A taught row is finished when it is LEARNED."""
+
+    WAITING = 0
+    ARRIVED = 1
+    COMPARED = 2
+    LEARNED = 3
+    SOLVED = 4
+    ENDED = 5
 
 
 class Counters(Protocol):
@@ -99,5 +108,5 @@ class KernelParams(NamedTuple):
 
 @compiled
 def age(counters: Counters) -> int:
-    """Return how many examples have come for which time passes: all but the barred."""
+    """Return the number of examples for which time has advanced: all that are not answer-only."""
     return counters.n_seen - counters.n_answer_only

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints, SmallInts
-from labelwalk.kernels.compare import RowComparison, distances_to
+from labelwalk.kernels.compare import RowComparison, measure_distances
 from labelwalk.kernels.counters import Counters
 from labelwalk.kernels.jit import compiled
 
@@ -37,22 +37,24 @@ class Vertices(NamedTuple):
 
 
 @compiled
-def compare_row(
+def measure_row(
     vertices: Vertices, counters: Counters, x: Floats, comparison: RowComparison
 ) -> None:
     """Measure the distances of a row to founders and representatives.
 
     Until vertices have to stand for examples that differ, both are the same but for rounding.
     """
-    distances_to(vertices.points, counters.n, x, comparison.distances)
+    measure_distances(vertices.points, counters.n, x, comparison.distances)
     if vertices.means.shape[0] > 0 and vertices.reach[: counters.n].any():
-        distances_to(vertices.means, counters.n, x, comparison.row_mean_distances)
+        measure_distances(vertices.means, counters.n, x, comparison.row_mean_distances)
     else:
         comparison.row_mean_distances[: counters.n] = comparison.distances[: counters.n]
 
 
 @compiled
-def nearest(vertices: Vertices, n: int, distances: Floats, absorb: bool) -> tuple[int, float]:
+def find_nearest_vertex(
+    vertices: Vertices, n: int, distances: Floats, absorb: bool
+) -> tuple[int, float]:
     """Return the nearest vertex that may take an unlabelled example (the older one in a tie)."""
     found, shortest = -1, np.inf
     for j in range(n):
@@ -62,7 +64,7 @@ def nearest(vertices: Vertices, n: int, distances: Floats, absorb: bool) -> tupl
 
 
 @compiled
-def same_point(vertices: Vertices, n: int, distances: Floats, label: int) -> int:
+def find_same_point(vertices: Vertices, n: int, distances: Floats, label: int) -> int:
     """Return the vertex of this class at distance zero, or -1."""
     for j in range(n):
         if vertices.label[j] == label and distances[j] == 0.0:
@@ -71,7 +73,7 @@ def same_point(vertices: Vertices, n: int, distances: Floats, label: int) -> int
 
 
 @compiled
-def contradicts(vertices: Vertices, n: int, distances: Floats, label: int) -> bool:
+def has_contradiction(vertices: Vertices, n: int, distances: Floats, label: int) -> bool:
     """Say whether a label of another class was taught at distance zero."""
     for j in range(n):
         if vertices.label[j] not in (label, UNLABELLED) and distances[j] == 0.0:
@@ -80,14 +82,8 @@ def contradicts(vertices: Vertices, n: int, distances: Floats, label: int) -> bo
 
 
 @compiled
-def found(
-    vertices: Vertices,
-    i: int,
-    x: Floats,
-    distances: Floats,
-    mean_distances: Floats,
-    label: int,
-    number: int,
+def append_vertex(
+    vertices: Vertices, i: int, x: Floats, row: RowComparison, label: int, number: int
 ) -> None:
     """Let `x`, which came as this number, become vertex i, the youngest."""
     for p in range(x.shape[0]):
@@ -95,10 +91,10 @@ def found(
     for p in range(vertices.means.shape[0]):
         vertices.means[p, i] = x[p]
     for j in range(i):
-        vertices.distance[i, j] = distances[j]
-        vertices.distance[j, i] = distances[j]
-        vertices.mean_distances[i, j] = mean_distances[j]
-        vertices.mean_distances[j, i] = mean_distances[j]
+        vertices.distance[i, j] = row.distances[j]
+        vertices.distance[j, i] = row.distances[j]
+        vertices.mean_distances[i, j] = row.row_mean_distances[j]
+        vertices.mean_distances[j, i] = row.row_mean_distances[j]
     vertices.distance[i, i] = 0.0
     vertices.mean_distances[i, i] = 0.0
     vertices.examples[i] = 1
@@ -111,7 +107,7 @@ def found(
 
 
 @compiled
-def nearer_to_all(reach: Floats, examples: Ints, older: int, younger: int, gap: float) -> int:
+def choose_center(reach: Floats, examples: Ints, older: int, younger: int, gap: float) -> int:
     """Of two vertices at a distance, return the one that stands for both with the smaller reach.
 
     In a tie the one with more examples, and then the older.
@@ -148,7 +144,7 @@ def move_mean(vertices: Vertices, i: int, x: Floats) -> bool:
 
 
 @compiled
-def let_go(vertices: Vertices, i: int, x: Floats) -> None:
+def remove_example(vertices: Vertices, i: int, x: Floats) -> None:
     """Let vertex i, which stands for others too, stand for `x` no longer."""
     vertices.decayed_count[i] -= vertices.decayed_count[i] / vertices.examples[i]
     vertices.examples[i] -= 1
@@ -170,11 +166,13 @@ def has_moved(vertices: Vertices, i: int) -> bool:
 
 
 @compiled
-def measure_apart(vertices: Vertices, n: int, i: int, x: Floats, mean_distances: Floats) -> None:
+def measure_mean_distances(
+    vertices: Vertices, n: int, i: int, x: Floats, mean_distances: Floats
+) -> None:
     """Measure the distances of representative i to all others anew; `x` and `apart` are room."""
     for p in range(x.shape[0]):
         x[p] = vertices.means[p, i]
-    distances_to(vertices.means, n, x, mean_distances)
+    measure_distances(vertices.means, n, x, mean_distances)
     for j in range(n):
         vertices.mean_distances[i, j] = mean_distances[j]
         vertices.mean_distances[j, i] = mean_distances[j]
@@ -183,16 +181,16 @@ def measure_apart(vertices: Vertices, n: int, i: int, x: Floats, mean_distances:
 
 
 @compiled
-def remeasure(vertices: Vertices, n: int) -> None:
+def remeasure_moved(vertices: Vertices, n: int) -> None:
     """Measure the representatives that stand for more examples than when they were drawn."""
     x, mean_distances = np.empty(vertices.means.shape[0]), np.empty(n)
     for i in range(n if vertices.means.shape[0] > 0 else 0):
         if vertices.examples[i] != vertices.similarity_count[i]:
-            measure_apart(vertices, n, i, x, mean_distances)
+            measure_mean_distances(vertices, n, i, x, mean_distances)
 
 
 @compiled
-def smallest_positive_distance(vertices: Vertices, n: int) -> float:
+def find_smallest_positive_distance(vertices: Vertices, n: int) -> float:
     """Return the smallest positive distance between unlabelled vertices (infinite: none)."""
     smallest = np.inf
     for i in range(n):
@@ -205,18 +203,18 @@ def smallest_positive_distance(vertices: Vertices, n: int) -> float:
 
 
 @compiled
-def may_take(vertices: Vertices, i: int, j: int, absorb: bool) -> bool:
+def may_absorb(vertices: Vertices, i: int, j: int, absorb: bool) -> bool:
     """Say whether vertex j may take in the unlabelled vertex i, by age and label."""
     return j < i if vertices.label[j] == UNLABELLED else absorb
 
 
 @compiled
-def smallest_gap(vertices: Vertices, n: int, heir: Ints, absorb: bool) -> float:
+def find_smallest_gap(vertices: Vertices, n: int, heir: Ints, absorb: bool) -> float:
     """Return the smallest distance at which `repartition` could merge two vertices that stay."""
     smallest = np.inf
     for i in range(n):
         for j in range(n if vertices.label[i] == UNLABELLED and heir[i] == i else 0):
-            if heir[j] == j and may_take(vertices, i, j, absorb):
+            if heir[j] == j and may_absorb(vertices, i, j, absorb):
                 smallest = min(smallest, vertices.distance[i, j])
     return smallest
 
@@ -233,7 +231,7 @@ def repartition(vertices: Vertices, n: int, heir: Ints, radius: float, absorb: b
             continue
         taker, shortest = -1, radius
         for j in range(n):
-            stays = heir[j] == j and may_take(vertices, i, j, absorb)
+            stays = heir[j] == j and may_absorb(vertices, i, j, absorb)
             if stays and vertices.distance[i, j] < shortest:
                 taker, shortest = j, vertices.distance[i, j]
         if taker < 0:
@@ -245,12 +243,12 @@ def repartition(vertices: Vertices, n: int, heir: Ints, radius: float, absorb: b
 
 
 @compiled
-def partner(vertices: Vertices, n: int, i: int, heir: Ints, group: int) -> tuple[int, float]:
+def find_partner(vertices: Vertices, n: int, i: int, heir: Ints, group: int) -> tuple[int, float]:
     """Return the nearest other vertex that may merge with i (the older one in a tie)."""
     chosen, shortest = -1, np.inf
     for j in range(n):
         if j != i and heir[j] == j and vertices.distance[i, j] < shortest:
-            if mergeable(vertices.label[i], vertices.label[j], group):
+            if are_mergeable(vertices.label[i], vertices.label[j], group):
                 chosen, shortest = j, vertices.distance[i, j]
     return chosen, shortest
 
@@ -259,7 +257,7 @@ ABSORBING = -2  # a group: unlabelled vertices among themselves, or into labelle
 
 
 @compiled
-def mergeable(a: int, b: int, group: int) -> bool:
+def are_mergeable(a: int, b: int, group: int) -> bool:
     """Say whether vertices labelled a and b may merge: both in `group`, or as ABSORBING has it."""
     if group == ABSORBING:
         return a == UNLABELLED or b == UNLABELLED
@@ -267,17 +265,17 @@ def mergeable(a: int, b: int, group: int) -> bool:
 
 
 @compiled
-def survivor(vertices: Vertices, older: int, younger: int) -> int:
+def choose_survivor(vertices: Vertices, older: int, younger: int) -> int:
     """Of two vertices, return the one that stands for both with the smaller reach."""
     labels = vertices.label
     if labels[older] != labels[younger]:
         return younger if labels[older] == UNLABELLED else older
     gap = vertices.distance[older, younger]
-    return nearer_to_all(vertices.reach, vertices.examples, older, younger, gap)
+    return choose_center(vertices.reach, vertices.examples, older, younger, gap)
 
 
 @compiled
-def closest_pair(n: int, heir: Ints, mate: SmallInts, gap: Floats) -> tuple[int, int]:
+def find_closest_pair(n: int, heir: Ints, mate: SmallInts, gap: Floats) -> tuple[int, int]:
     """Return the closest pair as (older, younger): the first in order of age in a tie."""
     older, younger = -1, -1
     for i in range(n):
@@ -309,18 +307,18 @@ def merge_closest(
     for i in range(n):
         mate[i], gap[i] = -1, np.inf
         if group == ABSORBING or vertices.label[i] == group:
-            mate[i], gap[i] = partner(vertices, n, i, heir, group)
+            mate[i], gap[i] = find_partner(vertices, n, i, heir, group)
         left += heir[i] == i and vertices.label[i] == members
     last = -1.0
     while True:
-        older, younger = closest_pair(n, heir, mate, gap)
+        older, younger = find_closest_pair(n, heir, mate, gap)
         if older < 0:
             return last
         shortest = gap[older]
         near = shortest < within or shortest == within == 0.0
         if not (near or left > limit or (left > aim and 0.0 <= last and shortest <= m * last)):
             return last
-        heir_of_both = survivor(vertices, older, younger)
+        heir_of_both = choose_survivor(vertices, older, younger)
         gone = older if heir_of_both == younger else younger
         join(vertices, gone, heir_of_both)
         heir[gone] = heir_of_both
@@ -328,7 +326,7 @@ def merge_closest(
         last = max(last, shortest)
         for i in range(n):
             if heir[i] == i and mate[i] == gone:
-                mate[i], gap[i] = partner(vertices, n, i, heir, group)
+                mate[i], gap[i] = find_partner(vertices, n, i, heir, group)
 
 
 @compiled

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints
-from labelwalk.kernels.cover import nearer_to_all
+from labelwalk.kernels.cover import choose_center
 from labelwalk.kernels.jit import compiled
 from labelwalk.kernels.nearest import NO_VERTEX, distance, insert
 
@@ -51,9 +51,9 @@ def take_rows(
                 insert(nearest[i], distances[i], j, gap)
         gap = distances[i, 0]
         if gap == 0.0 or gap < radius:
-            join(cover, nearest[i, 0], x, gap)
+            add_row(cover, nearest[i, 0], x, gap)
             continue
-        found(cover, n, x, nearest[i], distances[i])
+        append_vertex(cover, n, x, nearest[i], distances[i])
         n += 1
         if n == cover.points.shape[0]:
             return i + 1, n
@@ -61,7 +61,7 @@ def take_rows(
 
 
 @compiled
-def join(cover: CoverArrays, i: int, x: Floats, gap: float) -> None:
+def add_row(cover: CoverArrays, i: int, x: Floats, gap: float) -> None:
     """Add a row to vertex i."""
     cover.examples[i] += 1
     cover.reach[i] = max(cover.reach[i], gap)
@@ -70,7 +70,7 @@ def join(cover: CoverArrays, i: int, x: Floats, gap: float) -> None:
 
 
 @compiled
-def found(cover: CoverArrays, i: int, x: Floats, nearest: Ints, distances: Floats) -> None:
+def append_vertex(cover: CoverArrays, i: int, x: Floats, nearest: Ints, distances: Floats) -> None:
     """Make a row vertex i, the youngest."""
     cover.points[i] = x
     cover.means[i] = x
@@ -174,7 +174,7 @@ def merge_closest(
         if merged_into[older] != older:
             drop_merged_neighbors(cover, younger, merged_into)
             continue
-        center = nearer_to_all(cover.reach, cover.examples, older, younger, gap)
+        center = choose_center(cover.reach, cover.examples, older, younger, gap)
         merged = older if center == younger else younger
         absorb(cover, center, cover.means[merged], cover.examples[merged], cover.reach[merged], gap)
         merged_into[merged] = center

@@ -16,20 +16,22 @@ from labelwalk.arrays import Floats, Ints
 from labelwalk.kernels.counters import Counters, CountersArray
 from labelwalk.kernels.jit import compiled
 
-BLOCK = 256  # examples between two looks
-FEWEST = BLOCK // 2  # unlabelled ones among them; a block of fewer goes on
-FARTHEST = 4.0  # deviations that a single example counts for: one glitch is no change
-WARM_UP = 8  # blocks that levels are learned from before any is judged
-MEMORY = 128  # blocks that levels are averaged over
-HALF_KNOWN = 4  # blocks that the first guess of the usual departure counts for
-LARGEST_STEP = 6.0  # deviations that a single block counts for: it takes two to alarm
-USUAL, UNSTEADY = 1.0, 0.25  # that guess, and its variance
-SLACK = 1.0  # deviations that a block may depart by for nothing
-ALARM = 8.0  # sums of 64 stationary streams of 200 000 examples were 6.4 at most, in a prototype
-STILL = 0.01  # the least variance a feature is granted, in units of the first block
-SMALLEST = 1e-150  # deviation that a feature is divided by
-STEADY = 0.05  # and the least deviation of the departures
-BELIEVED = 3.0  # deviations by which a block may move what is usual
+DRIFT_BLOCK_ROWS = 256  # examples between two looks
+MIN_BLOCK_ROWS = DRIFT_BLOCK_ROWS // 2  # unlabelled ones among them; a block of fewer goes on
+MAX_ROW_DEVIATION = 4.0  # deviations that a single example counts for: one glitch is no change
+WARM_UP_BLOCKS = 8  # blocks that levels are learned from before any is judged
+AVERAGED_BLOCKS = 128  # blocks that levels are averaged over
+PRIOR_BLOCKS = 4  # blocks that the first guess of the usual departure counts for
+MAX_BLOCK_EXCESS = 6.0  # deviations that a single block counts for: it takes two to alarm
+INITIAL_DEPARTURE, INITIAL_VARIANCE = 1.0, 0.25  # that guess, and its variance
+CUSUM_SLACK = 1.0  # deviations that a block may depart by for nothing
+CUSUM_LIMIT = (
+    8.0  # sums of 64 stationary streams of 200 000 examples were 6.4 at most, in a prototype
+)
+MIN_VARIANCE = 0.01  # the least variance a feature is granted, in units of the first block
+MIN_DEVIATION = 1e-150  # deviation that a feature is divided by
+MIN_DEPARTURE_DEVIATION = 0.05  # and the least deviation of the departures
+MAX_LEVEL_DEVIATION = 3.0  # deviations by which a block may move what is usual
 
 
 class DriftWindow(NamedTuple):
@@ -45,7 +47,7 @@ class DriftWindow(NamedTuple):
 
 
 @compiled
-def watch_row(watch: DriftWindow, counters: Counters, x: Floats) -> None:
+def add_row(watch: DriftWindow, counters: Counters, x: Floats) -> None:
     """Add an unlabelled example to its block."""
     counters.watched += 1
     means, spread = watch.frame[0], watch.frame[1]
@@ -58,7 +60,7 @@ def watch_row(watch: DriftWindow, counters: Counters, x: Floats) -> None:
     plain, absolute, squared = watch.sums[0], watch.sums[1], watch.sums[2]
     for p in range(x.shape[0]):
         gap = x[p] - means[p]
-        y = max(-FARTHEST, min(FARTHEST, gap * spread[p]))
+        y = max(-MAX_ROW_DEVIATION, min(MAX_ROW_DEVIATION, gap * spread[p]))
         plain[p] += y
         absolute[p] += abs(y)
         squared[p] += y * y
@@ -68,41 +70,41 @@ def watch_row(watch: DriftWindow, counters: Counters, x: Floats) -> None:
 def end_block(watch: DriftWindow, progress: CountersArray) -> None:
     """Compare the block with those before, raise an alarm or not, and begin the next."""
     counters = progress[0]
-    remember_marks(watch, counters)
-    if counters.watched < FEWEST:
+    advance_marks(watch, counters)
+    if counters.watched < MIN_BLOCK_ROWS:
         return
     if counters.blocks > 0:
-        average(watch.sums, counters.watched)
+        divide_sums(watch.sums, counters.watched)
     if counters.blocks == 0:
         set_frame(watch.frame, counters.watched)
     elif counters.blocks == 1:
         begin_levels(watch, counters.watched)
     else:
-        if counters.blocks > WARM_UP:
-            suspect(counters, departure(watch))
+        if counters.blocks > WARM_UP_BLOCKS:
+            update_suspicion(counters, compute_departure(watch))
             counters.alarm = 0.0
-        if counters.suspicion > ALARM:
+        if counters.suspicion > CUSUM_LIMIT:
             counters.alarm = counters.suspicion
             counters.alarm_at = counters.n_seen
-            start_again(watch, counters)
+            reset_levels(watch, counters)
             return
-        follow(watch, counters.blocks, counters.watched)
+        update_levels(watch, counters.blocks, counters.watched)
     watch.sums[:] = 0.0
     counters.watched = 0
     counters.blocks += 1
 
 
 @compiled
-def begin_anew(watch: DriftWindow, progress: CountersArray) -> None:
+def restart(watch: DriftWindow, progress: CountersArray) -> None:
     """Begin a block and all levels again, where counts have jumped."""
-    start_again(watch, progress[0])
+    reset_levels(watch, progress[0])
     progress[0].alarm = 0.0
-    remember_marks(watch, progress[0])
-    remember_marks(watch, progress[0])
+    advance_marks(watch, progress[0])
+    advance_marks(watch, progress[0])
 
 
 @compiled
-def remember_marks(watch: DriftWindow, counters: Counters) -> None:
+def advance_marks(watch: DriftWindow, counters: Counters) -> None:
     """Note the counts at which a block begins."""
     watch.marks[0] = watch.marks[1]
     watch.marks[1, 0] = counters.n_seen
@@ -111,7 +113,7 @@ def remember_marks(watch: DriftWindow, counters: Counters) -> None:
 
 
 @compiled
-def start_again(watch: DriftWindow, counters: Counters) -> None:
+def reset_levels(watch: DriftWindow, counters: Counters) -> None:
     """Forget all levels: the next block is the first one."""
     watch.frame[:] = 0.0
     watch.sums[:] = 0.0
@@ -122,19 +124,19 @@ def start_again(watch: DriftWindow, counters: Counters) -> None:
     counters.watched = 0
     counters.blocks = 0
     counters.suspicion = 0.0
-    counters.usual = USUAL
-    counters.unsteady = UNSTEADY
+    counters.usual = INITIAL_DEPARTURE
+    counters.unsteady = INITIAL_VARIANCE
 
 
 @compiled
 def set_frame(frame: Floats, n: int) -> None:
     """Turn summed squared deviations into factors; any change of a constant is a large one."""
     for p in range(frame.shape[1]):
-        frame[1, p] = 1.0 / max(np.sqrt(frame[1, p] / n), SMALLEST)
+        frame[1, p] = 1.0 / max(np.sqrt(frame[1, p] / n), MIN_DEVIATION)
 
 
 @compiled
-def average(sums: Floats, n: int) -> None:
+def divide_sums(sums: Floats, n: int) -> None:
     """Turn the sums of a block into means."""
     for a in range(sums.shape[0]):
         for p in range(sums.shape[1]):
@@ -142,9 +144,9 @@ def average(sums: Floats, n: int) -> None:
 
 
 @compiled
-def chance_of(sums: Floats, a: int, p: int, n: int) -> float:
+def independent_variance(sums: Floats, a: int, p: int, n: int) -> float:
     """Return the variance of a block mean, were its examples independent."""
-    return max(sums[2, p] - sums[a, p] * sums[a, p], STILL) / n
+    return max(sums[2, p] - sums[a, p] * sums[a, p], MIN_VARIANCE) / n
 
 
 @compiled
@@ -153,11 +155,11 @@ def begin_levels(watch: DriftWindow, n: int) -> None:
     for a in range(2):
         for p in range(watch.level.shape[1]):
             watch.level[a, p] = watch.latest[a, p] = watch.sums[a, p]
-            watch.chance[a, p] = chance_of(watch.sums, a, p, n)
+            watch.chance[a, p] = independent_variance(watch.sums, a, p, n)
 
 
 @compiled
-def departure(watch: DriftWindow) -> float:
+def compute_departure(watch: DriftWindow) -> float:
     """Return how far the block is from the usual levels, in usual deviations (root mean square).
 
     And draw in what is farther than BELIEVED, so that levels follow a change but slowly.
@@ -168,33 +170,38 @@ def departure(watch: DriftWindow) -> float:
             deviation = np.sqrt(max(watch.noise[a, p], watch.chance[a, p]))
             gap = (watch.sums[a, p] - watch.level[a, p]) / deviation
             total += gap * gap
-            if abs(gap) > BELIEVED:
-                drawn = BELIEVED if gap > 0.0 else -BELIEVED
+            if abs(gap) > MAX_LEVEL_DEVIATION:
+                drawn = MAX_LEVEL_DEVIATION if gap > 0.0 else -MAX_LEVEL_DEVIATION
                 watch.sums[a, p] = watch.level[a, p] + drawn * deviation
     return np.sqrt(total / watch.level.size)
 
 
 @compiled
-def suspect(counters: Counters, departed: float) -> None:
+def update_suspicion(counters: Counters, departed: float) -> None:
     """Sum up what departures exceed the usual by; let the usual follow."""
-    deviation = np.sqrt(max(counters.unsteady, STEADY * STEADY))
+    deviation = np.sqrt(max(counters.unsteady, MIN_DEPARTURE_DEVIATION * MIN_DEPARTURE_DEVIATION))
     excess = (departed - counters.usual) / deviation
-    counters.suspicion = max(0.0, counters.suspicion + min(excess, LARGEST_STEP) - SLACK)
-    step = min(max(excess, -BELIEVED), BELIEVED) * deviation
-    rate = max(1.0 / MEMORY, 1.0 / (HALF_KNOWN + counters.blocks - WARM_UP))
+    counters.suspicion = max(0.0, counters.suspicion + min(excess, MAX_BLOCK_EXCESS) - CUSUM_SLACK)
+    step = min(max(excess, -MAX_LEVEL_DEVIATION), MAX_LEVEL_DEVIATION) * deviation
+    rate = max(1.0 / AVERAGED_BLOCKS, 1.0 / (PRIOR_BLOCKS + counters.blocks - WARM_UP_BLOCKS))
     counters.usual += rate * step
     counters.unsteady = (1.0 - rate) * (counters.unsteady + rate * step * step)
 
 
 @compiled
-def follow(watch: DriftWindow, blocks: int, n: int) -> None:
+def update_levels(watch: DriftWindow, blocks: int, n: int) -> None:
     """Let levels and deviations follow the block."""
-    rate, differing = max(1.0 / MEMORY, 1.0 / blocks), max(1.0 / MEMORY, 1.0 / (blocks - 1))
+    rate, differing = (
+        max(1.0 / AVERAGED_BLOCKS, 1.0 / blocks),
+        max(1.0 / AVERAGED_BLOCKS, 1.0 / (blocks - 1)),
+    )
     for a in range(2):
         for p in range(watch.level.shape[1]):
             value = watch.sums[a, p]
             gap = value - watch.latest[a, p]
             watch.noise[a, p] += differing * (0.5 * gap * gap - watch.noise[a, p])
-            watch.chance[a, p] += rate * (chance_of(watch.sums, a, p, n) - watch.chance[a, p])
+            watch.chance[a, p] += rate * (
+                independent_variance(watch.sums, a, p, n) - watch.chance[a, p]
+            )
             watch.level[a, p] += rate * (value - watch.level[a, p])
             watch.latest[a, p] = value

@@ -1,18 +1,21 @@
-"""One example after another: Figure 1 as a compiled loop that stops where rarer work is due.
+"""The compiled loop over rows: Figure 1, interrupted by events for rare work.
 
-The loop takes rows until one needs what only the caller can do (more room, a coarsening, an exact
-solution, ...), says so with an event, and goes on with the same row when it is called again. Every
-choice depends on the state alone, so a stream cut into other chunks takes the very same steps.
+The loop processes rows until one needs work that only the caller can do, such as more capacity, a
+coarsening or an exact solution. It returns an event, and continues with the same row when it is
+called again. Every choice depends on the state alone, so the result is the same however a stream is
+divided into calls.
 """
 
 from __future__ import annotations
 
-from labelwalk.arrays import Floats, Ints
+from enum import IntEnum
+
+from labelwalk.arrays import Floats, Ints, SmallInts
 from labelwalk.kernels.answer import (
     KernelAnswers,
-    extended,
-    nearest_label,
-    reaches,
+    bound_readout_rounding,
+    fill_readout,
+    find_nearest_label,
     write_answer,
 )
 from labelwalk.kernels.assign import (
@@ -20,109 +23,45 @@ from labelwalk.kernels.assign import (
     REMOVED,
     Memory,
     Quarantine,
-    hold,
     learn,
-    remember,
+    quarantine_row,
+    record_row,
 )
 from labelwalk.kernels.certificate import Readout, compute_error
-from labelwalk.kernels.compare import RowComparison, compare_with, is_outlier
+from labelwalk.kernels.compare import RowComparison, compute_row_similarities, is_outlier
 from labelwalk.kernels.counters import (
-    ARRIVED,
-    COMPARED,
-    ENDED,
-    LEARNED,
     NEVER,
     NO_ROW,
-    SOLVED,
-    WAITING,
     Counters,
     CountersArray,
     KernelParams,
+    RowStage,
     age,
 )
-from labelwalk.kernels.cover import UNLABELLED, Vertices, compare_row
-from labelwalk.kernels.drift import DriftWindow, watch_row
+from labelwalk.kernels.cover import UNLABELLED, Vertices, measure_row
+from labelwalk.kernels.drift import DriftWindow, add_row
 from labelwalk.kernels.jit import compiled
 from labelwalk.kernels.relaxation import NOT_CERTIFIED, relax_until_certified
-from labelwalk.kernels.system import UNIT_ROUNDOFF, System
+from labelwalk.kernels.system import System
 
-# What the caller has to do before the loop can go on.
-DONE, GROW, MEASURE, TRIM, COARSEN, REBALANCE, BALANCE, CHOOSE = range(8)
-FORGET, SOLVE, JUDGE = range(8, 11)
-
-ANSWER_ONLY = -2  # in place of a label: answer the row, and do not learn it
-MEAN_STEP = 1.05  # the mean weight follows in steps of five percent
+ANSWER_ONLY = -2  # instead of a label: answer the row without learning it
+MEAN_WEIGHT_STEP = 1.05  # the mean weight is updated in steps of five percent
 
 
-@compiled
-def add_to_moments(moments: Floats, n: int, x: Floats) -> None:
-    """Let the row move the running means and summed squared deviations (Welford)."""
-    means, squares = moments[0], moments[1]
-    for p in range(x.shape[0]):
-        gap = x[p] - means[p]
-        means[p] += gap / n
-        squares[p] += gap * (x[p] - means[p])
+class LoopEvent(IntEnum):
+    """What the caller does before the loop continues."""
 
-
-@compiled
-def note_taught(counters: Counters) -> None:
-    """Remember when labels came."""
-    if counters.first_taught == 0:
-        counters.first_taught = counters.n_seen
-    counters.last_taught = counters.n_seen
-
-
-@compiled
-def chores(vertices: Vertices, counters: Counters, rules: KernelParams, label: int) -> int:
-    """Return what is due now that the row is learned, or DONE."""
-    if counters.n_founded >= counters.measure_at_founded:
-        return MEASURE
-    if counters.n_unlabelled > rules.n_centroids:
-        return COARSEN
-    if label != UNLABELLED:
-        same = 0
-        for j in range(counters.n):
-            same += vertices.label[j] == label
-        if same > rules.labels_per_class:
-            return TRIM
-    if rules.label_weight > 0.0 and counters.n_unlabelled > 0:
-        mean = counters.total_weight / counters.n_unlabelled
-        if mean > MEAN_STEP * counters.mean_weight or counters.mean_weight > MEAN_STEP * mean:
-            return REBALANCE
-    if counters.n_seen >= counters.choose_at_seen:
-        return CHOOSE
-    return DONE
-
-
-@compiled
-def answer(
-    vertices: Vertices,
-    system: System,
-    counters: Counters,
-    rules: KernelParams,
-    comparison: RowComparison,
-    reading: Readout,
-    answers: KernelAnswers,
-    row: int,
-) -> bool:
-    """Answer a row at itself, or at its vertex; return whether that was possible without help."""
-    if rules.read_first:
-        many = extended(system, counters, rules, comparison, reading)
-    else:
-        many = 1
-        reading.vertex[0] = counters.vertex
-        reading.share[0] = 1.0
-    guess = nearest_label(vertices, counters, rules, comparison)
-    if counters.stage == SOLVED:
-        error = compute_error(system, counters.n, reading, many)
-    else:
-        error = relax_until_certified(system, counters.n, reading, many, guess, rules.tolerance)
-        if error == NOT_CERTIFIED:
-            return False
-    if rules.read_first and reaches(system, reading, many):
-        error += 2.0 * (counters.n + 8) * UNIT_ROUNDOFF
-    write_answer(answers, row, reading.values, error, system.bias, guess, counters.sharpness)
-    return True
+    DONE = 0  # nothing: all rows are processed
+    GROW = 1  # allocate more vertices
+    MEASURE = 2  # measure bandwidths
+    TRIM = 3  # merge vertices of a class with too many labels
+    COARSEN = 4  # merge unlabelled vertices
+    REBALANCE = 5  # update the mean weight
+    BALANCE = 6  # fit the class prior
+    TUNE = 7  # choose width, evenness and sharpness
+    FORGET = 8  # let examples decay
+    SOLVE = 9  # solve the linear system directly
+    CHECK_HEALTH = 10  # compute health metrics
 
 
 @compiled
@@ -130,82 +69,153 @@ def feed(
     vertices: Vertices,
     system: System,
     progress: CountersArray,
-    rules: KernelParams,
+    params: KernelParams,
     comparison: RowComparison,
-    reading: Readout,
+    readout: Readout,
     quarantine: Quarantine,
     memory: Memory,
-    watch: DriftWindow,
+    drift: DriftWindow,
     rows: Floats,
     labels: Ints,
     start: int,
     answers: KernelAnswers,
 ) -> tuple[int, int]:
-    """Take rows from `start` on; return the row that is next and the event it waits for."""
+    """Process rows from `start` on; return the next row and the event it waits for.
+
+    The stages of a row are not functions of their own, because passing so many arrays to each would
+    take several percent longer.
+    """
     counters = progress[0]
     for row in range(start, rows.shape[0]):
         x, label = rows[row], labels[row]
-        asked = label < 0
-        if counters.stage == WAITING:
+        is_unlabelled = label < 0
+        if counters.stage == RowStage.WAITING:
             if counters.n == vertices.examples.shape[0]:
-                return row, GROW
-            if counters.id == NO_ROW:
-                counters.id = counters.n_seen
-            counters.n_seen += 1
-            if counters.measure_at_seen != NEVER and label != ANSWER_ONLY:
-                counters.n_moments += 1
-                add_to_moments(comparison.moments, counters.n_moments, x)
-            counters.stage = ARRIVED
+                return row, LoopEvent.GROW
+            arrive(counters, comparison.moments, x, label)
             if counters.n_seen >= counters.measure_at_seen:
-                return row, MEASURE
-        if counters.stage == ARRIVED:
-            compare_row(vertices, counters, x, comparison)
-            counters.stage = COMPARED
-        if counters.stage == COMPARED and asked:
-            if rules.balanced and counters.n_seen > counters.balance_at_seen:
-                return row, BALANCE
-            watch_row(watch, counters, x)
-            if is_outlier(vertices.bandwidth, counters, rules, comparison):
+                return row, LoopEvent.MEASURE
+        if counters.stage == RowStage.ARRIVED:
+            measure_row(vertices, counters, x, comparison)
+            counters.stage = RowStage.COMPARED
+        if counters.stage == RowStage.COMPARED and is_unlabelled:
+            if params.balanced and counters.n_seen > counters.balance_at_seen:
+                return row, LoopEvent.BALANCE
+            add_row(drift, counters, x)
+            if is_outlier(vertices.bandwidth, counters, params, comparison):
                 answers.outlier[row] = True
                 counters.n_answer_only += label == ANSWER_ONLY
-                if (
-                    rules.quarantine_size == 0
-                    or label == ANSWER_ONLY
-                    or not hold(quarantine, counters, rules, x)
-                ):
+                is_excluded = params.quarantine_size == 0 or label == ANSWER_ONLY
+                if is_excluded or not quarantine_row(quarantine, counters, params, x):
                     counters.n_outliers += 1
-                    counters.vertex, counters.stage = OUTLIER_SLOT, ENDED
+                    counters.vertex, counters.stage = OUTLIER_SLOT, RowStage.ENDED
                 else:
-                    learn(vertices, system, counters, rules, comparison, x, UNLABELLED)
-                    counters.stage = LEARNED
-        if rules.read_first and asked and counters.stage in (COMPARED, SOLVED):
-            compare_with(vertices.bandwidth, counters, rules, comparison)
-            if not answer(vertices, system, counters, rules, comparison, reading, answers, row):
-                return row, SOLVE
-            counters.stage = COMPARED
-        if counters.stage == COMPARED and label == ANSWER_ONLY:
+                    learn(vertices, system, counters, params, comparison, x, UNLABELLED)
+                    counters.stage = RowStage.LEARNED
+        is_ready = counters.stage == RowStage.COMPARED or counters.stage == RowStage.SOLVED
+        if params.read_first and is_unlabelled and is_ready:
+            compute_row_similarities(vertices.bandwidth, counters, params, comparison)
+            if not answer(vertices, system, counters, params, comparison, readout, answers, row):
+                return row, LoopEvent.SOLVE
+            counters.stage = RowStage.COMPARED
+        if counters.stage == RowStage.COMPARED and label == ANSWER_ONLY:
             counters.n_answer_only += 1
             counters.n_removed += 1
-            counters.vertex, counters.stage = REMOVED, ENDED
-        if counters.stage == COMPARED:
-            if not asked:
-                note_taught(counters)
-            learn(vertices, system, counters, rules, comparison, x, label)
-            counters.stage = LEARNED
-        if counters.stage == LEARNED:
-            event = chores(vertices, counters, rules, label)
-            if event != DONE:
+            counters.vertex, counters.stage = REMOVED, RowStage.ENDED
+        if counters.stage == RowStage.COMPARED:
+            learn(vertices, system, counters, params, comparison, x, label)
+            counters.stage = RowStage.LEARNED
+        if counters.stage == RowStage.LEARNED:
+            event = next_maintenance_event(vertices.label, counters, params, label)
+            if event != LoopEvent.DONE:
                 return row, event
-        late = asked and not rules.read_first and counters.stage != ENDED
-        if late and not answers.outlier[row]:
-            if not answer(vertices, system, counters, rules, comparison, reading, answers, row):
-                return row, SOLVE
-        counters.stage = ENDED
+        is_ready = counters.stage != RowStage.ENDED and not answers.outlier[row]
+        if not params.read_first and is_unlabelled and is_ready:
+            if not answer(vertices, system, counters, params, comparison, readout, answers, row):
+                return row, LoopEvent.SOLVE
+        counters.stage = RowStage.ENDED
         if age(counters) >= counters.forget_at:
-            return row, FORGET
+            return row, LoopEvent.FORGET
         if counters.n_seen >= counters.judge_at_seen:
-            return row, JUDGE
+            return row, LoopEvent.CHECK_HEALTH
         if label != ANSWER_ONLY:
-            remember(memory, counters, x, label, counters.vertex)
-        counters.stage, counters.id = WAITING, NO_ROW
-    return rows.shape[0], DONE
+            record_row(memory, counters, x, label)
+        counters.stage, counters.id = RowStage.WAITING, NO_ROW
+    return rows.shape[0], LoopEvent.DONE
+
+
+@compiled
+def arrive(counters: Counters, moments: Floats, x: Floats, label: int) -> None:
+    """Count a row; update the running means and squared deviations (Welford)."""
+    if counters.id == NO_ROW:
+        counters.id = counters.n_seen
+    counters.n_seen += 1
+    counters.stage = RowStage.ARRIVED
+    if label >= 0:
+        if counters.first_taught == 0:
+            counters.first_taught = counters.n_seen
+        counters.last_taught = counters.n_seen
+    if counters.measure_at_seen == NEVER or label == ANSWER_ONLY:
+        return
+    counters.n_moments += 1
+    means, squares = moments[0], moments[1]
+    for p in range(x.shape[0]):
+        gap = x[p] - means[p]
+        means[p] += gap / counters.n_moments
+        squares[p] += gap * (x[p] - means[p])
+
+
+@compiled
+def answer(
+    vertices: Vertices,
+    system: System,
+    counters: Counters,
+    params: KernelParams,
+    comparison: RowComparison,
+    readout: Readout,
+    answers: KernelAnswers,
+    row: int,
+) -> bool:
+    """Answer a row at itself or at its vertex; return False if a direct solution is needed."""
+    n_terms = 1
+    if params.read_first:
+        n_terms = fill_readout(system, counters, params, comparison, readout)
+    else:
+        readout.vertex[0] = counters.vertex
+        readout.share[0] = 1.0
+    guess = find_nearest_label(vertices, counters, params, comparison)
+    if counters.stage == RowStage.SOLVED:
+        error = compute_error(system, counters.n, readout, n_terms)
+    else:
+        tolerance = params.tolerance
+        error = relax_until_certified(system, counters.n, readout, n_terms, guess, tolerance)
+        if error == NOT_CERTIFIED:
+            return False
+    if params.read_first:
+        error += bound_readout_rounding(system, counters.n, readout, n_terms)
+    write_answer(answers, row, readout.values, error, system.bias, guess, counters.sharpness)
+    return True
+
+
+@compiled
+def next_maintenance_event(
+    vertex_labels: SmallInts, counters: Counters, params: KernelParams, label: int
+) -> int:
+    """Return what is due after a row has been learned, or DONE."""
+    if counters.n_founded >= counters.measure_at_founded:
+        return LoopEvent.MEASURE
+    if counters.n_unlabelled > params.n_centroids:
+        return LoopEvent.COARSEN
+    if label != UNLABELLED:
+        n_of_class = 0
+        for j in range(counters.n):
+            n_of_class += vertex_labels[j] == label
+        if n_of_class > params.labels_per_class:
+            return LoopEvent.TRIM
+    if params.label_weight > 0.0 and counters.n_unlabelled > 0:
+        mean, before = counters.total_weight / counters.n_unlabelled, counters.mean_weight
+        if mean > MEAN_WEIGHT_STEP * before or before > MEAN_WEIGHT_STEP * mean:
+            return LoopEvent.REBALANCE
+    if counters.n_seen >= counters.choose_at_seen:
+        return LoopEvent.TUNE
+    return LoopEvent.DONE

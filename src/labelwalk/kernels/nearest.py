@@ -14,7 +14,7 @@ import numpy as np
 
 from labelwalk.arrays import Bools, Floats, Ints, Singles, SmallInts
 from labelwalk.kernels.answer import NO_CLASS, KernelAnswers, write_answer
-from labelwalk.kernels.compare import LENIENT, between, gaussian, width_at
+from labelwalk.kernels.compare import MAX_BANDWIDTH_RATIO, gaussian, geometric_mean, local_bandwidth
 from labelwalk.kernels.jit import compiled
 from labelwalk.kernels.system import UNIT_ROUNDOFF
 
@@ -131,7 +131,7 @@ class ReadoutParams(NamedTuple):
 
 
 @compiled
-def local_distance(
+def measure_local_distance(
     points: Floats, rank: int, x: Floats, lowest: Floats, highest: Floats, unit: float
 ) -> float:
     """Return the distance to the nearest point of a rank, points at the same place left out.
@@ -178,7 +178,7 @@ def list_similar(
         is_near = is_uncut or lowest[j] <= span * span * own * graph.bandwidth[j]
         if is_near or lowest[j] <= 0.0:
             gap = distance(x, graph.points[j])
-            similarity = gaussian(gap, between(own, graph.bandwidth[j]), params.cut)
+            similarity = gaussian(gap, geometric_mean(own, graph.bandwidth[j]), params.cut)
             if similarity > 0.0:
                 similar[n_terms] = j
                 flow[n_terms] = similarity * graph.weight[j]
@@ -194,7 +194,7 @@ def is_outlier(
     if params.outlier_distance == np.inf:
         return False
     for j in range(lowest.shape[0]):
-        bandwidth = min(max(graph.bandwidth[j], params.sigma), LENIENT * params.sigma)
+        bandwidth = min(max(graph.bandwidth[j], params.sigma), MAX_BANDWIDTH_RATIO * params.sigma)
         span = params.outlier_distance * SEARCH_MARGIN * bandwidth / unit
         if bandwidth == 0.0:
             return False
@@ -205,7 +205,7 @@ def is_outlier(
 
 
 @compiled
-def nearest_label(graph: SolvedGraph, x: Floats, lowest: Floats, unit: float) -> int:
+def find_nearest_label(graph: SolvedGraph, x: Floats, lowest: Floats, unit: float) -> int:
     """Return the class of the nearest labelled vertex, or NO_CLASS."""
     guess, shortest, span = NO_CLASS, np.inf, np.inf
     for a in range(graph.labelled.shape[0]):
@@ -234,8 +234,8 @@ def answer_row(
     """Answer one row."""
     own = params.sigma
     if params.neighbour > 0:
-        local = local_distance(graph.points, params.neighbour, x, lowest, highest, unit)
-        own = width_at(local, params.width, params.typical, params.evenness)
+        local = measure_local_distance(graph.points, params.neighbour, x, lowest, highest, unit)
+        own = local_bandwidth(local, params.width, params.typical, params.evenness)
     if is_outlier(graph, params, x, lowest, unit):
         answers.outlier[row] = True
         return
@@ -254,7 +254,7 @@ def answer_row(
                 values[c] += share * graph.f[j, c]
     if is_reached:
         error += 2.0 * (lowest.shape[0] + 8) * UNIT_ROUNDOFF
-    guess = nearest_label(graph, x, lowest, unit) if params.nearest_fallback else NO_CLASS
+    guess = find_nearest_label(graph, x, lowest, unit) if params.nearest_fallback else NO_CLASS
     write_answer(answers, row, values, error, graph.bias, guess, params.sharpness)
 
 
@@ -280,14 +280,14 @@ def answer_rows(
 
 
 @compiled
-def local_distances(
+def write_local_distances(
     points: Floats, rank: int, bounds: DistanceBounds, rows: Floats, local: Floats
 ) -> None:
     """Write `local_distance` of each row."""
     lowest, highest = np.empty(points.shape[0]), np.empty(points.shape[0])
     for i in range(rows.shape[0]):
         write_bounds(bounds, i, lowest, highest)
-        local[i] = local_distance(points, rank, rows[i], lowest, highest, bounds.unit)
+        local[i] = measure_local_distance(points, rank, rows[i], lowest, highest, bounds.unit)
 
 
 @compiled
@@ -318,7 +318,7 @@ def list_pairs(
             is_near = is_uncut or lowest <= span * span * own * bandwidth[j]
             if (is_near or lowest <= 0.0) and j != first + i:
                 gap = distance(points[first + i], points[j])
-                w = gaussian(gap, between(own, bandwidth[j]), cut)
+                w = gaussian(gap, geometric_mean(own, bandwidth[j]), cut)
                 if w > 0.0:
                     ids[n_terms], similarities[n_terms] = j, w
                     n_terms += 1

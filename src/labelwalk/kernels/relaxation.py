@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints
-from labelwalk.kernels.answer import NO_CLASS, best_class, compute_excess, harmless_error
+from labelwalk.kernels.answer import NO_CLASS, compute_excess, find_best_class, find_harmless_error
 from labelwalk.kernels.certificate import (
     Readout,
     average_values,
@@ -24,14 +24,14 @@ from labelwalk.kernels.certificate import (
 )
 from labelwalk.kernels.jit import compiled
 from labelwalk.kernels.system import (
-    DENSE,
+    DENSE_ROW,
     MAX_STEPS,
     STEPS,
     UNIT_ROUNDOFF,
     System,
+    bound_rounding,
     mark_dirty,
     push,
-    rounding,
 )
 
 NOT_CERTIFIED = -1.0
@@ -71,8 +71,8 @@ def relax_until_certified(
         bounds = bound_residuals(system, n, cutoff)
         error = bound_error(system, bounds, steps, late_steps)
         cut = compute_excess(values)
-        winner = best_class(values, system.bias, guess)
-        harmless = harmless_error(values, system.bias, guess, winner)
+        winner = find_best_class(values, system.bias, guess)
+        harmless = find_harmless_error(values, system.bias, guess, winner)
         goal = tolerance
         if harmless <= error + 2.0 * cut:
             goal = min(tolerance, max(CLOSE_CALL_FRACTION * tolerance, 0.9 * (harmless - cut)))
@@ -81,14 +81,14 @@ def relax_until_certified(
         share = error / (error + cut) if error < np.inf else 1.0
         allowed = TARGET_FRACTION * share * (1.0 - min(bounds.tau, MAX_STEP_DEFICIT)) * goal
         fast_part = allowed if late_steps == 0.0 else FAST_PART_FRACTION * allowed
-        level = fast_part / (steps - late_steps) - rounding(system)
+        level = fast_part / (steps - late_steps) - bound_rounding(system)
         if level <= 0.0 or work > DIRECT_COST * n**3:
             return NOT_CERTIFIED
         work += n * values.shape[0]
         omega = OVER_RELAXATION if steps - late_steps >= OVER_RELAXATION_MIN_STEPS else 1.0
         work += relax(system, n, level, cutoff, omega, DIRECT_COST * n**3)
         if late_steps > 0.0:
-            level = (allowed - fast_part) / late_steps - rounding(system)
+            level = (allowed - fast_part) / late_steps - bound_rounding(system)
             work += solve_slow_block(system, n, cutoff, level)
         steps = average_values(system, readout, n_terms)
 
@@ -196,7 +196,7 @@ def relax(
                 tail = 0
             flow = v[i] * move
             n_moves += 1
-            if length == DENSE:
+            if length == DENSE_ROW:
                 for j in range(n):
                     residual[j] += w[i, j] * flow
                     stirred[j] = True
@@ -212,7 +212,7 @@ def relax(
                 tail += high
                 if tail == size:
                     tail = 0
-        work += (n_moves - moves_before) * (n if length == DENSE else SCATTERED_COST * length)
+        work += (n_moves - moves_before) * (n if length == DENSE_ROW else SCATTERED_COST * length)
     system.drift[0] += 8 * UNIT_ROUNDOFF * n_moves
     return work
 
@@ -293,8 +293,8 @@ def extract_block(system: System, n: int, block: Ints) -> tuple[Floats, Floats]:
         i = block[a]
         escape[a] = system.g[i]
         length = system.n_neighbours[i]
-        for b in range(n if length == DENSE else length):
-            j = b if length == DENSE else system.neighbours[i, b]
+        for b in range(n if length == DENSE_ROW else length):
+            j = b if length == DENSE_ROW else system.neighbours[i, b]
             if positions[j] >= 0:
                 flow[a, positions[j]] = system.w[i, j] * system.v[j]
             else:

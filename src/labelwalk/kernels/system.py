@@ -21,8 +21,8 @@ from labelwalk.kernels.jit import compiled
 UNIT_ROUNDOFF = 2.0**-53
 STEPS = 0  # the column of f and r that holds the expected steps
 MAX_STEPS = 1e18  # expected steps are capped here; rounding proves nothing of walks this long
-DENSE = -1  # in `n_neighbours`: more than WIDTH of them, so walk the whole row
-WIDTH = 64
+DENSE_ROW = -1  # in `n_neighbours`: more than WIDTH of them, so walk the whole row
+MAX_LISTED_NEIGHBOURS = 64
 
 
 class System(NamedTuple):
@@ -66,7 +66,7 @@ def push(
 
     It takes arrays and no System, which would be copied at each of its many calls.
     """
-    if length == DENSE:
+    if length == DENSE_ROW:
         for j in range(n):
             residual[j] += w_i[j] * flow
     else:
@@ -78,7 +78,7 @@ def push(
 def mark_dirty(system: System, n: int, i: int) -> None:
     """Mark the neighbours of vertex i, whose residuals have changed."""
     length = system.n_neighbours[i]
-    if length == DENSE:
+    if length == DENSE_ROW:
         for j in range(n):
             system.residual_dirty[j] = True
     else:
@@ -87,12 +87,12 @@ def mark_dirty(system: System, n: int, i: int) -> None:
 
 
 @compiled
-def reweigh(system: System, n: int, i: int, change: float) -> None:
+def add_weight(system: System, n: int, i: int, change: float) -> None:
     """Add `change` >= 0 to the weight of vertex i, in everybody's degree and residuals."""
     w_i, d, f, r = system.w[i], system.d, system.f, system.r
     system.v[i] += change
     length = system.n_neighbours[i]
-    if length == DENSE:
+    if length == DENSE_ROW:
         for j in range(n):
             d[j] += w_i[j] * change
             r[STEPS, j] += w_i[j] * change
@@ -140,7 +140,7 @@ def rebuild(system: System, n: int) -> None:
 
 
 @compiled
-def rounding(system: System) -> float:
+def bound_rounding(system: System) -> float:
     """Return a bound on the rounding gathered in any residual, relative to its d + g now."""
     return system.drift[0] * system.drift[1]
 
@@ -151,8 +151,8 @@ def list_neighbours(system: System, n: int, i: int) -> None:
     length = 0
     for j in range(n):
         if system.w[i, j] > 0.0:
-            if length == WIDTH:
-                system.n_neighbours[i] = DENSE
+            if length == MAX_LISTED_NEIGHBOURS:
+                system.n_neighbours[i] = DENSE_ROW
                 return
             system.neighbours[i, length] = j
             system.similar[i, length] = system.w[i, j]
@@ -164,9 +164,9 @@ def list_neighbours(system: System, n: int, i: int) -> None:
 def append_neighbour(system: System, i: int, j: int) -> None:
     """Note that j, younger than all others, is a neighbour of i."""
     length = system.n_neighbours[i]
-    if length == WIDTH:
-        system.n_neighbours[i] = DENSE
-    elif length != DENSE:
+    if length == MAX_LISTED_NEIGHBOURS:
+        system.n_neighbours[i] = DENSE_ROW
+    elif length != DENSE_ROW:
         system.neighbours[i, length] = j
         system.similar[i, length] = system.w[i, j]
         system.n_neighbours[i] = length + 1
@@ -183,7 +183,7 @@ def update_neighbour(system: System, n: int, i: int, j: int) -> None:
 
 
 @compiled
-def join_components(system: System, n: int, i: int, j: int) -> None:
+def merge_components(system: System, n: int, i: int, j: int) -> None:
     """Make the components of vertices i and j one."""
     kept = min(system.component[i], system.component[j])
     gone = max(system.component[i], system.component[j])
@@ -196,7 +196,7 @@ def join_components(system: System, n: int, i: int, j: int) -> None:
 
 
 @compiled
-def share_a_neighbour(system: System, i: int, j: int) -> bool:
+def have_common_neighbour(system: System, i: int, j: int) -> bool:
     """Say whether two vertices without an edge are still joined by a third."""
     length = system.n_neighbours[i]
     for a in range(length):
@@ -231,8 +231,8 @@ def find_components(system: System, n: int) -> None:
             i = stack[height]
             system.has_label[seed] = system.has_label[seed] or system.clamped[i]
             length = system.n_neighbours[i]
-            for a in range(n if length == DENSE else length):
-                j = a if length == DENSE else system.neighbours[i, a]
+            for a in range(n if length == DENSE_ROW else length):
+                j = a if length == DENSE_ROW else system.neighbours[i, a]
                 if system.component[j] < 0 and system.w[i, j] > 0.0:
                     system.component[j] = seed
                     stack[height] = j
@@ -270,7 +270,7 @@ def attach(system: System, i: int, weight: float, sink: float) -> None:
         if w[i, j] > 0.0:
             append_neighbour(system, i, j)
             append_neighbour(system, j, i)
-            join_components(system, i + 1, j, i)
+            merge_components(system, i + 1, j, i)
             flow = w[i, j] * v[j]
             degree += flow
             for column in range(f.shape[0]):
@@ -282,7 +282,7 @@ def attach(system: System, i: int, weight: float, sink: float) -> None:
         inflow[column] = 0.0
     if not system.clamped[i]:
         f[STEPS, i] += 1.0
-    reweigh(system, i + 1, i, weight)
+    add_weight(system, i + 1, i, weight)
 
 
 @compiled
@@ -307,7 +307,7 @@ def change_edge(system: System, n: int, i: int, j: int, similar: float) -> bool:
     update_neighbour(system, n, i, j)
     update_neighbour(system, n, j, i)
     if before == 0.0:
-        join_components(system, n, i, j)
+        merge_components(system, n, i, j)
     system.residual_dirty[i] = True
     system.residual_dirty[j] = True
     return similar == 0.0

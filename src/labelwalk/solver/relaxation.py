@@ -13,7 +13,14 @@ from labelwalk.arrays import Floats, Ints
 from labelwalk.kernels.certificate import Readout, certify
 from labelwalk.kernels.cover import keep_pairs
 from labelwalk.kernels.relaxation import relax_all_until_certified
-from labelwalk.kernels.system import MAX_STEPS, STEPS, WIDTH, System, rebuild, relink
+from labelwalk.kernels.system import (
+    MAX_LISTED_NEIGHBOURS,
+    MAX_STEPS,
+    STEPS,
+    System,
+    rebuild,
+    relink,
+)
 from labelwalk.one_thread import one_blas_thread
 from labelwalk.solver.linear_system import Graph, factorise_graph
 
@@ -30,8 +37,8 @@ def empty(capacity: int, n_classes: int) -> System:
         clamped=np.zeros(capacity, dtype=np.bool_),
         component=np.zeros(capacity, dtype=np.int32),
         has_label=np.zeros(capacity, dtype=np.bool_),
-        neighbours=np.zeros((capacity, WIDTH), dtype=np.uint32),
-        similar=np.zeros((capacity, WIDTH)),
+        neighbours=np.zeros((capacity, MAX_LISTED_NEIGHBOURS), dtype=np.uint32),
+        similar=np.zeros((capacity, MAX_LISTED_NEIGHBOURS)),
         n_neighbours=np.zeros(capacity, dtype=np.int32),
         bias=np.ones(1 + n_classes),
         largest=np.zeros(capacity),
