@@ -28,7 +28,7 @@ def conclude(results: list[Result]) -> Findings:
     """Average over problems; judge whether errors level off and accuracy stays."""
     findings = Findings()
     for reading in section_5_1.READINGS:
-        same = [r for r in results if (r.arguments["other"] < 0) == (reading == "rest")]
+        same = [r for r in results if (r.arguments["negative"] < 0) == (reading == "rest")]
         averages = {name: _average(same, name) for name in list_values(same, "dataset")}
         for name, table in averages.items():
             findings.tables[f"fig2-{reading}-{name}"] = table

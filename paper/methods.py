@@ -46,29 +46,29 @@ def _local(rows: Floats, chosen: Parameters) -> Gaussian | SelfTuning:
     return SelfTuning(width=chosen["tuned"]) if "tuned" in chosen else _gaussian(rows, chosen)
 
 
-def _paper(rows: Floats, chosen: Parameters) -> OnlineLearner:
+def _make_paper(rows: Floats, chosen: Parameters) -> OnlineLearner:
     sigma, sink = chosen["width"] * measure_typical_distance(rows), chosen["sink"]
     return OnlineLearner.paper(K, sigma, sink, 1.5, threshold=0.1 * sink)
 
 
-def _nystrom(rows: Floats, chosen: Parameters) -> NystromHarmonic:
+def _make_nystrom(rows: Floats, chosen: Parameters) -> NystromHarmonic:
     return NystromHarmonic(K, chosen["width"] * measure_typical_distance(rows), chosen["sink"])
 
 
-def _boosted(rows: Floats, chosen: Parameters) -> SemiBoost:
+def _make_boosting(rows: Floats, chosen: Parameters) -> SemiBoost:
     sample = np.random.default_rng(0).permutation(len(rows))[:K]
     return SemiBoost(rows[sample], _gaussian(rows, chosen), BALL)
 
 
-def _list_widths(widths: tuple[float, ...] = WIDTHS, **others: float) -> list[Parameters]:
-    return [{"width": width, **others} for width in widths]
+def _list_widths(widths: tuple[float, ...] = WIDTHS, **fixed: float) -> list[Parameters]:
+    return [{"width": width, **fixed} for width in widths]
 
 
 LOCAL: list[Parameters] = [{"tuned": width} for width in LOCAL_WIDTHS] + _list_widths()
 # name -> a function that makes a learner from the rows and a choice of parameters; the choices
 METHODS: dict[str, tuple[Callable[[Floats, Parameters], StreamLearner], list[Parameters]]] = {
     "ours, default profile": (lambda rows, chosen: OnlineLearner(K), [{}]),
-    "ours, Figure 1": (_paper, [*_list_widths(sink=1e-2), *_list_widths(sink=1e-5)]),
+    "ours, Figure 1": (_make_paper, [*_list_widths(sink=1e-2), *_list_widths(sink=1e-5)]),
     "nearest label": (lambda rows, chosen: NearestLabel(), [{}]),
     "all examples, offline": (lambda rows, chosen: OfflineHarmonic(_local(rows, chosen)), LOCAL),
     "all examples so far": (
@@ -78,7 +78,7 @@ METHODS: dict[str, tuple[Callable[[Floats, Parameters], StreamLearner], list[Par
     "k-means, offline": (lambda rows, chosen: KMeansHarmonic(K, _local(rows, chosen)), LOCAL),
     "random sample, offline": (lambda rows, chosen: SampleHarmonic(K, _local(rows, chosen)), LOCAL),
     "Nyström, offline": (
-        _nystrom,
+        _make_nystrom,
         [*_list_widths(sink=1e-3), *_list_widths(sink=0.1), {"width": 0.5, "sink": 0.1}],
     ),
     "temporal propagation": (
@@ -89,7 +89,7 @@ METHODS: dict[str, tuple[Callable[[Floats, Parameters], StreamLearner], list[Par
         lambda rows, chosen: QuantizedPoisson(K, similarity=_local(rows, chosen)),
         LOCAL,
     ),
-    "semi-supervised boosting": (_boosted, _list_widths((0.2, 0.3, 0.4, 0.5, 0.7))),
+    "semi-supervised boosting": (_make_boosting, _list_widths((0.2, 0.3, 0.4, 0.5, 0.7))),
     "online manifold SVM": (
         lambda rows, chosen: ManifoldSVM(_gaussian(rows, chosen)),
         _list_widths((0.03, 0.07, 0.15, 0.3, 0.6)),

@@ -51,11 +51,11 @@ def write_report(
     about : str
         How the findings were made.
     """
-    for found in findings.values():
-        for name, columns in found.tables.items():
+    for outcome in findings.values():
+        for name, columns in outcome.tables.items():
             write_table(path.parent / "tables" / f"{name}.csv", columns)
     sections = "".join(
-        _format_section(study, found, path.parent) for study, found in findings.items()
+        _format_section(study, outcome, path.parent) for study, outcome in findings.items()
     )
     items = "".join(f"<li>{escape(name)}: {escape(why)}</li>" for name, why in missing.items())
     absent = f"<p>Not available, so that others stand in:</p><ul>{items}</ul>" if items else ""
@@ -80,16 +80,16 @@ def write_table(path: Path, columns: Columns) -> None:
     write_atomic(path, [memoryview(text.getvalue().encode())])
 
 
-def _format_section(study: Study, found: Findings, folder: Path) -> str:
+def _format_section(study: Study, outcome: Findings, folder: Path) -> str:
     figures = "".join(
         f"<figure>{_inline(draw(picture, folder / 'figures'))}</figure>"
-        for picture in found.pictures
+        for picture in outcome.pictures
     )
-    notes = "".join(f"<p>{escape(note)}</p>" for note in found.notes)
-    tables = ", ".join(f"<a href='tables/{name}.csv'>{name}.csv</a>" for name in found.tables)
+    notes = "".join(f"<p>{escape(note)}</p>" for note in outcome.notes)
+    tables = ", ".join(f"<a href='tables/{name}.csv'>{name}.csv</a>" for name in outcome.tables)
     return (
         f"<section id='{study.name}'><h2>{escape(study.title)}</h2>{notes}"
-        f"{_format_claims(found.claims)}{figures}<p>Numbers: {tables}</p></section>"
+        f"{_format_claims(outcome.claims)}{figures}<p>Numbers: {tables}</p></section>"
     )
 
 

@@ -78,5 +78,5 @@ def reproduce(
     about = f"{command}, with " + ", ".join(f"{k} {v}" for k, v in list_versions().items())
     page = folder / ("report.html" if name == ALL else f"report-{name}.html")
     write_report(page, findings, missing, about)
-    claims = [claim for found in findings.values() for claim in found.claims]
+    claims = [claim for outcome in findings.values() for claim in outcome.claims]
     return Evidence(page, claims, missing)

@@ -92,15 +92,15 @@ def _compute_statements(n: int, sink: float) -> Iterator[Bound]:
     learner = OnlineLearner.paper(n // 5, sigma, 0.1, GROWTH)
     learner.observe(X)
     centres = learner.vertices.points
-    own = quantization.find_nearest(X, centres)
+    assigned = quantization.find_nearest(X, centres)
     w, w_centres = (compute_similarities(x, x, sigma) for x in (X, centres))
-    w_q = w_centres[np.ix_(own, own)]
+    w_q = w_centres[np.ix_(assigned, assigned)]
 
     constants = Constants(C_U, sink, normalised=True)
     offline, f_q = (solve_soft(graph, labelled, y, **constants._asdict()) for graph in (w, w_q))
     online, online_q = (solutions.solve_online(g, labelled, y, constants) for g in (w, w_q))
     differences = [
-        quantization.quantization_error(w[:t, :t], w_centres, own[:t]) for t in range(1, n + 1)
+        quantization.quantization_error(w[:t, :t], w_centres, assigned[:t]) for t in range(1, n + 1)
     ]
     last = differences[-1]
     yield solutions.proposition_2(online_q, online, offline, y)
@@ -118,14 +118,14 @@ def _compute_statements(n: int, sink: float) -> Iterator[Bound]:
     yield solutions.proposition_5_as_printed(online_q, online, last, N_LABELS, constants)
     yield solutions.proposition_5(online_q, online, differences, N_LABELS, constants)
 
-    moved = quantization.distortion(X, centres, own, learner.radius, GROWTH)
+    moved = quantization.distortion(X, centres, assigned, learner.radius, GROWTH)
     yield moved
     yield quantization.k_centers_law(
         moved.left, quantization.bracket_optimum(X, n // 5).high, GROWTH
     )
     slope = quantization.gaussian_lipschitz(sigma)
-    yield quantization.proposition_7_as_printed(w, w_centres, own, moved.left, slope)
-    yield quantization.proposition_7(w, w_centres, own, moved.left, slope)
+    yield quantization.proposition_7_as_printed(w, w_centres, assigned, moved.left, slope)
+    yield quantization.proposition_7(w, w_centres, assigned, moved.left, slope)
 
 
 def distortion_over_k(dimension: int, n: int) -> Measurement:
@@ -136,8 +136,8 @@ def distortion_over_k(dimension: int, n: int) -> Measurement:
         learner = OnlineLearner.paper(k, 1.0, 0.1, GROWTH)
         learner.observe(rows)
         centres = learner.vertices.points
-        own = quantization.find_nearest(rows, centres)
-        bound = quantization.distortion(rows, centres, own, learner.radius, GROWTH)
+        assigned = quantization.find_nearest(rows, centres)
+        bound = quantization.distortion(rows, centres, assigned, learner.radius, GROWTH)
         law = quantization.proposition_6(
             bound.left, n_centroids=k, dimension=dimension, side=1.0, growth=GROWTH
         )

@@ -80,21 +80,28 @@ def _count_classes(dataset: str) -> int:
     return load(dataset).n_classes
 
 
-def make_stream(dataset: str, one: int, other: int, max_examples: int) -> Stream:
+def make_stream(dataset: str, positive: int, negative: int, max_examples: int) -> Stream:
     """Return the examples of two classes, shuffled, four labels each first."""
     data = load(dataset)
-    rows = np.flatnonzero((data.y == one) | (other < 0) | (data.y == other))
+    rows = np.flatnonzero((data.y == positive) | (negative < 0) | (data.y == negative))
     rows = np.random.default_rng(0).permutation(rows)[:max_examples]
-    return labels_first(data.X[rows], (data.y[rows] != one).astype(np.int64), per_class=N_LABELS)
+    return labels_first(
+        data.X[rows], (data.y[rows] != positive).astype(np.int64), per_class=N_LABELS
+    )
 
 
 def list_jobs(plan: Plan, reading: str, centroids: Iterable[int]) -> list[Job]:
     """Return the jobs of all problems: quantized with k centroids, offline, and online."""
     count, max_examples, _ = choose_scope(plan)
     problems = [
-        {"dataset": dataset, "one": one, "other": other, "max_examples": max_examples}
+        {
+            "dataset": dataset,
+            "positive": positive,
+            "negative": negative,
+            "max_examples": max_examples,
+        }
         for dataset in plan.choose(DATA, SUBSTITUTES)
-        for one, other in choose_problems(dataset, reading, count)
+        for positive, negative in choose_problems(dataset, reading, count)
     ]
     quantized = [
         Job(solve_quantized, {**problem, "k": k, "variant": variant})
@@ -106,16 +113,16 @@ def list_jobs(plan: Plan, reading: str, centroids: Iterable[int]) -> list[Job]:
     return quantized + baselines
 
 
-def offline(dataset: str, one: int, other: int, max_examples: int) -> Measurement:
+def offline(dataset: str, positive: int, negative: int, max_examples: int) -> Measurement:
     """W: the solution on the graph of all examples, which uses them all for every answer."""
-    stream = make_stream(dataset, one, other, max_examples)
+    stream = make_stream(dataset, positive, negative, max_examples)
     similarity = Gaussian(scale_bandwidth(stream.rows), threshold=0.0)
     return _sample_accuracy(evaluate(OfflineHarmonic(similarity, SINK), stream).correct)
 
 
-def every_example(dataset: str, one: int, other: int, max_examples: int) -> Measurement:
+def every_example(dataset: str, positive: int, negative: int, max_examples: int) -> Measurement:
     """W^o: the solution on the graph of all examples so far, at each step."""
-    stream = make_stream(dataset, one, other, max_examples)
+    stream = make_stream(dataset, positive, negative, max_examples)
     similarity = Gaussian(scale_bandwidth(stream.rows), threshold=0.0)
     return _sample_accuracy(evaluate(EveryExample(similarity, SINK), stream).correct)
 
@@ -126,8 +133,8 @@ def search_sink(dataset: str, max_examples: int) -> Measurement:
     table: dict[str, list[float]] = {"sink": list(SINKS), "accuracy": []}
     for sink in SINKS:
         shares = []
-        for one, other in pairs:
-            stream = make_stream(dataset, one, other, max_examples)
+        for positive, negative in pairs:
+            stream = make_stream(dataset, positive, negative, max_examples)
             similarity = Gaussian(scale_bandwidth(stream.rows), threshold=0.0)
             shares.append(evaluate(OfflineHarmonic(similarity, sink), stream).accuracy)
         table["accuracy"].append(float(np.mean(shares)))
@@ -135,10 +142,10 @@ def search_sink(dataset: str, max_examples: int) -> Measurement:
 
 
 def solve_quantized(
-    dataset: str, one: int, other: int, max_examples: int, k: int, variant: Variant
+    dataset: str, positive: int, negative: int, max_examples: int, k: int, variant: Variant
 ) -> Measurement:
     """W^q: the paper's learner; its errors ‖L^q − L^o‖_F and accuracy at several times."""
-    stream = make_stream(dataset, one, other, max_examples)
+    stream = make_stream(dataset, positive, negative, max_examples)
     sigma = scale_bandwidth(stream.rows)
     learner = OnlineLearner.paper(k, sigma, SINK, GROWTH, labelled=variant)
     taught = stream.taught
@@ -151,11 +158,11 @@ def solve_quantized(
         correct = np.concatenate([correct, answers.astype(np.bool_)])
         rows, centres = stream.rows[:t], learner.vertices.points
         w, w_q = (compute_similarities(x, x, sigma) for x in (rows, centres))
-        own = find_nearest(rows, centres)
+        assigned = find_nearest(rows, centres)
         table["t"].append(t)
         table["radius"].append(learner.radius)
-        table["normalised"].append(quantization_error(w, w_q, own))
-        table["plain"].append(quantization_error(w, w_q, own, normalised=False))
+        table["normalised"].append(quantization_error(w, w_q, assigned))
+        table["plain"].append(quantization_error(w, w_q, assigned, normalised=False))
     return Measurement({**table, **_sample_accuracy(correct).columns})
 
 
@@ -175,42 +182,19 @@ def draw_panels(
     tables: dict[str, dict[str, list[float]]], x: str, x_label: str, y_label: str, marker: str
 ) -> list[list[Panel]]:
     """Return the panels of Figures 2 and 3: errors above, accuracies below."""
-    errors = [
-        Panel(
-            dataset,
-            x_label,
-            y_label,
-            [
-                Line("as printed", table[x], table["normalised, absorb"], f"{marker}-"),
-                Line("labels pure", table[x], table["normalised, pure"], f"{marker}--"),
-            ],
-            log_x=bool(marker),
-        )
-        for dataset, table in tables.items()
-    ]
-    accuracy = [
-        Panel(
-            "",
-            x_label,
-            "cumulative accuracy",
-            [
-                Line("W (all examples, offline)", table[x], table["offline"], "-", LIGHT_GREY),
-                Line("W^o (all so far)", table[x], table["every_example"], "-", GREY),
-                Line(
-                    "W^q (quantized, as printed)",
-                    table[x],
-                    table["accuracy, absorb"],
-                    f"{marker}-",
-                ),
-                Line(
-                    "W^q (quantized, labels pure)",
-                    table[x],
-                    table["accuracy, pure"],
-                    f"{marker}--",
-                ),
-            ],
-            log_x=bool(marker),
-        )
-        for table in tables.values()
-    ]
-    return [errors, accuracy]
+    printed, pure, log_x = f"{marker}-", f"{marker}--", bool(marker)
+    errors, accuracies = [], []
+    for dataset, table in tables.items():
+        lines = [
+            Line("as printed", table[x], table["normalised, absorb"], printed),
+            Line("labels pure", table[x], table["normalised, pure"], pure),
+        ]
+        errors.append(Panel(dataset, x_label, y_label, lines, log_x))
+        lines = [
+            Line("W (all examples, offline)", table[x], table["offline"], "-", LIGHT_GREY),
+            Line("W^o (all so far)", table[x], table["every_example"], "-", GREY),
+            Line("W^q (quantized, as printed)", table[x], table["accuracy, absorb"], printed),
+            Line("W^q (quantized, labels pure)", table[x], table["accuracy, pure"], pure),
+        ]
+        accuracies.append(Panel("", x_label, "cumulative accuracy", lines, log_x))
+    return [errors, accuracies]

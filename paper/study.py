@@ -90,11 +90,11 @@ class Job:
 
 def list_versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that a result depends on."""
-    own = {"python": platform.python_version(), "labelwalk": release()}
-    return own | {package: metadata.version(package) for package in PACKAGES}
+    versions = {"python": platform.python_version(), "labelwalk": release()}
+    return versions | {package: metadata.version(package) for package in PACKAGES}
 
 
-def ignore_progress(done: int, total: int, key: str) -> None:
+def ignore_progress(n_done: int, total: int, key: str) -> None:
     """Show nothing."""
 
 
@@ -123,8 +123,8 @@ class Plan:
         n_stored = len(jobs) - len(open_jobs)
         self.watch(n_stored, len(jobs), "")
         finished = self._run_here(open_jobs) if self.workers == 1 else self._run_pool(open_jobs)
-        for done, job in enumerate(finished, n_stored + 1):
-            self.watch(done, len(jobs), job.key)
+        for n_done, job in enumerate(finished, n_stored + 1):
+            self.watch(n_done, len(jobs), job.key)
         results = [job.load(self.folder) for job in jobs]
         return [result for result in results if result is not None]
 

@@ -92,7 +92,7 @@ class TestRun:
     def test_chunks_change_nothing(
         self, small: DemoResult, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(demo, "BATCH_ROWS", 7)
+        monkeypatch.setattr(demo, "PROGRESS_ROWS", 7)
         again = run_demo(1, n_centroids=30, limit=60)
         np.testing.assert_array_equal(again.correct, small.correct)
         assert again.distortion == small.distortion

@@ -28,37 +28,23 @@ NEGLIGIBLE_SINK = 1e-300
 
 def compute_similarities(
     rows: Floats,
-    others: Floats,
+    other_rows: Floats,
     sigma: float | Floats,
     other_sigma: float | Floats | None = None,
     threshold: float = 0.0,
 ) -> Floats:
-    """Return exp(−d² / 2 σ_i σ_j) for all pairs, and 0 for values below the threshold.
-
-    Examples
-    --------
-    >>> compute_similarities(np.zeros((1, 1)), np.array([[1.0], [3.0]]), 1.0, threshold=0.2).round(
-    ...     3
-    ... )
-    array([[0.607, 0.   ]])
-    """
+    """Return exp(−d² / 2 σ_i σ_j) for all pairs, and 0 for values below the threshold."""
     other_sigma = sigma if other_sigma is None else other_sigma
     # divided twice, since the product of two small bandwidths may be 0
     with np.errstate(over="ignore"):
-        squares = cdist(rows, others, "sqeuclidean") / np.reshape(sigma, (-1, 1)) / other_sigma
+        squares = cdist(rows, other_rows, "sqeuclidean") / np.reshape(sigma, (-1, 1)) / other_sigma
     w: Floats = np.exp(-0.5 * squares)
     w[w < threshold] = 0.0
     return w
 
 
 def scale_bandwidth(rows: Floats) -> float:
-    """Return the paper's bandwidth (section 5.1): σ² = p s², s the mean standard deviation.
-
-    Examples
-    --------
-    >>> scale_bandwidth(np.array([[0.0, 0.0], [2.0, 4.0]]))
-    2.12132034...
-    """
+    """Return the paper's bandwidth (section 5.1): σ² = p s², s the mean standard deviation."""
     return float(np.sqrt(rows.shape[1]) * rows.std(axis=0).mean()) or 1.0
 
 
@@ -90,14 +76,7 @@ def solve_representatives(
     similarity: FullSimilarity,
     sink: float,
 ) -> Floats:
-    """Return the harmonic solution at the points, each of which counts for several examples.
-
-    Examples
-    --------
-    >>> ends, middle, counts = np.array([[0.0], [2.0]]), np.array([[1.0]]), np.array([9.0])
-    >>> solve_representatives(ends, np.eye(2), middle, counts, Gaussian(1.0), 1e-9).round(3)
-    array([[0.5, 0.5]])
-    """
+    """Return the harmonic solution at the points, each of which counts for several examples."""
     vertices = np.vstack([labelled, points])
     sigma = measure_bandwidths(vertices, similarity)
     w = compute_similarities(vertices, vertices, sigma, threshold=similarity.threshold)
@@ -130,8 +109,10 @@ class OfflineHarmonic(OfflineBaseline):
         self.similarity, self.sink = similarity or SelfTuning(), sink
 
     def _compute_scores(self, rows: Floats) -> Floats:
-        known = (self.labelled.rows, self.labelled.one_hot)
-        return solve_representatives(*known, rows, np.ones(len(rows)), self.similarity, self.sink)
+        labelled = (self.labelled.rows, self.labelled.one_hot)
+        return solve_representatives(
+            *labelled, rows, np.ones(len(rows)), self.similarity, self.sink
+        )
 
 
 class EveryExample(Baseline):
@@ -222,16 +203,6 @@ def refine_solution(w: Floats, sink: float, is_labelled: Bools, guess: Floats) -
     is_labelled : (n,) boolean array
     guess : (n, C) array
         Rows of labelled vertices are their fixed values, the others are where to start.
-
-    Examples
-    --------
-    >>> w = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]])
-    >>> labelled = np.array([True, False, True])
-    >>> f = refine_solution(w, 1.0, labelled, np.array([[1.0], [0.2], [0.0]]))
-    >>> print(f.round(6))
-    [[1.  ]
-     [0.25]
-     [0.  ]]
     """
     total = w.sum(axis=1) + sink
     tolerance = MAX_ERROR / 2 * (w @ is_labelled.astype(np.float64) + sink)

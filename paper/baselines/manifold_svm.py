@@ -6,7 +6,7 @@ f(x) = Σ_i α_i K(x_i, x) over a buffer of examples. At step t it goes against 
 
 the first term for labelled examples only and the sum over the buffer, by η_t = η₀ / √t. Here K and
 w are the same Gaussian, w cut at its threshold. Of the two ways of the authors to bound memory this
-is the buffer, not the random projection tree. Choices of our own: in a full buffer the oldest
+is the buffer, not the random projection tree. Our own choices: in a full buffer the oldest
 unlabelled example makes room, the oldest of all where there is none, and its α is lost; the sum is
 not scaled up from the buffer to the whole stream, nor the hinge by how rare labels are; and f is
 scaled back to ‖f‖² = 2 / λ₁ before a step where it is larger, which the f of least risk never is.
@@ -76,8 +76,8 @@ class ManifoldSVM(Baseline):
         """Take a step with each labelled example in turn."""
         rows, codes = np.asarray(X, dtype=np.float64), self.classes.encode(labels)
         self._reserve(rows.shape[1])
-        for x, own in zip(rows, self.classes.one_hot(codes), strict=True):
-            self._learn(x, self._compare(x), 2.0 * own - 1.0)
+        for x, target in zip(rows, self.classes.one_hot(codes), strict=True):
+            self._learn(x, self._compare(x), 2.0 * target - 1.0)
 
     def observe(self, X: ArrayLike) -> Predictions:
         """Answer each row at its own step, then take a step with it."""
@@ -104,12 +104,12 @@ class ManifoldSVM(Baseline):
         w = np.where(k < self.threshold, 0.0, k)[:, None]
         pull = 2.0 * eta * self.smooth * w * (f - f_t)
         self.alpha[:n] = (1.0 - eta * self.shrink) * alpha - pull
-        own = pull.sum(axis=0)
+        new_alpha = pull.sum(axis=0)
         if y is not None:
-            own += eta * np.where(y * f_t < 1.0, y, 0.0)
+            new_alpha += eta * np.where(y * f_t < 1.0, y, 0.0)
         i = self._choose_slot()
         self.n_stored = max(self.n_stored, i + 1)
-        self.points[i], self.alpha[i] = x, own
+        self.points[i], self.alpha[i] = x, new_alpha
         self.kernel[i, : len(k)] = self.kernel[: len(k), i] = k
         self.kernel[i, i] = 1.0
         self.step_added[i], self.is_labelled[i] = self.n_seen, y is not None

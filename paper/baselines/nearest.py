@@ -49,8 +49,8 @@ class NearestLabel(Baseline):
         if len(classes):
             distances = np.empty(scores.shape)
             for code in range(len(classes)):
-                own = self.labelled.rows[self.labelled.codes == code]
-                distances[:, code] = cdist(rows, own).min(axis=1)
+                class_rows = self.labelled.rows[self.labelled.codes == code]
+                distances[:, code] = cdist(rows, class_rows).min(axis=1)
             index, best = np.arange(len(rows)), distances.argmin(axis=1)
             nearest = distances[index, best]
             distances[index, best] = np.inf

@@ -55,15 +55,6 @@ def solve_poisson(w: Floats, v: Floats, labels: Floats) -> Potentials:
         Weights > 0.
     labels : (n, C) array
         Number of labelled examples of each class at a vertex.
-
-    Examples
-    --------
-    >>> w = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-    >>> y = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
-    >>> print(solve_poisson(w, np.ones(3), y).u.round(6) + 0.0)
-    [[ 0.5 -0.5]
-     [ 0.   0. ]
-     [-0.5  0.5]]
     """
     n_components, component = connected_components(csr_array(w), directed=False)
     member = np.eye(n_components)[component]
@@ -168,11 +159,11 @@ class QuantizedPoisson(Baseline):
             vertices.means, vertices.means, sigma, sigma, threshold=self.threshold
         )
         np.fill_diagonal(w, 0.0)
-        near = self._keep_largest(w)
+        strongest = self._keep_largest(w)
         labels = np.zeros((len(w), len(self.classes)))
         for name, code in self.classes.codes.items():
             labels[:, code] = np.where(vertices.label == name, vertices.count, 0)
-        potentials = solve_poisson(np.maximum(near, near.T), vertices.weight, labels)
+        potentials = solve_poisson(np.maximum(strongest, strongest.T), vertices.weight, labels)
         self.snapshot = _Snapshot(vertices.means, sigma, vertices.weight, potentials)
         self.n_waiting = 0
 
@@ -198,8 +189,8 @@ class QuantizedPoisson(Baseline):
         """Return the similarities of each row to its most similar ones, 0 to all others."""
         if w.shape[1] <= self.neighbours:
             return w
-        least = np.partition(w, -self.neighbours, axis=1)[:, -self.neighbours, None]
-        return np.where(w >= least, w, 0.0)
+        cutoff = np.partition(w, -self.neighbours, axis=1)[:, -self.neighbours, None]
+        return np.where(w >= cutoff, w, 0.0)
 
 
 def _replace_zeros(totals: Floats) -> Floats:

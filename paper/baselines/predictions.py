@@ -59,15 +59,7 @@ class ClassNames:
 
 
 class LabelledBuffer:
-    """All labelled rows, their class numbers and class names.
-
-    Examples
-    --------
-    >>> buffer = LabelledBuffer()
-    >>> buffer.add([[0.0, 1.0], [2.0, 3.0]], ["cat", "dog"])
-    >>> buffer.rows.shape, buffer.codes
-    ((2, 2), array([0, 1]))
-    """
+    """All labelled rows, their class numbers and class names."""
 
     def __init__(self) -> None:
         self.classes = ClassNames()

@@ -60,9 +60,9 @@ class RepresentativeHarmonic(OfflineBaseline):
         used, self.assigned = np.unique(assigned, return_inverse=True)
         self.points = points[used]
         self.counts = np.bincount(self.assigned).astype(np.float64)
-        known = (self.labelled.rows, self.labelled.one_hot)
+        labelled = (self.labelled.rows, self.labelled.one_hot)
         self.values = solve_representatives(
-            *known, self.points, self.counts, self.similarity, self.sink
+            *labelled, self.points, self.counts, self.similarity, self.sink
         )
         return self.values[self.assigned]
 
@@ -90,16 +90,7 @@ class KMeansHarmonic(RepresentativeHarmonic):
 
 
 class SampleHarmonic(RepresentativeHarmonic):
-    """The harmonic solution on a random sample of the rows, drawn without replacement.
-
-    Examples
-    --------
-    >>> from labelwalk import Gaussian
-    >>> method = SampleHarmonic(n_centroids=2, similarity=Gaussian(1.0))
-    >>> method.teach([[0.0], [5.0]], ["low", "high"])
-    >>> method.observe([[0.2], [0.8], [4.4]]).label
-    array(['low', 'low', 'high'], dtype=object)
-    """
+    """The harmonic solution on a random sample of the rows, drawn without replacement."""
 
     def _choose(self, rows: Floats, k: int) -> tuple[Floats, Ints]:
         drawn = np.random.default_rng(self.seed).choice(len(rows), k, replace=False)
@@ -166,13 +157,6 @@ def solve_low_rank(G: Floats, y: Floats, sink: float) -> Floats:
     """Return the harmonic solution on W = G Gᵀ after the first rows, which have the labels y.
 
     The n × n system D + γ I − G Gᵀ is solved by Woodbury's identity in O(n m²).
-
-    Examples
-    --------
-    An unlabelled vertex, of equal similarity 1 to two labelled ones, and a sink of 1.
-
-    >>> solve_low_rank(np.ones((3, 1)), np.eye(2), 1.0)
-    array([[0.333, 0.333]])
     """
     d = G @ G.sum(axis=0)
     length = np.sqrt((G * G).sum(axis=1))

@@ -21,11 +21,6 @@ def printed_beta(n_labelled: int, constants: Constants, largest_eigenvalue: floa
 
     β = 2 [√2 / (γ + 1) + √(2 n_l) (1 − √c_u) / √c_u · (λ_M(L) + γ) / (γ² + 1)], with λ_M = 2 for a
     normalised Laplacian.
-
-    Examples
-    --------
-    >>> printed_beta(8, Constants(0.25, 9.0), largest_eigenvalue=2.0)
-    1.356013...
     """
     constants.check(n_labelled)
     root, sink = math.sqrt(constants.c_u), constants.sink
@@ -41,11 +36,6 @@ def proven_beta(n_labelled: int, constants: Constants) -> float:
     where it is at most 1 + (1 − c_u) B, and no eigenvalue of K + C' is below γ + c_u. A squared
     error changes by `|f' − f| · |f' + f − 2y|`. For γ of at least √n_l this is O(1 / γ), without
     the √n_l of the printed one.
-
-    Examples
-    --------
-    >>> proven_beta(8, Constants(0.25, 9.0))
-    0.361580...
     """
     B, c_u = largest_value(n_labelled, constants), constants.c_u
     return 2.0 * (1.0 + B) * math.sqrt(2.0) * (1.0 + (1.0 - c_u) * B) / (constants.sink + c_u)
@@ -55,11 +45,6 @@ def transductive_error(beta: float, n_labelled: int, delta: float) -> float:
     """Return Δ_T = β + √(2 ln(2/δ) / n_l) (n_l β + 4) of Proposition 3.
 
     It is below 1 only for n_l > 32 ln(2/δ), which is 118 labels at δ = 0.05.
-
-    Examples
-    --------
-    >>> transductive_error(0.0, 32, delta=0.05)
-    1.92064558...
     """
     if n_labelled < 1:
         raise ValueError(f"n_labelled={n_labelled} is less than 1. Label an example.")
@@ -82,13 +67,7 @@ def proposition_3(
 
 
 class Schedule(NamedTuple):
-    """γ = count^power makes the right side of a statement O(count^rate).
-
-    Examples
-    --------
-    >>> PROPOSITION_4.sink(10_000)
-    10.0
-    """
+    """γ = count^power makes the right side of a statement O(count^rate)."""
 
     statement: str
     counts: str

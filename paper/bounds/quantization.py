@@ -30,13 +30,7 @@ class Optimum(NamedTuple):
 
 
 def find_nearest(examples: ArrayLike, representatives: ArrayLike) -> Ints:
-    """Return the index of the nearest representative of each example.
-
-    Examples
-    --------
-    >>> print(find_nearest([[0.0], [1.0], [5.0]], [[1.0], [4.0]]))
-    [0 0 1]
-    """
+    """Return the index of the nearest representative of each example."""
     return np.asarray(cdist(np.asarray(examples), np.asarray(representatives)).argmin(axis=1))
 
 
@@ -46,11 +40,6 @@ def distortion(
     """Section 3.2: with doubling, no example is further than R m / (m − 1) from its vertex.
 
     `left` is the largest distance that was measured; R and m are those of the learner.
-
-    Examples
-    --------
-    >>> print(distortion(np.array([[0.0], [1.0]]), np.array([[0.0]]), [0, 0], 0.5, 1.5))
-    distortion: 1 <= 1.5, holds
     """
     differences = examples - representatives[np.asarray(assigned)]
     left = float(np.sqrt(np.square(differences).sum(axis=1)).max())
@@ -63,11 +52,6 @@ def bracket_optimum(examples: ArrayLike, n_centroids: int) -> Optimum:
     Farthest-first (Gonzalez 1985) takes k + 1 examples, each the furthest from those before. With
     ρ the distance of the last, all of them are at least ρ apart, and two share a centre: OPT ≥ ρ/2.
     The first k of them cover all examples within ρ: OPT ≤ ρ.
-
-    Examples
-    --------
-    >>> bracket_optimum([[0.0], [1.0], [5.0], [6.0]], n_centroids=2)
-    Optimum(low=0.5, high=1.0)
     """
     X = np.asarray(examples, dtype=np.float64)
     distances = np.full(len(X), np.inf)
@@ -86,11 +70,6 @@ def k_centers_law(largest: float, optimum: float, growth: float) -> Bound:
     will one be unless P = NP. Before the last growth there were more than k vertices R / m apart.
     Two of them share a centre of the optimum, so R ≤ 2 m OPT_k, and R m / (m − 1) is the rest. With
     `bracket_optimum(...).high` the law must hold; if it holds with `.low`, it is proven for OPT_k.
-
-    Examples
-    --------
-    >>> print(k_centers_law(1.0, 0.5, growth=1.5))
-    k-centers law: 1 <= 4.5, holds
     """
     right = 2.0 * growth**2 / (growth - 1.0) * optimum
     return Bound("k-centers law", largest, right, (DOUBLING,))

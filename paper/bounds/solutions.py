@@ -203,12 +203,6 @@ def proposition_5(
     """Proposition 5 with the difference of every step, and Lemma 2 without its 1 / c_u.
 
     mean (f_t^q[t] − f_t^o[t])² ≤ n_l / (γ + c_u)⁴ · mean ‖L_t^q − L_t^o‖_F².
-
-    Examples
-    --------
-    >>> constants = Constants(c_u=0.1, sink=1.0)
-    >>> print(proposition_5([[0.5], [0.2]], [[0.5], [0.3]], [0.0, 1.0], 1, constants))
-    Proposition 5: 0.005 <= 0.342, holds
     """
     constants.check(n_labelled)
     left = _mean_square_gap("quantized", quantized, "online", online)
@@ -223,9 +217,9 @@ def _mean_square(rows: Floats) -> float:
     return float(np.square(rows).sum() / max(len(rows), 1))
 
 
-def _mean_square_gap(name: str, values: ArrayLike, other_name: str, others: ArrayLike) -> float:
-    reference = as_solution(other_name, others)
-    return _mean_square(as_solution(name, values, like=reference) - reference)
+def _mean_square_gap(name: str, values: ArrayLike, other_name: str, reference: ArrayLike) -> float:
+    target = as_solution(other_name, reference)
+    return _mean_square(as_solution(name, values, like=target) - target)
 
 
 def _distance(f_q: ArrayLike, f_o: ArrayLike, constants: Constants) -> float:

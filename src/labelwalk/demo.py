@@ -13,7 +13,7 @@ from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.learner import OnlineLearner
 from labelwalk.verdicts import Verdicts
 
-BATCH_ROWS = 25  # between two reports of the progress; the answers do not depend on it
+PROGRESS_ROWS = 25  # between two reports of the progress; the answers do not depend on it
 MAX_LABELS_PER_CLASS = 100  # of the 174 digits of the rarest class
 
 
@@ -198,8 +198,8 @@ def _observe(
     """Return the answers to the stream, and the seconds they took."""
     batches: list[Verdicts] = []
     seconds, n_correct, n_total = 0.0, 0, len(stream.rows)
-    for start in range(0, n_total, BATCH_ROWS):
-        end = min(start + BATCH_ROWS, n_total)
+    for start in range(0, n_total, PROGRESS_ROWS):
+        end = min(start + PROGRESS_ROWS, n_total)
         begin = perf_counter()
         verdicts = learner.observe(stream.rows[start:end])
         seconds += perf_counter() - begin
