@@ -139,6 +139,7 @@ _SELF_TUNING = record(
 )
 _CURRENT_SETTINGS: dict[str, Schema] = SETTINGS | {
     "similarity": any_of(_GAUSSIAN, _SELF_TUNING),
+    "window": {"type": "null"},  # removed, but clients may still read it
     "prior": nullable(any_of(_UNIFORM, array(_PRIOR_PAIR_IN_RESPONSE))),
 }
 
