@@ -26,10 +26,10 @@ from labelwalk.service.static_files import CONTENT_TYPES
 Permission = Literal["nothing", "read", "write"]
 
 SESSION_COOKIE = "labelwalk"
-PLAIN, HTML, EVENT_STREAM, JPEG = "text/plain", "text/html", "text/event-stream", "image/jpeg"
+PLAIN, HTML, EVENT_STREAM = "text/plain", "text/html", "text/event-stream"
 BINARY_BODIES = ("Learner", "Picture")
 PAGE_TYPES = tuple(kind.partition(";")[0] for kind in CONTENT_TYPES.values())
-LEARNER = "/api/learners/{name}"
+_LEARNER = "/api/learners/{name}"
 
 
 @dataclass(frozen=True)
@@ -84,58 +84,58 @@ ROUTES: dict[tuple[str, str], Route] = {
     ("POST", "/api/backups"): Route("write", "Back up all learners.", ref("Named")),
     ("GET", "/api/learners"): Route("read", "List the learners.", array(ref("LearnerSummary"))),
     ("POST", "/api/learners"): Route("write", "Create a learner.", ref("Named"), errors=(409,)),
-    ("GET", LEARNER): Route("read", "Get a summary of a learner.", ref("LearnerSummary")),
-    ("DELETE", LEARNER): Route("write", "Delete a learner.", None),
-    ("POST", LEARNER + "/observe"): Route(
+    ("GET", _LEARNER): Route("read", "Get a summary of a learner.", ref("LearnerSummary")),
+    ("DELETE", _LEARNER): Route("write", "Delete a learner.", None),
+    ("POST", _LEARNER + "/observe"): Route(
         "write",
         "Learn rows without labels, and answer them.",
         ref("Verdicts"),
         body="Rows",
         errors=(409,),
     ),
-    ("POST", LEARNER + "/teach"): Route(
+    ("POST", _LEARNER + "/teach"): Route(
         "write", "Learn rows with labels.", ref("First"), body="LabelledRows", errors=(409,)
     ),
-    ("POST", LEARNER + "/teach_later"): Route(
+    ("POST", _LEARNER + "/teach_later"): Route(
         "write", "Label an example that was observed.", ref("First"), errors=(409,)
     ),
-    ("POST", LEARNER + "/retract"): Route("write", "Remove a label.", ref("First"), errors=(409,)),
-    ("POST", LEARNER + "/forget"): Route(
+    ("POST", _LEARNER + "/retract"): Route("write", "Remove a label.", ref("First"), errors=(409,)),
+    ("POST", _LEARNER + "/forget"): Route(
         "write", "Erase a class or examples and their influence.", ref("Erased")
     ),
-    ("POST", LEARNER + "/predict"): Route(
+    ("POST", _LEARNER + "/predict"): Route(
         "read", "Answer rows without learning.", ref("Predictions"), body="Rows"
     ),
-    ("POST", LEARNER + "/explain"): Route(
+    ("POST", _LEARNER + "/explain"): Route(
         "read", "Explain the answer to a row.", TEXT, body="OneRow"
     ),
-    ("GET", LEARNER + "/ask"): Route("read", "Suggest what to label next.", array(ref("Question"))),
-    ("GET", LEARNER + "/health"): Route(
+    ("GET", _LEARNER + "/ask"): Route("read", "Suggest what to label next.", array(ref("Question"))),
+    ("GET", _LEARNER + "/health"): Route(
         "read", "Get the health metrics.", array(ref("HealthMetric"))
     ),
-    ("GET", LEARNER + "/vertices"): Route("read", "Get the vertices as columns.", ref("Vertices")),
-    ("GET", LEARNER + "/vertices/{id}"): Route("read", "Get a vertex in detail.", ref("Vertex")),
-    ("GET", LEARNER + "/map"): Route("read", "Get all vertices in the plane.", ref("Map")),
-    ("GET", LEARNER + "/recent"): Route(
+    ("GET", _LEARNER + "/vertices"): Route("read", "Get the vertices as columns.", ref("Vertices")),
+    ("GET", _LEARNER + "/vertices/{id}"): Route("read", "Get a vertex in detail.", ref("Vertex")),
+    ("GET", _LEARNER + "/map"): Route("read", "Get all vertices in the plane.", ref("Map")),
+    ("GET", _LEARNER + "/recent"): Route(
         "read", "Get the last verdicts, newest first.", ref("Recent")
     ),
-    ("GET", LEARNER + "/taught"): Route(
+    ("GET", _LEARNER + "/taught"): Route(
         "read", "Get the last labels that are in effect, newest first.", array(ref("Taught"))
     ),
-    ("GET", LEARNER + "/history"): Route(
+    ("GET", _LEARNER + "/history"): Route(
         "read", "Get the measurements of the last hour.", ref("History")
     ),
-    ("GET", LEARNER + "/live"): Route(
+    ("GET", _LEARNER + "/live"): Route(
         "read", "Get live updates as server-sent events.", _LIVE, EVENT_STREAM
     ),
-    ("POST", LEARNER + "/dials/try"): Route(
+    ("POST", _LEARNER + "/dials/try"): Route(
         "read", "Preview the effect of other settings.", ref("SettingsPreview")
     ),
-    ("POST", LEARNER + "/dials"): Route(
+    ("POST", _LEARNER + "/dials"): Route(
         "write", "Change settings.", ref("CurrentSettings"), errors=(409,)
     ),
-    ("GET", LEARNER + "/export"): Route("read", "Export a learner as a file.", {}, RAW),
-    ("PUT", LEARNER): Route(
+    ("GET", _LEARNER + "/export"): Route("read", "Export a learner as a file.", {}, RAW),
+    ("PUT", _LEARNER): Route(
         "write", "Import a learner from a file.", ref("Named"), body="Learner", errors=(409,)
     ),
 }
@@ -146,7 +146,7 @@ ROUTES |= {
 ROUTE_PERMISSIONS: dict[tuple[str, str], Permission] = {
     **{key: route.permission for key, route in ROUTES.items()},
     ("GET", "/api/openapi.json"): "read",
-    ("WEBSOCKET", LEARNER + "/stream"): "write",
+    ("WEBSOCKET", _LEARNER + "/stream"): "write",
 }
 
 COMMON_ERRORS = (400, 403, 421, 429, 503)
@@ -243,7 +243,7 @@ def _list_errors(route: Route, path: str, *, has_body: bool) -> list[int]:
     codes = {*COMMON_ERRORS, *route.errors, *(BODY_ERRORS if has_body else ())}
     if route.permission != "nothing":
         codes.add(401)
-    if path.startswith(LEARNER):
+    if path.startswith(_LEARNER):
         codes |= {404, 422}
     return sorted(codes)
 

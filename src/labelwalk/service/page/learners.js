@@ -101,7 +101,8 @@ async function openDialog() {
 }
 
 function makeRow({ name, classes, examples }, close) {
-  const summary = `${pluralize(examples, "example")} · ${pluralize(classes.length, "class", "classes")}`;
+  const nClasses = pluralize(classes.length, "class", "classes");
+  const summary = `${pluralize(examples, "example")} · ${nClasses}`;
   const show = () => { close(); choose(name); };
   const file = `${name.replace(/[^\w.-]+/g, "-")}.lw`;
   const remove = make("button.danger", { type: "button" }, "Delete…");
