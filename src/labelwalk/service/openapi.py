@@ -109,7 +109,9 @@ ROUTES: dict[tuple[str, str], Route] = {
     ("POST", _LEARNER + "/explain"): Route(
         "read", "Explain the answer to a row.", TEXT, body="OneRow"
     ),
-    ("GET", _LEARNER + "/ask"): Route("read", "Suggest what to label next.", array(ref("Question"))),
+    ("GET", _LEARNER + "/ask"): Route(
+        "read", "Suggest what to label next.", array(ref("Question"))
+    ),
     ("GET", _LEARNER + "/health"): Route(
         "read", "Get the health metrics.", array(ref("HealthMetric"))
     ),
