@@ -76,7 +76,7 @@ class TestKafka:
         assert load(checkpoint).digest() == by_hand()[0].digest()
 
     def test_no_such_broker(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("labelwalk.io.kafka.CONNECT_TIMEOUT_S", 0.5)
+        monkeypatch.setattr("labelwalk.io.kafka.BROKER_TIMEOUT_S", 0.5)
         with pytest.raises(OSError, match="Kafka at localhost:1 cannot be used"):
             run(Task("kafka://localhost:1/rows"), OnlineLearner(K))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from PIL import Image
 
 from labelwalk import OnlineLearner, load
-from labelwalk.io import InputError, ReadOptions, Task, run, text_records
+from labelwalk.io import Columns, InputError, ReadOptions, Task, run, text_records
 from labelwalk.io.checkpoint import CheckpointError
 from labelwalk.io.formats import PathError
 from labelwalk.storage.model_file import read
@@ -46,7 +47,7 @@ class TestResumed:
         self, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(text_records, "BLOCK_BYTES", 2000)
-        monkeypatch.setattr("labelwalk.io.table_formats.BATCH_ROWS", 37)
+        monkeypatch.setattr("labelwalk.io.table_formats.TABLE_BATCH_ROWS", 37)
         plain = kind.removesuffix(".gz")
         source = str(input_file(plain, tmp_path))
         ending = output_kind(kind)
@@ -164,7 +165,7 @@ class TestResumed:
         self, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(text_records, "BLOCK_BYTES", 2000)
-        monkeypatch.setattr("labelwalk.io.table_formats.BATCH_ROWS", 37)
+        monkeypatch.setattr("labelwalk.io.table_formats.TABLE_BATCH_ROWS", 37)
         output = tmp_path / f"o.{output_kind(kind)}"
         task = Task(str(input_file(kind, tmp_path)), str(output), COLUMNS)
         checkpoint = str(tmp_path / "c.lw")
@@ -258,6 +259,19 @@ class TestResumed:
         (tmp_path / "o.csv").write_text("")
         with pytest.raises(ValueError, match="has 0 bytes, but"):
             run(task, OnlineLearner(K), checkpoint=checkpoint)
+
+
+def test_stored_fields_are_those_of_0_7(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with tarfile.open(Path(__file__).parent / "data" / "0.7.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    earlier = read("checkpoint.lw")[0]["note"]
+    task = Task("in.csv", "out.csv", Columns(label="label"), all_labelled=True)
+    with pytest.raises(InputError, match="every row needs a label here"):
+        run(task, OnlineLearner(4, remember=3), checkpoint="new.lw")
+    stored = read("new.lw")[0]["note"]
+    assert stored.pop("began") != ""
+    assert stored == {name: value for name, value in earlier.items() if name != "began"}
 
 
 def outcome_is_unfinished(checkpoint: str) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CONFIG_FILE = "labelwalk.toml"
 VARIABLE_PREFIX = "LABELWALK_"
-LEARNER, COLUMNS, ROWS = "Learner", "Columns", "Rows"
+LEARNER_PANEL, COLUMNS_PANEL, ROWS_PANEL = "Learner", "Columns", "Rows"
 SIMILARITY_FIELDS = ("similarity", "bandwidth", "threshold")
 REMOVED_SETTINGS = {"window": "Use half_life."}
 
@@ -65,93 +65,105 @@ class Configuration(BaseModel):
 
     features: Names = _declare(
         [],
-        COLUMNS,
+        COLUMNS_PANEL,
         "Feature columns (names or glob patterns, e.g. 'f*,age'). Default: every column without "
         "another role.",
     )
     label_column: Annotated[str | None, Maybe] = _declare(
-        None, COLUMNS, "Column of labels, empty where a row has none. Default: 'label', if present."
+        None,
+        COLUMNS_PANEL,
+        "Column of labels, empty where a row has none. Default: 'label', if present.",
     )
     id_column: Annotated[str | None, Maybe] = _declare(
-        None, COLUMNS, "Column with a unique row id; duplicates are rejected."
+        None, COLUMNS_PANEL, "Column with a unique row id; duplicates are rejected."
     )
     truth_column: Annotated[str | None, Maybe] = _declare(
-        None, COLUMNS, "Column of true labels, only compared with the answers for accuracy."
+        None, COLUMNS_PANEL, "Column of true labels, only compared with the answers for accuracy."
     )
     source_column: Annotated[str | None, Maybe] = _declare(
-        None, COLUMNS, "Column with the source of each row, for --source-share."
+        None, COLUMNS_PANEL, "Column with the source of each row, for --source-share."
     )
-    drop: Names = _declare([], COLUMNS, "Columns that are not features (names or glob patterns).")
+    drop: Names = _declare(
+        [], COLUMNS_PANEL, "Columns that are not features (names or glob patterns)."
+    )
     unlabeled: str = _declare(
-        "", COLUMNS, 'Value that means "unlabelled", in addition to an empty cell.'
+        "", COLUMNS_PANEL, 'Value that means "unlabelled", in addition to an empty cell.'
     )
 
     on_error: Literal["stop", "skip", "report"] = _declare(
-        "stop", ROWS, "Faulty rows: stop the run; skip them; skip and report them."
+        "stop", ROWS_PANEL, "Faulty rows: stop the run; skip them; skip and report them."
     )
 
     profile: Literal["default", "paper"] = _declare(
         "default",
-        LEARNER,
+        LEARNER_PANEL,
         "Defaults of all other settings: ours, or those of the paper.",
     )
     n_centroids: Annotated[int | None, Maybe] = _declare(
-        500, LEARNER, "Maximum number of unlabelled vertices; none keeps every example."
+        500, LEARNER_PANEL, "Maximum number of unlabelled vertices; none keeps every example."
     )
     similarity: Literal["self-tuning", "gaussian"] = _declare(
-        "self-tuning", LEARNER, "Similarity of two examples."
+        "self-tuning", LEARNER_PANEL, "Similarity of two examples."
     )
     bandwidth: float | Literal["cover", "scale"] = _declare(
-        "cover", LEARNER, "σ of a gaussian similarity: a number, or how to measure it."
+        "cover", LEARNER_PANEL, "σ of a gaussian similarity: a number, or how to measure it."
     )
     threshold: Annotated[float | None, Maybe] = _declare(
-        None, LEARNER, "ε: similarities below it are zero. Default: that of the similarity."
+        None, LEARNER_PANEL, "ε: similarities below it are zero. Default: that of the similarity."
     )
     scale: Literal["none", "robust"] = _declare(
-        "none", LEARNER, "Compare features unscaled, or each in units of its robust spread."
+        "none", LEARNER_PANEL, "Compare features unscaled, or each in units of its robust spread."
     )
-    sink: float = _declare(1e-4, LEARNER, 'γ: weight of the sink ("don\'t know") at each vertex.')
-    growth: float = _declare(1.5, LEARNER, "m: how far coarsening continues past n-centroids.")
+    sink: float = _declare(
+        1e-4, LEARNER_PANEL, 'γ: weight of the sink ("don\'t know") at each vertex.'
+    )
+    growth: float = _declare(
+        1.5, LEARNER_PANEL, "m: how far coarsening continues past n-centroids."
+    )
     coarsening: Literal["just-enough", "doubling"] = _declare(
-        "just-enough", LEARNER, "How vertices are merged when there are too many."
+        "just-enough", LEARNER_PANEL, "How vertices are merged when there are too many."
     )
     labelled: Literal["pure", "absorb"] = _declare(
-        "pure", LEARNER, "Whether labelled vertices absorb unlabelled examples."
+        "pure", LEARNER_PANEL, "Whether labelled vertices absorb unlabelled examples."
     )
     label_weight: Annotated[float | None, Maybe] = _declare(
-        3.0, LEARNER, "Weight of a labelled vertex, in mean vertices."
+        3.0, LEARNER_PANEL, "Weight of a labelled vertex, in mean vertices."
     )
     weight_cap: Annotated[float | None, Maybe] = _declare(
-        2.0, LEARNER, "Maximum weight of an unlabelled vertex, in mean vertices."
+        2.0, LEARNER_PANEL, "Maximum weight of an unlabelled vertex, in mean vertices."
     )
-    labels_per_class: int = _declare(64, LEARNER, "Maximum number of labelled vertices of a class.")
+    labels_per_class: int = _declare(
+        64, LEARNER_PANEL, "Maximum number of labelled vertices of a class."
+    )
     representative: Literal["mean", "founder"] = _declare(
-        "mean", LEARNER, "Point of a vertex that similarities are measured from."
+        "mean", LEARNER_PANEL, "Point of a vertex that similarities are measured from."
     )
     readout: Literal["example", "vertex"] = _declare(
-        "example", LEARNER, "Where the answer is read."
+        "example", LEARNER_PANEL, "Where the answer is read."
     )
     unreached: Literal["nearest", "abstain"] = _declare(
-        "nearest", LEARNER, "Answer where no label can be reached."
+        "nearest", LEARNER_PANEL, "Answer where no label can be reached."
     )
     quarantine: Annotated[int | None, Maybe] = _declare(
-        5, LEARNER, "Number of outliers close together that found a vertex."
+        5, LEARNER_PANEL, "Number of outliers close together that found a vertex."
     )
     source_share: Annotated[float | None, Maybe] = _declare(
-        None, LEARNER, "Maximum share of a single source in the learned examples."
+        None, LEARNER_PANEL, "Maximum share of a single source in the learned examples."
     )
-    remember: int = _declare(1000, LEARNER, "Number of recent examples that can be taught later.")
+    remember: int = _declare(
+        1000, LEARNER_PANEL, "Number of recent examples that can be taught later."
+    )
     half_life: Annotated[float | None, Maybe] = _declare(
-        None, LEARNER, "Number of examples after which an unlabelled example weighs half."
+        None, LEARNER_PANEL, "Number of examples after which an unlabelled example weighs half."
     )
     calibrate: bool = _declare(
-        True, LEARNER, "Whether confidence is calibrated by leaving out labels."
+        True, LEARNER_PANEL, "Whether confidence is calibrated by leaving out labels."
     )
     prior: Annotated[
         Literal["uniform"] | dict[str, float] | None, Maybe, BeforeValidator(_parse_shares)
-    ] = _declare(None, LEARNER, "Shares of the classes: uniform, or cat=0.7,dog=0.3.")
-    tolerance: float = _declare(1e-2, LEARNER, "Maximum error of a probability.")
-    abstain_below: float = _declare(0.0, LEARNER, "Abstain if the confidence is below this.")
+    ] = _declare(None, LEARNER_PANEL, "Shares of the classes: uniform, or cat=0.7,dog=0.3.")
+    tolerance: float = _declare(1e-2, LEARNER_PANEL, "Maximum error of a probability.")
+    abstain_below: float = _declare(0.0, LEARNER_PANEL, "Abstain if the confidence is below this.")
 
     @property
     def columns(self) -> Columns:
@@ -180,7 +192,7 @@ class Configuration(BaseModel):
         from labelwalk.similarity import SelfTuning
 
         base: dict[str, Any]
-        learner_fields = set(list_settings(LEARNER)) - {"profile", *SIMILARITY_FIELDS}
+        learner_fields = set(list_settings(LEARNER_PANEL)) - {"profile", *SIMILARITY_FIELDS}
         try:
             if self.profile == "paper":
                 base = OnlineLearner.paper().settings.parameters()
@@ -209,7 +221,7 @@ class Configuration(BaseModel):
         ConfigurationError
         """
         requested, present = self.settings().parameters(), learner.settings.parameters()
-        explicit = self.model_fields_set & set(list_settings(LEARNER))
+        explicit = self.model_fields_set & set(list_settings(LEARNER_PANEL))
         if "profile" in explicit:
             explicit = set(requested)
         elif explicit & set(SIMILARITY_FIELDS):

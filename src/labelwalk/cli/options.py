@@ -12,7 +12,7 @@ import typer
 
 from labelwalk.cli.config import (
     CONFIG_FILE,
-    LEARNER,
+    LEARNER_PANEL,
     REMOVED_SETTINGS,
     find_panel,
     list_settings,
@@ -118,7 +118,7 @@ HiddenOption = Annotated[str | None, typer.Option(hidden=True)]
 def with_config_options(*panels: str) -> Callable[[Command], Command]:
     """Add the settings of some panels as options; the command receives `configuration`."""
     fields = list_settings(*panels)
-    removed = REMOVED_SETTINGS if LEARNER in panels else ()
+    removed = REMOVED_SETTINGS if LEARNER_PANEL in panels else ()
 
     def add_options(command: Command) -> Command:
         @functools.wraps(command)

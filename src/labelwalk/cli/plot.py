@@ -1,10 +1,10 @@
-"""`labelwalk plot`: pictures of a learner and of its answers."""
+"""`plot`: pictures of a learner, and of its answers compared with the truth."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 from rich.console import Console
@@ -12,6 +12,10 @@ from rich.console import Console
 from labelwalk.cli.errors import exit_if_not_writable, exit_on_error
 from labelwalk.cli.options import Delimiter, Format
 from labelwalk.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from labelwalk.arrays import Bools, Floats
+    from labelwalk.io import ReadOptions
 
 
 class PictureKind(StrEnum):
@@ -57,7 +61,6 @@ def plot(
     with exit_on_error():
         from labelwalk import plotting
         from labelwalk.io import ReadOptions
-        from labelwalk.io.scored_output import compute_precision_and_recall, read_scored_output
         from labelwalk.learner import load
 
         if kind is PictureKind.centroids:
@@ -74,3 +77,71 @@ def plot(
         with exit_if_not_writable(path):
             figure.savefig(path)
         echo(Console(stderr=True, highlight=False), f"Picture: {path}")
+
+
+class ScoredRows(NamedTuple):
+    """Rows with a known truth: whether they were named, named correctly, and the confidence."""
+
+    is_named: Bools
+    is_right: Bools
+    confidence: Floats
+
+
+def read_scored_output(
+    path: str, truth_column: str, label_column: str | None, prefix: str | None, options: ReadOptions
+) -> ScoredRows:
+    """Read the rows of an output that have a truth and had no label.
+
+    By default, the label column is "label" if the added columns have other names, and the prefix is
+    that which a run chooses.
+    """
+    import numpy as np
+
+    from labelwalk.io import ColumnError, InputError
+    from labelwalk.io.examples import DEFAULT_LABEL_COLUMN
+    from labelwalk.io.formats import open_source
+    from labelwalk.io.rows import as_label_text
+    from labelwalk.io.task import PREDICTED_PREFIX
+
+    is_named, is_right, confidences = [], [], []
+    for batch in open_source(path, options).batches(None):
+        names = batch.rows.names
+        if batch.faults:
+            raise InputError(f"{path}, {batch.faults[0]}.")
+        start = prefix
+        if start is None:
+            start = PREDICTED_PREFIX if f"{PREDICTED_PREFIX}label" in names else ""
+        has_default = bool(start) and DEFAULT_LABEL_COLUMN in names
+        taught_column = label_column or (DEFAULT_LABEL_COLUMN if has_default else truth_column)
+        columns = (truth_column, f"{start}label", f"{start}confidence", taught_column)
+        for name in columns:
+            if name not in names:
+                raise ColumnError(f"{path} lacks column {name!r}; it has {names}.")
+        for row in zip(*map(batch.rows.values, columns), strict=True):
+            truth, label, taught = (as_label_text(row[i]) for i in (0, 1, 3))
+            if truth is not None and (taught is None or taught_column == truth_column):
+                is_named.append(label is not None)
+                is_right.append(label == truth)
+                confidences.append(float(row[2] or 0.0))
+    if not is_named:
+        raise InputError(f"{path} has no row with a value in {truth_column!r}.")
+    return ScoredRows(np.array(is_named), np.array(is_right), np.array(confidences))
+
+
+def compute_precision_and_recall(rows: ScoredRows) -> tuple[Floats, Floats]:
+    """Return precision and recall as the threshold of confidence falls.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = ScoredRows(np.array([True, True]), np.array([True, False]), np.array([0.9, 0.4]))
+    >>> precision, recall = compute_precision_and_recall(rows)
+    >>> precision.tolist(), recall.tolist()
+    ([1.0, 0.5], [0.5, 0.5])
+    """
+    import numpy as np
+
+    order = np.argsort(-rows.confidence, kind="stable")
+    order = order[rows.is_named[order]]
+    n_right = np.cumsum(rows.is_right[order])
+    return n_right / np.arange(1, len(order) + 1), n_right / len(rows.is_right)

@@ -113,11 +113,11 @@ def serve(
 
         warnings.simplefilter("ignore")  # those of learners contain labels; health reports the same
         service_log = ServiceLog(sys.stderr, log, log_level)
+        retain = None if keep_days is None else SECONDS_PER_DAY * keep_days
         try:
             passphrase = read_passphrase(passphrase_file)
             sock = bind_socket(host, port)  # before any file is created
             tokens, is_new = load_or_create_tokens(folder)
-            retain = None if keep_days is None else SECONDS_PER_DAY * keep_days
             store = LearnerStore(folder, retain=retain, passphrase=passphrase)
         except (DamagedError, FolderInUseError, PassphraseError, OSError) as error:
             if log == "json":

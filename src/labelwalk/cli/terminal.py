@@ -42,7 +42,7 @@ class Status(NamedTuple):
 
     Attributes
     ----------
-    done : int
+    n_done : int
         Rows, or frames.
     share : float or None
         The share of all, if that is known.
@@ -50,7 +50,7 @@ class Status(NamedTuple):
         The progress in one line.
     """
 
-    done: int
+    n_done: int
     share: float | None
     line: str
 
@@ -69,7 +69,7 @@ def show_progress(console: Console) -> Iterator[ShowStatus]:
         with (_show_bar if show_interactive else _print_lines)(console) as show:
 
             def show_status(status: Status) -> None:
-                if status.done:
+                if status.n_done:
                     notice.cancel()
                 show(status)
 

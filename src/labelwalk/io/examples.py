@@ -54,7 +54,7 @@ class Columns:
     label_optional: bool = False
 
     @property
-    def named(self) -> list[str]:
+    def role_names(self) -> list[str]:
         """The named columns that are not features."""
         columns = (self.label, self.id, self.truth, self.source)
         return [name for name in columns if name is not None]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from labelwalk.io.output import Sink
-from labelwalk.io.rows import Source
+from labelwalk.io.output import RowSink
+from labelwalk.io.rows import RowSource
 from labelwalk.io.text_records import open_stdin
 
 FORMATS = ("csv", "tsv", "ndjson", "parquet", "arrow", "arrows", "npz", "npy", "images", "kafka")
@@ -108,7 +108,7 @@ def _guess_stdin_format() -> str:
     return "ndjson" if start.startswith(b"{") else "csv"
 
 
-def open_source(path: str, options: ReadOptions, also: Sequence[str] = ()) -> Source:
+def open_source(path: str, options: ReadOptions, also: Sequence[str] = ()) -> RowSource:
     """Return the source of a path or address.
 
     The columns of JSON objects are the keys of the first one, and `also`.
@@ -139,7 +139,7 @@ def open_source(path: str, options: ReadOptions, also: Sequence[str] = ()) -> So
     return ArrowSource(path) if "arrow" in kind else NumpySource(path, kind == "npy")
 
 
-def open_sink(path: str, kind: str, size: int | None, options: ReadOptions) -> Sink:
+def open_sink(path: str, kind: str, size: int | None, options: ReadOptions) -> RowSink:
     """Return the sink of a path or address, in a format, to resume from a size or None.
 
     CSV is written with the delimiter and header of a CSV input.

@@ -17,13 +17,13 @@ from confluent_kafka import (
 )
 
 from labelwalk.arrays import Floats
-from labelwalk.io.output import Sink
+from labelwalk.io.output import RowSink
 from labelwalk.io.rows import Batch, InputError, Position, Rows
 from labelwalk.io.text_formats import parse_objects
 
 MAX_BATCH_MESSAGES = 2000
 POLL_TIMEOUT_S = 0.2
-CONNECT_TIMEOUT_S = 15.0
+BROKER_TIMEOUT_S = 15.0
 CLOSE_TIMEOUT_S = 10.0
 
 
@@ -65,7 +65,7 @@ class TopicSource:
             consumer.close()
 
     def _start(self, consumer: Consumer, position: Position | None) -> dict[int, int]:
-        topics = consumer.list_topics(self.name, timeout=CONNECT_TIMEOUT_S).topics
+        topics = consumer.list_topics(self.name, timeout=BROKER_TIMEOUT_S).topics
         if topics[self.name].error is not None or not topics[self.name].partitions:
             raise InputError(f"Topic {self.name!r} does not exist at {self.servers}. Create it.")
         stored = {} if position is None else position["offsets"]
@@ -96,7 +96,7 @@ class TopicSource:
                 yield batch
 
 
-class TopicSink(Sink):
+class TopicSink(RowSink):
     """A topic that rows are sent to, as JSON with their answers."""
 
     def __init__(self, servers: str, name: str) -> None:

@@ -14,7 +14,7 @@ from labelwalk.arrays import Bools, Floats, Label
 from labelwalk.io.checkpoint import RunCheckpoint, load_checkpoint
 from labelwalk.io.examples import ColumnError, ExampleReader, Examples, describe_missing, list_names
 from labelwalk.io.formats import check_distinct, check_output, open_sink, open_source
-from labelwalk.io.output import RejectFile, Sink
+from labelwalk.io.output import RejectFile, RowSink
 from labelwalk.io.rows import (
     AnswerColumns,
     Batch,
@@ -155,8 +155,8 @@ class _Run:
             dict.fromkeys(progress.recent_ids),
             names,
         )
-        self._source = open_source(task.input, task.reading, task.columns.named)
-        self._sink: Sink | None = None
+        self._source = open_source(task.input, task.reading, task.columns.role_names)
+        self._sink: RowSink | None = None
         self._empty_rows: Rows | None = None  # the columns of an input without rows
         if progress.output_size is not None:
             self._open_sink(progress.output_size)
@@ -248,7 +248,7 @@ class _Run:
         if self._sink is not None:
             self._sink.cleanup()
 
-    def _open_sink(self, size: int | None) -> Sink:
+    def _open_sink(self, size: int | None) -> RowSink:
         """Open the output; a new one only with the first rows, so that bad input keeps the old."""
         task = self.task
         self._sink = open_sink(str(task.output), task.output_format, size, task.reading)

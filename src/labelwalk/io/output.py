@@ -147,7 +147,7 @@ def open_output(path: str, size: int | None) -> TruncatableFile:
     return (CompressedFile if path.endswith((".gz", ".zst")) else TruncatableFile)(path, size)
 
 
-class Sink:
+class RowSink:
     """A format in which rows are written with their answers, to a file by default."""
 
     def __init__(self, path: str, size: int | None) -> None:

@@ -273,7 +273,7 @@ class Batch:
     faults: list[RowError] = field(default_factory=list)
 
 
-class Source(Protocol):
+class RowSource(Protocol):
     """A stream of rows."""
 
     def batches(self, position: Position | None) -> Iterator[Batch]:

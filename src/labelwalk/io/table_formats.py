@@ -18,14 +18,14 @@ from numpy.lib import format as npy
 
 from labelwalk.arrays import Floats
 from labelwalk.io.arrow_columns import from_matrix, from_numpy, from_text
-from labelwalk.io.output import Sink
+from labelwalk.io.output import RowSink
 from labelwalk.io.rows import Batch, InputError, Position, Rows, TableRows
 from labelwalk.io.text_records import describe_read_error, open_stdin
 from labelwalk.storage.atomic_write import open_atomic
 
-BATCH_ROWS = 1 << 13
+TABLE_BATCH_ROWS = 1 << 13
 PARQUET_TABLE_ROWS = 1 << 15  # written at a time
-COLUMN_BUFFER_BYTES = 1 << 17  # row groups may be larger than memory
+PARQUET_BUFFER_BYTES = 1 << 17  # row groups may be larger than memory
 ARROW_FILE_MAGIC = b"ARROW1"
 ARROW_STREAM_END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
@@ -40,10 +40,10 @@ class ParquetSource:
         """Yield batches of rows; the position counts rows."""
         n_read = 0 if position is None else int(position["rows"])
         with _name_path_in_errors(self.path):
-            file = pq.ParquetFile(self.path, pre_buffer=False, buffer_size=COLUMN_BUFFER_BYTES)
+            file = pq.ParquetFile(self.path, pre_buffer=False, buffer_size=PARQUET_BUFFER_BYTES)
             group, first_row = _find_row_group(file, n_read)
             groups = list(range(group, file.num_row_groups))
-            batches = file.iter_batches(BATCH_ROWS, row_groups=groups, use_threads=False)
+            batches = file.iter_batches(TABLE_BATCH_ROWS, row_groups=groups, use_threads=False)
             batches = chain([_make_empty_batch(file.schema_arrow)], batches)
             yield from _split_batches(batches, first_row, n_read, file.metadata.num_rows)
 
@@ -106,8 +106,8 @@ def _split_batches(
     for large in batches:
         if large.num_rows == 0:
             yield batch_of_table(pa.Table.from_batches([large]), max(row, n_read), total)
-        for start in range(0, large.num_rows, BATCH_ROWS):
-            batch = large.slice(start, BATCH_ROWS)
+        for start in range(0, large.num_rows, TABLE_BATCH_ROWS):
+            batch = large.slice(start, TABLE_BATCH_ROWS)
             n_skipped = min(max(0, n_read - row), batch.num_rows)
             row += batch.num_rows
             if n_skipped < batch.num_rows:
@@ -189,8 +189,8 @@ class NumpySource:
         total = next(iter(lengths.values()))
         if total < n_read:
             raise InputError(f"{self.path} has {total} rows, but {n_read} were read before.")
-        for first in range(0, total, BATCH_ROWS):
-            n = min(BATCH_ROWS, total - first)
+        for first in range(0, total, TABLE_BATCH_ROWS):
+            n = min(TABLE_BATCH_ROWS, total - first)
             table = pa.table({name: column.read(n) for name, column in columns.items()})
             if first + n > n_read:
                 n_skipped = max(0, n_read - first)
@@ -231,7 +231,7 @@ class _ArrayReader:
         return from_numpy(values) if values.ndim == 1 else from_matrix(values)
 
 
-class ArrowSink(Sink):
+class ArrowSink(RowSink):
     """A stream of Arrow IPC."""
 
     def __init__(self, path: str, size: int | None) -> None:

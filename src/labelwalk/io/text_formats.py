@@ -16,7 +16,7 @@ import pyarrow.csv
 
 from labelwalk.arrays import Floats
 from labelwalk.io.arrow_columns import from_text
-from labelwalk.io.output import Sink
+from labelwalk.io.output import RowSink
 from labelwalk.io.rows import (
     Batch,
     InputError,
@@ -276,7 +276,7 @@ def parse_objects(
     return JsonRows(decoded, objects, names), faults, numbers
 
 
-class CsvSink(Sink):
+class CsvSink(RowSink):
     """CSV or TSV. Text is written unchanged."""
 
     def __init__(
@@ -339,7 +339,7 @@ class _Lines(list[str]):
         self.append(line.removesuffix(LINE_BREAK) + "\n")
 
 
-class NdjsonSink(Sink):
+class NdjsonSink(RowSink):
     """One JSON object per line. Objects are written unchanged, with the answers at their end."""
 
     def write(self, rows: Rows, features: Mapping[str, Floats], added: Mapping[str, Any]) -> None:
