@@ -206,8 +206,8 @@ def merge_cover_layers(covers: Sequence[Cover], n_centroids: int) -> list[Cover]
     rest = [cover for cover in covers if len(cover)]
     while rest:
         is_last = len(layers) == MAX_LAYERS - 1
-        near, rest = (rest, []) if is_last else split_far(rest, LAYER_SHARE)
-        layers.append(merge_covers(near, n_centroids))
+        layer, rest = (rest, []) if is_last else split_far(rest, LAYER_SHARE)
+        layers.append(merge_covers(layer, n_centroids))
     return layers or [empty_cover(0)]
 
 
@@ -238,9 +238,12 @@ def split_far(covers: Sequence[Cover], share: float) -> tuple[list[Cover], list[
     if is_far.all() or not is_far.any():
         return list(covers), []
     masks = np.split(is_far, np.cumsum([len(cover) for cover in covers])[:-1])
-    near = [cover.select(~mask) for cover, mask in zip(covers, masks, strict=True)]
-    far = [cover.select(mask) for cover, mask in zip(covers, masks, strict=True)]
-    return [cover for cover in near if len(cover)], [cover for cover in far if len(cover)]
+    return _select(covers, [~mask for mask in masks]), _select(covers, masks)
+
+
+def _select(covers: Sequence[Cover], masks: Sequence[Bools]) -> list[Cover]:
+    """Return some vertices of each cover, without covers left empty."""
+    return [cover.select(mask) for cover, mask in zip(covers, masks, strict=True) if mask.any()]
 
 
 def typical_distance(distances: Floats, examples: Ints, share: float) -> float:
@@ -365,12 +368,13 @@ class CoverBuilder:
         may_be_far = (gaps[1:, 0] > CLOSE_GAP * unit) & (examples[1:] < ACCEPTED_ROWS)
         if self._on_far is None or not may_be_far.any():
             return False
-        near, far = split_far([self.cover()], TYPICAL_SHARE)
-        if far:
-            self._on_far(replace(far[0], radius=0.0))
-            self.n, self.radius = 0, self.radius if len(near[0]) > n / 2 else 0.0
-            self.append_cover(near[0], gap=self.radius)
-        return bool(far)
+        near_covers, far_covers = split_far([self.cover()], TYPICAL_SHARE)
+        if far_covers:
+            (cover,) = near_covers  # never all vertices are far
+            self._on_far(replace(far_covers[0], radius=0.0))
+            self.n, self.radius = 0, self.radius if len(cover) > n / 2 else 0.0
+            self.append_cover(cover, gap=self.radius)
+        return bool(far_covers)
 
     def _sample_rows(self, rows: Floats) -> None:
         """Keep one row of every `_stride`."""

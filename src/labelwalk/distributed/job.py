@@ -310,7 +310,7 @@ class _RunningJob:
 
     def _run_tasks(
         self,
-        what: str,
+        step: str,
         function: Callable[[Any], int],
         tasks: Sequence[Any],
         n_before: int = 0,
@@ -320,10 +320,10 @@ class _RunningJob:
         missing = [task for task in tasks if not all(file.exists() for file in task.outputs)]
         n_done, n_rows = n_before + len(tasks) - len(missing), 0
         n_total = n_total or len(tasks)
-        self.watch(Step(what, n_done, n_total, n_rows))
+        self.watch(Step(step, n_done, n_total, n_rows))
         for n in self.pool.map(function, missing):
             n_done, n_rows = n_done + 1, n_rows + n
-            self.watch(Step(what, n_done, n_total, n_rows))
+            self.watch(Step(step, n_done, n_total, n_rows))
 
 
 class OutputFolder:

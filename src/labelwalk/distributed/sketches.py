@@ -342,6 +342,8 @@ def decide_held(sketch: Sketch, n_centroids: int) -> Sketch:
     """
     covers = [cover for cover in (sketch.cover, *sketch.held) if len(cover)]
     is_small = sum(cover.n_seen for cover in covers) <= WARM_UP
-    near, far = (covers, list[Cover]()) if is_small else split_far(covers, FINAL_SHARE)
-    cover = near[0] if len(near) == 1 else merge_covers(near, n_centroids)
-    return replace(sketch, cover=cover if near else sketch.cover, held=tuple(far))
+    held = list[Cover]()
+    if not is_small:
+        covers, held = split_far(covers, FINAL_SHARE)
+    cover = covers[0] if len(covers) == 1 else merge_covers(covers, n_centroids)
+    return replace(sketch, cover=cover if covers else sketch.cover, held=tuple(held))
