@@ -18,22 +18,21 @@ import pytest
 import labelwalk
 from labelwalk.arrays import Floats
 from labelwalk.kernels import jit
-from labelwalk.kernels.jit import compiled
 
 CALLEE = """
-from toy.kernels.jit import compiled
+from toy.kernels.jit import jit
 
 
-@compiled
+@jit
 def step(x):
     return x + 1.0
 """
 CALLER = """
 from toy.kernels.callee import step
-from toy.kernels.jit import compiled
+from toy.kernels.jit import jit
 
 
-@compiled
+@jit
 def two_steps(x):
     return step(step(x))
 """
@@ -127,9 +126,9 @@ class TestCache:
         assert answer(toy) == ["3.0", "found", "FunctionCache"]
 
     def test_numba_alone_would_run_the_old_code(self, toy: Path) -> None:
-        """The reason for all this; once it fails, `compiled` can become plain Numba."""
+        """The reason for all this; once it fails, `jit` can become plain Numba."""
         kernels = toy / "toy" / "kernels"
-        plain = "import numba\n\ncompiled = numba.njit(cache=True)\n"
+        plain = "import numba\n\njit = numba.njit(cache=True)\n"
         (kernels / "jit.py").write_text(plain)
         assert answer(toy)[0] == "3.0"
         (kernels / "callee.py").write_text(CALLEE.replace("x + 1.0", "x + 5.0"))
@@ -191,7 +190,7 @@ class TestWithoutACache:
 
         monkeypatch.setattr(numba, "njit", refusing)
 
-        @compiled
+        @jit.jit
         def doubled(x: float) -> float:
             return 2.0 * x
 
@@ -203,7 +202,7 @@ class TestWithoutACache:
 
 
 def test_division_by_zero_follows_numpy() -> None:
-    @compiled
+    @jit.jit
     def quotient(a: float, b: float) -> float:
         return a / b
 
@@ -215,7 +214,7 @@ def test_division_by_zero_follows_numpy() -> None:
 def test_sums_are_not_reordered() -> None:
     """Without fast-math the answer is that of the plain loop, to the last bit."""
 
-    @compiled
+    @jit.jit
     def total(values: Floats) -> float:
         running = 0.0
         for value in values:

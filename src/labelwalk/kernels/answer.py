@@ -15,7 +15,7 @@ from labelwalk.kernels.certificate import Readout, average_values
 from labelwalk.kernels.compare import RowComparison, compute_row_similarities, is_outlier
 from labelwalk.kernels.counters import Counters, CountersArray, KernelParams
 from labelwalk.kernels.cover import UNLABELLED, Vertices, measure_row
-from labelwalk.kernels.jit import compiled
+from labelwalk.kernels.jit import jit
 from labelwalk.kernels.system import STEPS, UNIT_ROUNDOFF, System
 
 NO_CLASS = -1
@@ -35,7 +35,7 @@ class KernelAnswers(NamedTuple):
     outlier: Bools
 
 
-@compiled
+@jit
 def compute_excess(values: Floats) -> float:
     """Return the excess to subtract from every value, down to zero, so that their sum is at most 1.
 
@@ -55,7 +55,7 @@ def compute_excess(values: Floats) -> float:
     return 1.0  # all values become zero
 
 
-@compiled
+@jit
 def fallback_gain(values: Floats, guess: int) -> float:
     """Return what the fallback class gains of the probability of the sink.
 
@@ -69,13 +69,13 @@ def fallback_gain(values: Floats, guess: int) -> float:
     return max(0.0, missing) / (values.shape[0] + 1)
 
 
-@compiled
+@jit
 def score(values: Floats, bias: Floats, guess: int, gain: float, c: int) -> float:
     """Return the score of a class: its probability and its gain, times its bias."""
     return bias[1 + c] * (values[c] + (gain if c == guess else 0.0))
 
 
-@compiled
+@jit
 def find_best_class(values: Floats, bias: Floats, guess: int) -> int:
     """Return the class with the largest score (the first in a tie), or NO_CLASS if all are 0."""
     gain = fallback_gain(values, guess)
@@ -87,7 +87,7 @@ def find_best_class(values: Floats, bias: Floats, guess: int) -> int:
     return winner
 
 
-@compiled
+@jit
 def find_harmless_error(values: Floats, bias: Floats, guess: int, winner: int) -> float:
     """Return the largest error of the values that cannot change the winner.
 
@@ -106,7 +106,7 @@ def find_harmless_error(values: Floats, bias: Floats, guess: int, winner: int) -
     return harmless
 
 
-@compiled
+@jit
 def write_answer(
     answers: KernelAnswers,
     row: int,
@@ -130,7 +130,7 @@ def write_answer(
         write_scores(answers, row, bias, guess, sharpness, bound)
 
 
-@compiled
+@jit
 def write_scores(
     answers: KernelAnswers, row: int, bias: Floats, guess: int, sharpness: float, bound: float
 ) -> None:
@@ -164,13 +164,13 @@ def write_scores(
     answers.leeway[row] = max(high - scores[winner], scores[winner] - low)
 
 
-@compiled
+@jit
 def sharpen(ratio: float, sharpness: float) -> float:
     """Raise a ratio of scores to a power; a power of 1 changes no bit."""
     return ratio if sharpness == 1.0 else ratio**sharpness
 
 
-@compiled
+@jit
 def fill_readout(
     system: System,
     counters: Counters,
@@ -193,7 +193,7 @@ def fill_readout(
     return n_terms
 
 
-@compiled
+@jit
 def bound_readout_rounding(system: System, n: int, readout: Readout, n_terms: int) -> float:
     """Return a bound on the rounding of the average, which is 0 if it reaches no label."""
     for a in range(n_terms):
@@ -202,7 +202,7 @@ def bound_readout_rounding(system: System, n: int, readout: Readout, n_terms: in
     return 0.0
 
 
-@compiled
+@jit
 def find_nearest_label(
     vertices: Vertices, counters: Counters, params: KernelParams, comparison: RowComparison
 ) -> int:
@@ -215,7 +215,7 @@ def find_nearest_label(
     return guess
 
 
-@compiled
+@jit
 def extend_rows(
     vertices: Vertices,
     system: System,
@@ -248,7 +248,7 @@ def extend_rows(
         write_answer(answers, row, readout.values, error, system.bias, guess, counters.sharpness)
 
 
-@compiled
+@jit
 def compute_class_mass(vertices: Vertices, system: System, n: int, mass: Floats) -> None:
     """Write the number of unlabelled examples of each class; vertices are divided by scores."""
     bias, f = system.bias, system.f
@@ -264,7 +264,7 @@ def compute_class_mass(vertices: Vertices, system: System, n: int, mass: Floats)
                 mass[c] += vertices.examples[i] * share
 
 
-@compiled
+@jit
 def fit_biases(vertices: Vertices, system: System, n: int, shares: Floats) -> None:
     """Fit the biases so that class masses approach their shares of the total.
 

@@ -26,7 +26,7 @@ from labelwalk.kernels.cover import (
     measure_mean_distances,
     move_mean,
 )
-from labelwalk.kernels.jit import compiled
+from labelwalk.kernels.jit import jit
 from labelwalk.kernels.system import (
     STEPS,
     System,
@@ -43,7 +43,7 @@ MAX_GROUPS = 64  # in quarantine
 OUTLIER_SLOT, REMOVED = -1, -2  # instead of a vertex: an outlier, or an example that was removed
 
 
-@compiled
+@jit
 def learn(
     vertices: Vertices,
     system: System,
@@ -64,13 +64,13 @@ def learn(
         if distance > 0.0 and distance >= counters.radius:
             i = -1
     if i < 0:
-        found_vertex(vertices, system, counters, params, comparison, x, label)
+        create_vertex(vertices, system, counters, params, comparison, x, label)
     else:
         join_vertex(vertices, system, counters, params, comparison, x, label, i, distance)
 
 
-@compiled
-def found_vertex(
+@jit
+def create_vertex(
     vertices: Vertices,
     system: System,
     counters: Counters,
@@ -107,7 +107,7 @@ def found_vertex(
     counters.vertex = i
 
 
-@compiled
+@jit
 def join_vertex(
     vertices: Vertices,
     system: System,
@@ -131,7 +131,7 @@ def join_vertex(
     counters.vertex = i
 
 
-@compiled
+@jit
 def add_example(
     vertices: Vertices, system: System, counters: Counters, params: KernelParams, i: int
 ) -> None:
@@ -150,7 +150,7 @@ def add_example(
             add_weight(system, counters.n, i, change)
 
 
-@compiled
+@jit
 def update_similarities(
     vertices: Vertices, system: System, n: int, cut: float, comparison: RowComparison, i: int
 ) -> None:
@@ -179,7 +179,7 @@ class Quarantine(NamedTuple):
     held_room: Floats  # work array for distances
 
 
-@compiled
+@jit
 def quarantine_row(
     quarantine: Quarantine, counters: Counters, params: KernelParams, x: Floats
 ) -> bool:
@@ -207,7 +207,7 @@ def quarantine_row(
     return True
 
 
-@compiled
+@jit
 def release(quarantine: Quarantine, counters: Counters, group: int) -> None:
     """Remove a group; the last one takes its place."""
     last = counters.n_held - 1
@@ -218,7 +218,7 @@ def release(quarantine: Quarantine, counters: Counters, group: int) -> None:
     counters.n_held = last
 
 
-@compiled
+@jit
 def release_old(quarantine: Quarantine, counters: Counters, since: int) -> None:
     """Remove the groups whose last example came at an age of at most `since`."""
     for group in range(counters.n_held - 1, -1, -1):
@@ -226,7 +226,7 @@ def release_old(quarantine: Quarantine, counters: Counters, since: int) -> None:
             release(quarantine, counters, group)
 
 
-@compiled
+@jit
 def find_smallest_group(quarantine: Quarantine, n: int) -> int:
     """Return the group with the fewest examples; in a tie, the one waiting longest."""
     group = 0
@@ -251,7 +251,7 @@ class Memory(NamedTuple):
     seen_first: Ints  # the same; if it was taught late, its first number
 
 
-@compiled
+@jit
 def record_row(memory: Memory, counters: Counters, x: Floats, label: int) -> None:
     """Record the current row in place of the oldest."""
     capacity = memory.seen_vertex.shape[0]

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Floats, SmallInts
-from labelwalk.kernels.jit import compiled
+from labelwalk.kernels.jit import jit
 from labelwalk.kernels.system import STEPS, System, bound_rounding
 
 VERTICES_PER_SLOW_VERTEX = 10  # at most one vertex in ten is in the slow block
@@ -45,7 +45,7 @@ class ResidualBounds(NamedTuple):
     max_steps: float
 
 
-@compiled
+@jit
 def average_values(system: System, readout: Readout, n_terms: int) -> float:
     """Compute the average; return its expected steps in components with a label."""
     values, steps = readout.values, 0.0
@@ -61,7 +61,7 @@ def average_values(system: System, readout: Readout, n_terms: int) -> float:
     return steps
 
 
-@compiled
+@jit
 def count_late_steps(system: System, readout: Readout, n_terms: int, cutoff: float) -> float:
     """Return the part of a readout's expected steps that exceeds `cutoff`."""
     late_steps = 0.0
@@ -72,7 +72,7 @@ def count_late_steps(system: System, readout: Readout, n_terms: int, cutoff: flo
     return late_steps
 
 
-@compiled
+@jit
 def mark_components(system: System, n: int, readout: Readout, n_terms: int) -> bool:
     """Mark the components that a readout's error comes from; return whether there are any."""
     for i in range(n):
@@ -86,7 +86,7 @@ def mark_components(system: System, n: int, readout: Readout, n_terms: int) -> b
     return is_any_marked
 
 
-@compiled
+@jit
 def bound_residuals(system: System, n: int, cutoff: float) -> ResidualBounds:
     """Return the maxima over the marked components; write d + g to `scratch`."""
     r, largest, total = system.r, system.largest, system.scratch
@@ -109,7 +109,7 @@ def bound_residuals(system: System, n: int, cutoff: float) -> ResidualBounds:
     return ResidualBounds(rho, rho_late, tau, max_steps)
 
 
-@compiled
+@jit
 def count_slow(system: System, n: int, cutoff: float) -> int:
     """Count the marked vertices with more expected steps than `cutoff`."""
     count = 0
@@ -119,7 +119,7 @@ def count_slow(system: System, n: int, cutoff: float) -> int:
     return count
 
 
-@compiled
+@jit
 def choose_cutoff(system: System, n: int, steps: float) -> float:
     """Return the steps beyond which vertices are in the slow block; infinite if there is none.
 
@@ -132,7 +132,7 @@ def choose_cutoff(system: System, n: int, steps: float) -> float:
     return cutoff
 
 
-@compiled
+@jit
 def bound_error(system: System, bounds: ResidualBounds, steps: float, late_steps: float) -> float:
     """Return the error bound of an answer with `steps`, of which `late_steps` are past the cutoff.
 
@@ -146,7 +146,7 @@ def bound_error(system: System, bounds: ResidualBounds, steps: float, late_steps
     return ((bounds.rho + drift) * early_steps + (bounds.rho_late + drift) * late_steps) / divisor
 
 
-@compiled
+@jit
 def compute_error(system: System, n: int, readout: Readout, n_terms: int) -> float:
     """Compute the average and return its proven error, at most 1."""
     steps = average_values(system, readout, n_terms)
@@ -157,7 +157,7 @@ def compute_error(system: System, n: int, readout: Readout, n_terms: int) -> flo
     return min(1.0, bound_error(system, bound_residuals(system, n, cutoff), steps, late_steps))
 
 
-@compiled
+@jit
 def certify(system: System, n: int, errors: Floats) -> None:
     """Write the proven error of every vertex, at most 1."""
     for i in range(n):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwalk.kernels.jit import compiled
+from labelwalk.kernels.jit import jit
 
 NEVER = 2**62  # larger than any count
 NO_ROW = -1
@@ -106,7 +106,7 @@ class KernelParams(NamedTuple):
     warm_up: int  # examples before any can be an outlier
 
 
-@compiled
+@jit
 def age(counters: Counters) -> int:
     """Return the number of examples for which time has advanced: all that are not answer-only."""
     return counters.n_seen - counters.n_answer_only

@@ -13,36 +13,39 @@ import numpy as np
 from labelwalk.arrays import Floats, Ints, SmallInts
 from labelwalk.kernels.compare import RowComparison, measure_distances
 from labelwalk.kernels.counters import Counters
-from labelwalk.kernels.jit import compiled
+from labelwalk.kernels.jit import jit
 
 UNLABELLED = -1
 UNKNOWN = -1
+ABSORBING = -2  # a group: unlabelled vertices merge with each other and into labelled ones
 
 
 class Vertices(NamedTuple):
     """Arrays over vertices in order of age; only the first n entries are in use."""
 
-    points: Floats  # (features, capacity): feature-major, so that distances vectorise over vertices
-    distance: Floats  # (capacity, capacity) between these points, the founders
-    means: Floats  # (features, capacity) representatives that move; (0, capacity) if founders stay
-    mean_distances: Floats  # (capacity, capacity) between representatives, as of the last redrawing
+    points: Floats  # (features, capacity) founders; feature-major, so that distances are vectorized
+    distance: Floats  # (capacity, capacity) between founders
+    means: (
+        Floats  # (features, capacity) moving representatives; (0, capacity) if founders represent
+    )
+    mean_distances: Floats  # (capacity, capacity) between representatives, when last computed
     bandwidth: Floats  # of each representative
-    similarity_count: Ints  # examples each stood for when its similarities were last drawn
-    examples: Ints  # how many each stands for,
-    taught: Ints  # and how many of them came with its label
-    decayed_count: Floats  # the examples, each fading with its age
-    reach: Floats  # bound on the distance to any of those
+    similarity_count: Ints  # examples when the similarities were last computed
+    examples: Ints  # number of examples
+    taught: Ints  # number of examples that were taught
+    decayed_count: Floats  # examples, weighted by half_life
+    reach: Floats  # bound on the distance from the founder to any example
     label: SmallInts  # class, or UNLABELLED
-    founder: Ints  # the number of the example each was founded on, or UNKNOWN
+    founder: Ints  # number of the founding example, or UNKNOWN
 
 
-@compiled
+@jit
 def measure_row(
     vertices: Vertices, counters: Counters, x: Floats, comparison: RowComparison
 ) -> None:
     """Measure the distances of a row to founders and representatives.
 
-    Until vertices have to stand for examples that differ, both are the same but for rounding.
+    Both are the same up to rounding while no vertex represents different examples.
     """
     measure_distances(vertices.points, counters.n, x, comparison.distances)
     if vertices.means.shape[0] > 0 and vertices.reach[: counters.n].any():
@@ -51,19 +54,19 @@ def measure_row(
         comparison.row_mean_distances[: counters.n] = comparison.distances[: counters.n]
 
 
-@compiled
+@jit
 def find_nearest_vertex(
     vertices: Vertices, n: int, distances: Floats, absorb: bool
 ) -> tuple[int, float]:
-    """Return the nearest vertex that may take an unlabelled example (the older one in a tie)."""
-    found, shortest = -1, np.inf
+    """Return the nearest vertex that may absorb an unlabelled example (the older in a tie)."""
+    nearest, shortest = -1, np.inf
     for j in range(n):
         if distances[j] < shortest and (absorb or vertices.label[j] == UNLABELLED):
-            found, shortest = j, distances[j]
-    return found, shortest
+            nearest, shortest = j, distances[j]
+    return nearest, shortest
 
 
-@compiled
+@jit
 def find_same_point(vertices: Vertices, n: int, distances: Floats, label: int) -> int:
     """Return the vertex of this class at distance zero, or -1."""
     for j in range(n):
@@ -72,20 +75,20 @@ def find_same_point(vertices: Vertices, n: int, distances: Floats, label: int) -
     return -1
 
 
-@compiled
+@jit
 def has_contradiction(vertices: Vertices, n: int, distances: Floats, label: int) -> bool:
-    """Say whether a label of another class was taught at distance zero."""
+    """Return whether a label of another class was taught at distance zero."""
     for j in range(n):
         if vertices.label[j] not in (label, UNLABELLED) and distances[j] == 0.0:
             return True
     return False
 
 
-@compiled
+@jit
 def append_vertex(
     vertices: Vertices, i: int, x: Floats, row: RowComparison, label: int, number: int
 ) -> None:
-    """Let `x`, which came as this number, become vertex i, the youngest."""
+    """Make the example `x` of this number the youngest vertex, i."""
     for p in range(x.shape[0]):
         vertices.points[p, i] = x[p]
     for p in range(vertices.means.shape[0]):
@@ -106,11 +109,11 @@ def append_vertex(
     vertices.founder[i] = number
 
 
-@compiled
+@jit
 def choose_center(reach: Floats, examples: Ints, older: int, younger: int, gap: float) -> int:
-    """Of two vertices at a distance, return the one that stands for both with the smaller reach.
+    """Return which of two vertices represents both with the smaller reach.
 
-    In a tie the one with more examples, and then the older.
+    In a tie it is the one with more examples, and then the older.
     """
     if_older = max(reach[older], gap + reach[younger])
     if_younger = max(reach[younger], gap + reach[older])
@@ -119,33 +122,33 @@ def choose_center(reach: Floats, examples: Ints, older: int, younger: int, gap: 
     return older
 
 
-@compiled
-def join(vertices: Vertices, gone: int, heir: int) -> None:
-    """Let `heir` stand for the examples of `gone` too."""
-    span = vertices.distance[heir, gone] + vertices.reach[gone]
-    vertices.reach[heir] = max(vertices.reach[heir], span)
-    vertices.examples[heir] += vertices.examples[gone]
-    vertices.taught[heir] += vertices.taught[gone]
-    vertices.decayed_count[heir] += vertices.decayed_count[gone]
-    share = vertices.decayed_count[gone] / vertices.decayed_count[heir]
+@jit
+def join(vertices: Vertices, merged: int, center: int) -> None:
+    """Add the examples of vertex `merged` to vertex `center`."""
+    span = vertices.distance[center, merged] + vertices.reach[merged]
+    vertices.reach[center] = max(vertices.reach[center], span)
+    vertices.examples[center] += vertices.examples[merged]
+    vertices.taught[center] += vertices.taught[merged]
+    vertices.decayed_count[center] += vertices.decayed_count[merged]
+    share = vertices.decayed_count[merged] / vertices.decayed_count[center]
     for p in range(vertices.means.shape[0]):
-        vertices.means[p, heir] += share * (vertices.means[p, gone] - vertices.means[p, heir])
+        vertices.means[p, center] += share * (vertices.means[p, merged] - vertices.means[p, center])
 
 
-@compiled
+@jit
 def move_mean(vertices: Vertices, i: int, x: Floats) -> bool:
-    """Let the last example of vertex i move its mean; return whether it lay elsewhere."""
-    moved = False
+    """Update the mean of vertex i with its last example; return whether it differs."""
+    has_changed = False
     for p in range(vertices.means.shape[0]):
         gap = x[p] - vertices.means[p, i]
         vertices.means[p, i] += gap / vertices.decayed_count[i]
-        moved = moved or gap != 0.0
-    return moved
+        has_changed = has_changed or gap != 0.0
+    return has_changed
 
 
-@compiled
+@jit
 def remove_example(vertices: Vertices, i: int, x: Floats) -> None:
-    """Let vertex i, which stands for others too, stand for `x` no longer."""
+    """Remove the example `x` from vertex i, which keeps others."""
     vertices.decayed_count[i] -= vertices.decayed_count[i] / vertices.examples[i]
     vertices.examples[i] -= 1
     vertices.similarity_count[i] = min(vertices.similarity_count[i], vertices.examples[i])
@@ -153,23 +156,23 @@ def remove_example(vertices: Vertices, i: int, x: Floats) -> None:
         vertices.means[p, i] += (vertices.means[p, i] - x[p]) / vertices.examples[i]
 
 
-@compiled
+@jit
 def has_moved(vertices: Vertices, i: int) -> bool:
-    """Say whether half as many examples have come to vertex i as it stood for when drawn.
+    """Return whether vertex i has gained half as many examples as when similarities were computed.
 
-    Where examples fade, as it stands for now: then old ones hold a mean back no longer.
+    With a half-life the current decayed count is used: old examples no longer hold the mean.
     """
-    more = vertices.examples[i] - vertices.similarity_count[i]
-    return vertices.means.shape[0] > 0 and 2 * more >= min(
+    n_new = vertices.examples[i] - vertices.similarity_count[i]
+    return vertices.means.shape[0] > 0 and 2 * n_new >= min(
         vertices.similarity_count[i], vertices.decayed_count[i]
     )
 
 
-@compiled
+@jit
 def measure_mean_distances(
     vertices: Vertices, n: int, i: int, x: Floats, mean_distances: Floats
 ) -> None:
-    """Measure the distances of representative i to all others anew; `x` and `apart` are room."""
+    """Remeasure the distances of representative i to all others; the last two are work arrays."""
     for p in range(x.shape[0]):
         x[p] = vertices.means[p, i]
     measure_distances(vertices.means, n, x, mean_distances)
@@ -180,16 +183,16 @@ def measure_mean_distances(
     vertices.similarity_count[i] = vertices.examples[i]
 
 
-@compiled
+@jit
 def remeasure_moved(vertices: Vertices, n: int) -> None:
-    """Measure the representatives that stand for more examples than when they were drawn."""
+    """Remeasure the representatives with more examples than when last measured."""
     x, mean_distances = np.empty(vertices.means.shape[0]), np.empty(n)
     for i in range(n if vertices.means.shape[0] > 0 else 0):
         if vertices.examples[i] != vertices.similarity_count[i]:
             measure_mean_distances(vertices, n, i, x, mean_distances)
 
 
-@compiled
+@jit
 def find_smallest_positive_distance(vertices: Vertices, n: int) -> float:
     """Return the smallest positive distance between unlabelled vertices (infinite: none)."""
     smallest = np.inf
@@ -202,71 +205,70 @@ def find_smallest_positive_distance(vertices: Vertices, n: int) -> float:
     return smallest
 
 
-@compiled
+@jit
 def may_absorb(vertices: Vertices, i: int, j: int, absorb: bool) -> bool:
-    """Say whether vertex j may take in the unlabelled vertex i, by age and label."""
+    """Return whether vertex j may absorb the unlabelled vertex i, by age and label."""
     return j < i if vertices.label[j] == UNLABELLED else absorb
 
 
-@compiled
-def find_smallest_gap(vertices: Vertices, n: int, heir: Ints, absorb: bool) -> float:
-    """Return the smallest distance at which `repartition` could merge two vertices that stay."""
+@jit
+def find_smallest_gap(vertices: Vertices, n: int, merged_into: Ints, absorb: bool) -> float:
+    """Return the smallest distance at which `repartition` could merge two remaining vertices."""
     smallest = np.inf
     for i in range(n):
-        for j in range(n if vertices.label[i] == UNLABELLED and heir[i] == i else 0):
-            if heir[j] == j and may_absorb(vertices, i, j, absorb):
+        for j in range(n if vertices.label[i] == UNLABELLED and merged_into[i] == i else 0):
+            if merged_into[j] == j and may_absorb(vertices, i, j, absorb):
                 smallest = min(smallest, vertices.distance[i, j])
     return smallest
 
 
-@compiled
-def repartition(vertices: Vertices, n: int, heir: Ints, radius: float, absorb: bool) -> int:
-    """Greedily keep vertices no closer than `radius` (Figure 1); return how many unlabelled stay.
+@jit
+def repartition(vertices: Vertices, n: int, merged_into: Ints, radius: float, absorb: bool) -> int:
+    """Greedily keep vertices no closer than `radius` (Figure 1); return how many unlabelled remain.
 
-    Oldest first; under `absorb` labelled vertices are there before all others and take them in.
+    Oldest vertices come first. With `absorb`, labelled vertices precede all others and absorb them.
     """
-    kept = 0
+    n_left = 0
     for i in range(n):
-        if vertices.label[i] != UNLABELLED or heir[i] != i:
+        if vertices.label[i] != UNLABELLED or merged_into[i] != i:
             continue
-        taker, shortest = -1, radius
+        center, shortest = -1, radius
         for j in range(n):
-            stays = heir[j] == j and may_absorb(vertices, i, j, absorb)
-            if stays and vertices.distance[i, j] < shortest:
-                taker, shortest = j, vertices.distance[i, j]
-        if taker < 0:
-            kept += 1
+            is_candidate = merged_into[j] == j and may_absorb(vertices, i, j, absorb)
+            if is_candidate and vertices.distance[i, j] < shortest:
+                center, shortest = j, vertices.distance[i, j]
+        if center < 0:
+            n_left += 1
         else:
-            join(vertices, i, taker)
-            heir[i] = taker
-    return kept
+            join(vertices, i, center)
+            merged_into[i] = center
+    return n_left
 
 
-@compiled
-def find_partner(vertices: Vertices, n: int, i: int, heir: Ints, group: int) -> tuple[int, float]:
+@jit
+def find_partner(
+    vertices: Vertices, n: int, i: int, merged_into: Ints, group: int
+) -> tuple[int, float]:
     """Return the nearest other vertex that may merge with i (the older one in a tie)."""
     chosen, shortest = -1, np.inf
     for j in range(n):
-        if j != i and heir[j] == j and vertices.distance[i, j] < shortest:
+        if j != i and merged_into[j] == j and vertices.distance[i, j] < shortest:
             if are_mergeable(vertices.label[i], vertices.label[j], group):
                 chosen, shortest = j, vertices.distance[i, j]
     return chosen, shortest
 
 
-ABSORBING = -2  # a group: unlabelled vertices among themselves, or into labelled ones
-
-
-@compiled
+@jit
 def are_mergeable(a: int, b: int, group: int) -> bool:
-    """Say whether vertices labelled a and b may merge: both in `group`, or as ABSORBING has it."""
+    """Return whether vertices with labels a and b may merge within a group."""
     if group == ABSORBING:
         return a == UNLABELLED or b == UNLABELLED
     return a == group and b == group
 
 
-@compiled
+@jit
 def choose_survivor(vertices: Vertices, older: int, younger: int) -> int:
-    """Of two vertices, return the one that stands for both with the smaller reach."""
+    """Return which of two vertices represents both: the labelled one, or that of smaller reach."""
     labels = vertices.label
     if labels[older] != labels[younger]:
         return younger if labels[older] == UNLABELLED else older
@@ -274,21 +276,23 @@ def choose_survivor(vertices: Vertices, older: int, younger: int) -> int:
     return choose_center(vertices.reach, vertices.examples, older, younger, gap)
 
 
-@compiled
-def find_closest_pair(n: int, heir: Ints, mate: SmallInts, gap: Floats) -> tuple[int, int]:
+@jit
+def find_closest_pair(
+    n: int, merged_into: Ints, partner: SmallInts, gap: Floats
+) -> tuple[int, int]:
     """Return the closest pair as (older, younger): the first in order of age in a tie."""
     older, younger = -1, -1
     for i in range(n):
-        if heir[i] == i and mate[i] > i and (older < 0 or gap[i] < gap[older]):
-            older, younger = i, mate[i]
+        if merged_into[i] == i and partner[i] > i and (older < 0 or gap[i] < gap[older]):
+            older, younger = i, partner[i]
     return older, younger
 
 
-@compiled
+@jit
 def merge_closest(
     vertices: Vertices,
     n: int,
-    heir: Ints,
+    merged_into: Ints,
     group: int,
     within: float,
     limit: int,
@@ -297,43 +301,44 @@ def merge_closest(
 ) -> float:
     """Merge closest pairs of a group in order of distance; return the largest distance merged.
 
-    On while a pair is closer than `within` (where that is 0: at distance 0), while more than
-    `limit` remain, and then towards `aim` as long as the next distance is at most m times the last.
+    Continues while a pair is closer than `within` (or at distance 0, if that is 0) or more than
+    `limit` remain, and then towards `aim` while the next distance is at most m times the last.
     """
     members = UNLABELLED if group == ABSORBING else group
-    mate = np.empty(n, dtype=np.int32)
+    partner = np.empty(n, dtype=np.int32)
     gap = np.empty(n)
-    left = 0
+    n_left = 0
     for i in range(n):
-        mate[i], gap[i] = -1, np.inf
+        partner[i], gap[i] = -1, np.inf
         if group == ABSORBING or vertices.label[i] == group:
-            mate[i], gap[i] = find_partner(vertices, n, i, heir, group)
-        left += heir[i] == i and vertices.label[i] == members
+            partner[i], gap[i] = find_partner(vertices, n, i, merged_into, group)
+        n_left += merged_into[i] == i and vertices.label[i] == members
     last = -1.0
     while True:
-        older, younger = find_closest_pair(n, heir, mate, gap)
+        older, younger = find_closest_pair(n, merged_into, partner, gap)
         if older < 0:
             return last
         shortest = gap[older]
-        near = shortest < within or shortest == within == 0.0
-        if not (near or left > limit or (left > aim and 0.0 <= last and shortest <= m * last)):
+        is_near = shortest < within or shortest == within == 0.0
+        is_for_room = n_left > aim and 0.0 <= last and shortest <= m * last
+        if not (is_near or n_left > limit or is_for_room):
             return last
-        heir_of_both = choose_survivor(vertices, older, younger)
-        gone = older if heir_of_both == younger else younger
-        join(vertices, gone, heir_of_both)
-        heir[gone] = heir_of_both
-        left -= 1
+        center = choose_survivor(vertices, older, younger)
+        merged = older if center == younger else younger
+        join(vertices, merged, center)
+        merged_into[merged] = center
+        n_left -= 1
         last = max(last, shortest)
         for i in range(n):
-            if heir[i] == i and mate[i] == gone:
-                mate[i], gap[i] = find_partner(vertices, n, i, heir, group)
+            if merged_into[i] == i and partner[i] == merged:
+                partner[i], gap[i] = find_partner(vertices, n, i, merged_into, group)
 
 
-@compiled
-def keep_pairs(matrix: Floats, kept: Ints) -> None:
-    """Move the rows and columns in `kept` (ascending) to the front of a square matrix."""
-    m = kept.shape[0]
+@jit
+def keep_pairs(matrix: Floats, ids: Ints) -> None:
+    """Move the rows and columns in `ids` (ascending) to the front of a square matrix."""
+    m = ids.shape[0]
     for a in range(m):
-        source, target = matrix[kept[a]], matrix[a]
+        source, target = matrix[ids[a]], matrix[a]
         for b in range(m):
-            target[b] = source[kept[b]]
+            target[b] = source[ids[b]]

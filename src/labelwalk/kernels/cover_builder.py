@@ -14,7 +14,7 @@ import numpy as np
 
 from labelwalk.arrays import Floats, Ints
 from labelwalk.kernels.cover import choose_center
-from labelwalk.kernels.jit import compiled
+from labelwalk.kernels.jit import jit
 from labelwalk.kernels.nearest import NO_VERTEX, distance, insert
 
 STALE = -2  # as first neighbor: all have merged away, and the distance is a lower bound
@@ -33,7 +33,7 @@ class CoverArrays(NamedTuple):
     neighbor_bound: Floats  # no older vertex outside the list is nearer than this
 
 
-@compiled
+@jit
 def take_rows(
     cover: CoverArrays, n: int, rows: Floats, nearest: Ints, distances: Floats, radius: float
 ) -> tuple[int, int]:
@@ -60,7 +60,7 @@ def take_rows(
     return rows.shape[0], n
 
 
-@compiled
+@jit
 def add_row(cover: CoverArrays, i: int, x: Floats, gap: float) -> None:
     """Add a row to vertex i."""
     cover.examples[i] += 1
@@ -69,7 +69,7 @@ def add_row(cover: CoverArrays, i: int, x: Floats, gap: float) -> None:
         cover.means[i, p] += (x[p] - cover.means[i, p]) / cover.examples[i]
 
 
-@compiled
+@jit
 def append_vertex(cover: CoverArrays, i: int, x: Floats, nearest: Ints, distances: Floats) -> None:
     """Make a row vertex i, the youngest."""
     cover.points[i] = x
@@ -81,7 +81,7 @@ def append_vertex(cover: CoverArrays, i: int, x: Floats, nearest: Ints, distance
     cover.neighbor_bound[i] = distances[-1]
 
 
-@compiled
+@jit
 def find_next_pair(cover: CoverArrays, n: int, merged_into: Ints) -> int:
     """Return the younger vertex of what may be the closest pair, or NO_VERTEX.
 
@@ -89,14 +89,14 @@ def find_next_pair(cover: CoverArrays, n: int, merged_into: Ints) -> int:
     """
     best, gap, older = NO_VERTEX, np.inf, NO_VERTEX
     for i in range(n):
-        own = cover.neighbor_distances[i, 0]
-        if own <= gap and own < np.inf and merged_into[i] == i:
-            if own < gap or cover.neighbor_ids[i, 0] < older:
-                best, gap, older = i, own, cover.neighbor_ids[i, 0]
+        candidate = cover.neighbor_distances[i, 0]
+        if candidate <= gap and candidate < np.inf and merged_into[i] == i:
+            if candidate < gap or cover.neighbor_ids[i, 0] < older:
+                best, gap, older = i, candidate, cover.neighbor_ids[i, 0]
     return best
 
 
-@compiled
+@jit
 def drop_merged_neighbors(cover: CoverArrays, i: int, merged_into: Ints) -> None:
     """Remove merged vertices from the list of vertex i."""
     ids, distances = cover.neighbor_ids[i], cover.neighbor_distances[i]
@@ -111,7 +111,7 @@ def drop_merged_neighbors(cover: CoverArrays, i: int, merged_into: Ints) -> None
         ids[0], distances[0] = STALE, cover.neighbor_bound[i]
 
 
-@compiled
+@jit
 def drop_all_merged_neighbors(cover: CoverArrays, n: int, merged_into: Ints) -> None:
     """Remove merged vertices from all lists."""
     for i in range(n):
@@ -119,7 +119,7 @@ def drop_all_merged_neighbors(cover: CoverArrays, n: int, merged_into: Ints) -> 
             drop_merged_neighbors(cover, i, merged_into)
 
 
-@compiled
+@jit
 def absorb(
     cover: CoverArrays, vertex: int, mean: Floats, examples: int, reach: float, gap: float
 ) -> None:
@@ -131,7 +131,7 @@ def absorb(
         cover.means[vertex, p] += share * (mean[p] - cover.means[vertex, p])
 
 
-@compiled
+@jit
 def absorb_all(
     cover: CoverArrays, means: Floats, examples: Ints, reach: Floats, nearest: Ints, gaps: Floats
 ) -> None:
@@ -140,7 +140,7 @@ def absorb_all(
         absorb(cover, nearest[i, 0], means[i], examples[i], reach[i], gaps[i, 0])
 
 
-@compiled
+@jit
 def merge_closest(
     cover: CoverArrays,
     n: int,

@@ -1,9 +1,10 @@
-"""Has the stream changed? Each block of examples is compared with the blocks before it.
+"""Drift detection without labels: each block of examples is compared with the blocks before it.
 
-Without a label: feature by feature, the mean of a block and its mean absolute value, in units of
-the first block. How far these depart from their usual levels, in usual block-to-block deviations,
-is one number a block. What it exceeds its own usual value by is summed (CUSUM), and a sum that
-gets too large is an alarm: the stream is another, and is learned anew from the next block on.
+The statistics of a block are the mean and the mean absolute value of each feature, in units of the
+first block. The departure of a block is the distance of its statistics from their usual levels, in
+units of their usual deviation between blocks. The excess of departures over their usual value is
+summed (CUSUM). A sum above the limit is an alarm, and all levels are estimated again from the next
+block on.
 """
 
 from __future__ import annotations
@@ -14,39 +15,37 @@ import numpy as np
 
 from labelwalk.arrays import Floats, Ints
 from labelwalk.kernels.counters import Counters, CountersArray
-from labelwalk.kernels.jit import compiled
+from labelwalk.kernels.jit import jit
 
-DRIFT_BLOCK_ROWS = 256  # examples between two looks
-MIN_BLOCK_ROWS = DRIFT_BLOCK_ROWS // 2  # unlabelled ones among them; a block of fewer goes on
-MAX_ROW_DEVIATION = 4.0  # deviations that a single example counts for: one glitch is no change
-WARM_UP_BLOCKS = 8  # blocks that levels are learned from before any is judged
-AVERAGED_BLOCKS = 128  # blocks that levels are averaged over
-PRIOR_BLOCKS = 4  # blocks that the first guess of the usual departure counts for
-MAX_BLOCK_EXCESS = 6.0  # deviations that a single block counts for: it takes two to alarm
-INITIAL_DEPARTURE, INITIAL_VARIANCE = 1.0, 0.25  # that guess, and its variance
-CUSUM_SLACK = 1.0  # deviations that a block may depart by for nothing
-CUSUM_LIMIT = (
-    8.0  # sums of 64 stationary streams of 200 000 examples were 6.4 at most, in a prototype
-)
-MIN_VARIANCE = 0.01  # the least variance a feature is granted, in units of the first block
-MIN_DEVIATION = 1e-150  # deviation that a feature is divided by
-MIN_DEPARTURE_DEVIATION = 0.05  # and the least deviation of the departures
-MAX_LEVEL_DEVIATION = 3.0  # deviations by which a block may move what is usual
+DRIFT_BLOCK_ROWS = 256  # examples per block
+MIN_BLOCK_ROWS = DRIFT_BLOCK_ROWS // 2  # unlabelled examples; a block with fewer is continued
+MAX_ROW_DEVIATION = 4.0  # deviations that a single example counts at most
+WARM_UP_BLOCKS = 8  # blocks before the first can raise an alarm
+AVERAGED_BLOCKS = 128  # blocks over which levels are averaged
+PRIOR_BLOCKS = 4  # weight in blocks of the initial departure and variance
+MAX_BLOCK_EXCESS = 6.0  # deviations that a single block counts at most: an alarm takes two
+INITIAL_DEPARTURE, INITIAL_VARIANCE = 1.0, 0.25
+CUSUM_SLACK = 1.0  # deviations that are subtracted from each excess
+CUSUM_LIMIT = 8.0  # 64 stationary streams of 200 000 examples stayed below 6.4
+MIN_VARIANCE = 0.01  # of a feature, in units of the first block
+MIN_DEVIATION = 1e-150  # by which a feature is divided
+MIN_DEPARTURE_DEVIATION = 0.05  # of the departures
+MAX_LEVEL_DEVIATION = 3.0  # deviations that a block can move levels at most
 
 
 class DriftWindow(NamedTuple):
-    """What blocks are compared by; the rest is in the record of where the stream stands."""
+    """Statistics of blocks; the scalars are in `Counters`."""
 
-    frame: Floats  # (2, features) of the first block: means, and 1 over deviations
-    sums: Floats  # (3, features) over this block, in that frame: y, |y|, y²
-    level: Floats  # (2, features) usual block means of y and |y|
-    noise: Floats  # (2, features) half the mean squared difference of two blocks in a row
-    chance: Floats  # (2, features) the variance that independent examples would have
+    frame: Floats  # (2, features) of the first block: means, and reciprocal deviations
+    sums: Floats  # (3, features) of this block, in units of the first: y, |y|, y²
+    level: Floats  # (2, features) usual means of y and |y|
+    noise: Floats  # (2, features) half the mean squared difference of consecutive blocks
+    chance: Floats  # (2, features) variance of the mean of independent examples
     latest: Floats  # (2, features) means of the last block
-    marks: Ints  # (2, 3) n_seen, n_founded, n_outliers when the last block and this one began
+    marks: Ints  # (2, 3) n_seen, n_founded, n_outliers at the start of the last and this block
 
 
-@compiled
+@jit
 def add_row(watch: DriftWindow, counters: Counters, x: Floats) -> None:
     """Add an unlabelled example to its block."""
     counters.watched += 1
@@ -66,9 +65,9 @@ def add_row(watch: DriftWindow, counters: Counters, x: Floats) -> None:
         squared[p] += y * y
 
 
-@compiled
+@jit
 def end_block(watch: DriftWindow, progress: CountersArray) -> None:
-    """Compare the block with those before, raise an alarm or not, and begin the next."""
+    """Compare the block with the previous ones, update the alarm, and start the next block."""
     counters = progress[0]
     advance_marks(watch, counters)
     if counters.watched < MIN_BLOCK_ROWS:
@@ -94,27 +93,27 @@ def end_block(watch: DriftWindow, progress: CountersArray) -> None:
     counters.blocks += 1
 
 
-@compiled
+@jit
 def restart(watch: DriftWindow, progress: CountersArray) -> None:
-    """Begin a block and all levels again, where counts have jumped."""
+    """Start a block and all levels again, after the counts have changed abruptly."""
     reset_levels(watch, progress[0])
     progress[0].alarm = 0.0
     advance_marks(watch, progress[0])
     advance_marks(watch, progress[0])
 
 
-@compiled
+@jit
 def advance_marks(watch: DriftWindow, counters: Counters) -> None:
-    """Note the counts at which a block begins."""
+    """Record the counts at the start of a block."""
     watch.marks[0] = watch.marks[1]
     watch.marks[1, 0] = counters.n_seen
     watch.marks[1, 1] = counters.n_founded
     watch.marks[1, 2] = counters.n_outliers
 
 
-@compiled
+@jit
 def reset_levels(watch: DriftWindow, counters: Counters) -> None:
-    """Forget all levels: the next block is the first one."""
+    """Reset all levels; the next block is the first."""
     watch.frame[:] = 0.0
     watch.sums[:] = 0.0
     watch.level[:] = 0.0
@@ -128,41 +127,41 @@ def reset_levels(watch: DriftWindow, counters: Counters) -> None:
     counters.unsteady = INITIAL_VARIANCE
 
 
-@compiled
+@jit
 def set_frame(frame: Floats, n: int) -> None:
-    """Turn summed squared deviations into factors; any change of a constant is a large one."""
+    """Turn summed squared deviations into factors; any change of a constant feature is large."""
     for p in range(frame.shape[1]):
         frame[1, p] = 1.0 / max(np.sqrt(frame[1, p] / n), MIN_DEVIATION)
 
 
-@compiled
+@jit
 def divide_sums(sums: Floats, n: int) -> None:
-    """Turn the sums of a block into means."""
+    """Divide the sums of a block by its number of examples."""
     for a in range(sums.shape[0]):
         for p in range(sums.shape[1]):
             sums[a, p] /= n
 
 
-@compiled
+@jit
 def independent_variance(sums: Floats, a: int, p: int, n: int) -> float:
-    """Return the variance of a block mean, were its examples independent."""
+    """Return the variance of a block mean if its examples are independent."""
     return max(sums[2, p] - sums[a, p] * sums[a, p], MIN_VARIANCE) / n
 
 
-@compiled
+@jit
 def begin_levels(watch: DriftWindow, n: int) -> None:
-    """Take the first levels from the second block."""
+    """Set the first levels to those of the second block."""
     for a in range(2):
         for p in range(watch.level.shape[1]):
             watch.level[a, p] = watch.latest[a, p] = watch.sums[a, p]
             watch.chance[a, p] = independent_variance(watch.sums, a, p, n)
 
 
-@compiled
+@jit
 def compute_departure(watch: DriftWindow) -> float:
-    """Return how far the block is from the usual levels, in usual deviations (root mean square).
+    """Return the root mean square distance of the block from the usual levels, in deviations.
 
-    And draw in what is farther than BELIEVED, so that levels follow a change but slowly.
+    Means that are farther away are clipped, so that levels follow a change slowly.
     """
     total = 0.0
     for a in range(2):
@@ -171,14 +170,14 @@ def compute_departure(watch: DriftWindow) -> float:
             gap = (watch.sums[a, p] - watch.level[a, p]) / deviation
             total += gap * gap
             if abs(gap) > MAX_LEVEL_DEVIATION:
-                drawn = MAX_LEVEL_DEVIATION if gap > 0.0 else -MAX_LEVEL_DEVIATION
-                watch.sums[a, p] = watch.level[a, p] + drawn * deviation
+                clipped = MAX_LEVEL_DEVIATION if gap > 0.0 else -MAX_LEVEL_DEVIATION
+                watch.sums[a, p] = watch.level[a, p] + clipped * deviation
     return np.sqrt(total / watch.level.size)
 
 
-@compiled
+@jit
 def update_suspicion(counters: Counters, departed: float) -> None:
-    """Sum up what departures exceed the usual by; let the usual follow."""
+    """Add the excess of a departure to the sum; update the usual departure."""
     deviation = np.sqrt(max(counters.unsteady, MIN_DEPARTURE_DEVIATION * MIN_DEPARTURE_DEVIATION))
     excess = (departed - counters.usual) / deviation
     counters.suspicion = max(0.0, counters.suspicion + min(excess, MAX_BLOCK_EXCESS) - CUSUM_SLACK)
@@ -188,10 +187,10 @@ def update_suspicion(counters: Counters, departed: float) -> None:
     counters.unsteady = (1.0 - rate) * (counters.unsteady + rate * step * step)
 
 
-@compiled
+@jit
 def update_levels(watch: DriftWindow, blocks: int, n: int) -> None:
-    """Let levels and deviations follow the block."""
-    rate, differing = (
+    """Update levels and deviations with the block."""
+    rate, noise_rate = (
         max(1.0 / AVERAGED_BLOCKS, 1.0 / blocks),
         max(1.0 / AVERAGED_BLOCKS, 1.0 / (blocks - 1)),
     )
@@ -199,7 +198,7 @@ def update_levels(watch: DriftWindow, blocks: int, n: int) -> None:
         for p in range(watch.level.shape[1]):
             value = watch.sums[a, p]
             gap = value - watch.latest[a, p]
-            watch.noise[a, p] += differing * (0.5 * gap * gap - watch.noise[a, p])
+            watch.noise[a, p] += noise_rate * (0.5 * gap * gap - watch.noise[a, p])
             watch.chance[a, p] += rate * (
                 independent_variance(watch.sums, a, p, n) - watch.chance[a, p]
             )

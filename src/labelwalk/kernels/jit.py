@@ -41,7 +41,7 @@ class _StampedIndex(caching.IndexDataCacheFile):  # type: ignore[misc]  # Numba 
         return index
 
 
-def compiled(function: Kernel) -> Kernel:
+def jit(function: Kernel) -> Kernel:
     """Compile `function` with Numba, without fast-math, cached under the stamp of this folder.
 
     It releases the GIL; the learner's lock keeps other threads from its arrays.

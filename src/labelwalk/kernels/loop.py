@@ -40,7 +40,7 @@ from labelwalk.kernels.counters import (
 )
 from labelwalk.kernels.cover import UNLABELLED, Vertices, measure_row
 from labelwalk.kernels.drift import DriftWindow, add_row
-from labelwalk.kernels.jit import compiled
+from labelwalk.kernels.jit import jit
 from labelwalk.kernels.relaxation import NOT_CERTIFIED, relax_until_certified
 from labelwalk.kernels.system import System
 
@@ -64,7 +64,7 @@ class LoopEvent(IntEnum):
     CHECK_HEALTH = 10  # compute health metrics
 
 
-@compiled
+@jit
 def feed(
     vertices: Vertices,
     system: System,
@@ -82,7 +82,7 @@ def feed(
 ) -> tuple[int, int]:
     """Process rows from `start` on; return the next row and the event it waits for.
 
-    The stages of a row are not functions of their own, because passing so many arrays to each would
+    The stages of a row are not separate functions, because passing all arrays to each of them would
     take several percent longer.
     """
     counters = progress[0]
@@ -144,7 +144,7 @@ def feed(
     return rows.shape[0], LoopEvent.DONE
 
 
-@compiled
+@jit
 def arrive(counters: Counters, moments: Floats, x: Floats, label: int) -> None:
     """Count a row; update the running means and squared deviations (Welford)."""
     if counters.id == NO_ROW:
@@ -165,7 +165,7 @@ def arrive(counters: Counters, moments: Floats, x: Floats, label: int) -> None:
         squares[p] += gap * (x[p] - means[p])
 
 
-@compiled
+@jit
 def answer(
     vertices: Vertices,
     system: System,
@@ -197,7 +197,7 @@ def answer(
     return True
 
 
-@compiled
+@jit
 def next_maintenance_event(
     vertex_labels: SmallInts, counters: Counters, params: KernelParams, label: int
 ) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from labelwalk.arrays import Bools, Floats, Ints, Singles, SmallInts
 from labelwalk.kernels.answer import NO_CLASS, KernelAnswers, write_answer
 from labelwalk.kernels.compare import MAX_BANDWIDTH_RATIO, gaussian, geometric_mean, local_bandwidth
-from labelwalk.kernels.jit import compiled
+from labelwalk.kernels.jit import jit
 from labelwalk.kernels.system import UNIT_ROUNDOFF
 
 NO_VERTEX = -1
@@ -36,7 +36,7 @@ class DistanceBounds(NamedTuple):
     unit: float
 
 
-@compiled
+@jit
 def distance(x: Floats, y: Floats) -> float:
     """Return the Euclidean distance of two rows, features added in order."""
     total = 0.0
@@ -46,7 +46,7 @@ def distance(x: Floats, y: Floats) -> float:
     return np.sqrt(total)
 
 
-@compiled
+@jit
 def insert(ids: Ints, distances: Floats, j: int, gap: float) -> None:
     """Insert a point into a sorted list if it is near enough; it follows equal distances."""
     place = distances.shape[0]
@@ -58,7 +58,7 @@ def insert(ids: Ints, distances: Floats, j: int, gap: float) -> None:
         ids[place], distances[place] = j, gap
 
 
-@compiled
+@jit
 def write_bounds(bounds: DistanceBounds, i: int, lowest: Floats, highest: Floats) -> None:
     """Write bounds on the squared distances of row i to all points."""
     row, low, high = bounds.products[i], bounds.low, bounds.high
@@ -69,7 +69,7 @@ def write_bounds(bounds: DistanceBounds, i: int, lowest: Floats, highest: Floats
         highest[j] = high[j] - twice + upper
 
 
-@compiled
+@jit
 def find_nearest(
     bounds: DistanceBounds, rows: Floats, points: Floats, below: Ints, ids: Ints, distances: Floats
 ) -> None:
@@ -130,7 +130,7 @@ class ReadoutParams(NamedTuple):
     sharpness: float
 
 
-@compiled
+@jit
 def measure_local_distance(
     points: Floats, rank: int, x: Floats, lowest: Floats, highest: Floats, unit: float
 ) -> float:
@@ -160,12 +160,12 @@ def measure_local_distance(
     return nearest[n_found - 1] if n_found > 0 else 0.0
 
 
-@compiled
+@jit
 def list_similar(
     graph: SolvedGraph,
     params: ReadoutParams,
     x: Floats,
-    own: float,
+    bandwidth: float,
     lowest: Floats,
     unit: float,
     similar: Ints,
@@ -175,10 +175,10 @@ def list_similar(
     n_terms, is_uncut = 0, params.cut == np.inf
     span = params.cut * SEARCH_MARGIN / unit
     for j in range(lowest.shape[0]):
-        is_near = is_uncut or lowest[j] <= span * span * own * graph.bandwidth[j]
+        is_near = is_uncut or lowest[j] <= span * span * bandwidth * graph.bandwidth[j]
         if is_near or lowest[j] <= 0.0:
             gap = distance(x, graph.points[j])
-            similarity = gaussian(gap, geometric_mean(own, graph.bandwidth[j]), params.cut)
+            similarity = gaussian(gap, geometric_mean(bandwidth, graph.bandwidth[j]), params.cut)
             if similarity > 0.0:
                 similar[n_terms] = j
                 flow[n_terms] = similarity * graph.weight[j]
@@ -186,7 +186,7 @@ def list_similar(
     return n_terms
 
 
-@compiled
+@jit
 def is_outlier(
     graph: SolvedGraph, params: ReadoutParams, x: Floats, lowest: Floats, unit: float
 ) -> bool:
@@ -204,7 +204,7 @@ def is_outlier(
     return lowest.shape[0] > 0
 
 
-@compiled
+@jit
 def find_nearest_label(graph: SolvedGraph, x: Floats, lowest: Floats, unit: float) -> int:
     """Return the class of the nearest labelled vertex, or NO_CLASS."""
     guess, shortest, span = NO_CLASS, np.inf, np.inf
@@ -217,7 +217,7 @@ def find_nearest_label(graph: SolvedGraph, x: Floats, lowest: Floats, unit: floa
     return guess
 
 
-@compiled
+@jit
 def answer_row(
     graph: SolvedGraph,
     params: ReadoutParams,
@@ -232,14 +232,14 @@ def answer_row(
     row: int,
 ) -> None:
     """Answer one row."""
-    own = params.sigma
+    bandwidth = params.sigma
     if params.neighbour > 0:
         local = measure_local_distance(graph.points, params.neighbour, x, lowest, highest, unit)
-        own = local_bandwidth(local, params.width, params.typical, params.evenness)
+        bandwidth = local_bandwidth(local, params.width, params.typical, params.evenness)
     if is_outlier(graph, params, x, lowest, unit):
         answers.outlier[row] = True
         return
-    n_terms = list_similar(graph, params, x, own, lowest, unit, similar, flow)
+    n_terms = list_similar(graph, params, x, bandwidth, lowest, unit, similar, flow)
     total = params.sink
     for a in range(n_terms):
         total += flow[a]
@@ -258,7 +258,7 @@ def answer_row(
     write_answer(answers, row, values, error, graph.bias, guess, params.sharpness)
 
 
-@compiled
+@jit
 def answer_rows(
     graph: SolvedGraph,
     params: ReadoutParams,
@@ -279,7 +279,7 @@ def answer_rows(
         )
 
 
-@compiled
+@jit
 def write_local_distances(
     points: Floats, rank: int, bounds: DistanceBounds, rows: Floats, local: Floats
 ) -> None:
@@ -290,7 +290,7 @@ def write_local_distances(
         local[i] = measure_local_distance(points, rank, rows[i], lowest, highest, bounds.unit)
 
 
-@compiled
+@jit
 def list_pairs(
     points: Floats,
     bandwidth: Floats,
@@ -311,14 +311,14 @@ def list_pairs(
     for i in range(n_rows):
         if n_terms + n > ids.shape[0]:
             return i
-        own, row = bandwidth[first + i], bounds.products[i]
+        row_bandwidth, row = bandwidth[first + i], bounds.products[i]
         lower = bounds.squares[i] - bounds.slack[i]
         for j in range(n):
             lowest = low[j] - 2.0 * row[j] + lower
-            is_near = is_uncut or lowest <= span * span * own * bandwidth[j]
+            is_near = is_uncut or lowest <= span * span * row_bandwidth * bandwidth[j]
             if (is_near or lowest <= 0.0) and j != first + i:
                 gap = distance(points[first + i], points[j])
-                w = gaussian(gap, geometric_mean(own, bandwidth[j]), cut)
+                w = gaussian(gap, geometric_mean(row_bandwidth, bandwidth[j]), cut)
                 if w > 0.0:
                     ids[n_terms], similarities[n_terms] = j, w
                     n_terms += 1

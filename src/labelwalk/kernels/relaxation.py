@@ -22,7 +22,7 @@ from labelwalk.kernels.certificate import (
     count_slow,
     mark_components,
 )
-from labelwalk.kernels.jit import compiled
+from labelwalk.kernels.jit import jit
 from labelwalk.kernels.system import (
     DENSE_ROW,
     MAX_STEPS,
@@ -50,7 +50,7 @@ SCATTERED_COST = 8
 DIRECT_COST = 1.0 / 36.0
 
 
-@compiled
+@jit
 def relax_until_certified(
     system: System, n: int, readout: Readout, n_terms: int, guess: int, tolerance: float
 ) -> float:
@@ -93,7 +93,7 @@ def relax_until_certified(
         steps = average_values(system, readout, n_terms)
 
 
-@compiled
+@jit
 def relax_all_until_certified(system: System, n: int, tolerance: float, readout: Readout) -> bool:
     """Relax until every vertex is certified; return False if a direct solution is cheaper.
 
@@ -121,7 +121,7 @@ def relax_all_until_certified(system: System, n: int, tolerance: float, readout:
     return True
 
 
-@compiled
+@jit
 def fill_queue(system: System, n: int, level: float, cutoff: float) -> int:
     """Queue the marked vertices with residuals above `level`; return their number."""
     total, limit, queue, queued = system.scratch, system.limit, system.queue, system.queued
@@ -137,7 +137,7 @@ def fill_queue(system: System, n: int, level: float, cutoff: float) -> int:
     return tail
 
 
-@compiled
+@jit
 def relax(
     system: System, n: int, level: float, cutoff: float, omega: float, budget: float
 ) -> float:
@@ -217,13 +217,13 @@ def relax(
     return work
 
 
-@compiled
+@jit
 def are_steps_off(residual: float, total: float) -> bool:
     """Return whether the steps of a vertex are far below or far above their equation."""
     return residual > MAX_DEFICIT * total or residual < -MAX_EXCESS * total
 
 
-@compiled
+@jit
 def solve_slow_block(system: System, n: int, cutoff: float, level: float) -> float:
     """Solve the vertices past `cutoff`, with all others fixed; return the work done.
 
@@ -250,7 +250,7 @@ def solve_slow_block(system: System, n: int, cutoff: float, level: float) -> flo
     return m**3 / 3.0 + float(m * n * due.shape[0])
 
 
-@compiled
+@jit
 def find_columns_above(system: System, block: Ints, level: float) -> Ints:
     """Return the columns with a relative residual above `level` in the block."""
     due = np.empty(system.r.shape[0], dtype=np.int64)
@@ -265,7 +265,7 @@ def find_columns_above(system: System, block: Ints, level: float) -> Ints:
     return due[:n_due]
 
 
-@compiled
+@jit
 def apply_moves(system: System, n: int, block: Ints, moves: Floats, column: int) -> None:
     """Move the values of one column in a block; update the residuals of all neighbours."""
     w, neighbours, similar = system.w, system.neighbours, system.similar
@@ -281,7 +281,7 @@ def apply_moves(system: System, n: int, block: Ints, moves: Floats, column: int)
         push(w[i], neighbours[i], similar[i], length, n, system.v[i] * move, residual)
 
 
-@compiled
+@jit
 def extract_block(system: System, n: int, block: Ints) -> tuple[Floats, Floats]:
     """Return the flows w_ij v_j between the vertices of a block, and out of it."""
     m = block.shape[0]
@@ -302,7 +302,7 @@ def extract_block(system: System, n: int, block: Ints) -> tuple[Floats, Floats]:
     return flow, escape
 
 
-@compiled
+@jit
 def eliminate(flow: Floats, escape: Floats, b: Floats) -> None:
     """Solve (sum_j flow_ij + escape_i) x_i - sum_j flow_ij x_j = b_i in place of b.
 

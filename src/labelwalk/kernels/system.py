@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Bools, Floats, Ints, Places, SmallInts
-from labelwalk.kernels.jit import compiled
+from labelwalk.kernels.jit import jit
 
 UNIT_ROUNDOFF = 2.0**-53
 STEPS = 0  # the column of f and r that holds the expected steps
-MAX_STEPS = 1e18  # expected steps are capped here; rounding proves nothing of walks this long
-DENSE_ROW = -1  # in `n_neighbours`: more than WIDTH of them, so walk the whole row
+MAX_STEPS = 1e18  # expected steps are capped; with longer walks rounding prevents any proof
+DENSE_ROW = -1  # in `n_neighbours`: too many to list, so the whole row is used
 MAX_LISTED_NEIGHBOURS = 64
 
 
@@ -33,26 +33,26 @@ class System(NamedTuple):
     g: Floats  # sinks
     d: Floats  # degrees
     f: Floats  # (1 + classes, capacity) steps, then probabilities
-    r: Floats  # (1 + classes, capacity) their residuals
-    clamped: Bools  # labelled: f is given, and no equation holds
-    component: SmallInts  # the oldest vertex that a path of positive similarities leads to
-    has_label: Bools  # by component number: does it hold a labelled vertex?
-    neighbours: Places  # (capacity, WIDTH) lists of the positive entries of sparse rows of w,
-    similar: Floats  # (capacity, WIDTH) these entries themselves,
-    n_neighbours: SmallInts  # and their number, or DENSE
-    largest: Floats  # of the relative residuals of the classes, where not stirred
-    residual_dirty: Bools  # has a residual changed since?
-    bias: Floats  # (1 + classes) what each column is multiplied with before classes are compared
-    drift: Floats  # (2,) rounding gathered in r, relative to the largest d + g a vertex has had
-    peak: Floats  # that largest one, where d + g has fallen since the rebuilding; else 0
-    scratch: Floats  # (capacity) of no meaning between calls, like the rest
-    limit: Floats  # (capacity) the largest residual of a class that is left alone
+    r: Floats  # (1 + classes, capacity) residuals of f
+    clamped: Bools  # labelled vertices, which have no equation
+    component: SmallInts  # oldest vertex connected by positive similarities
+    has_label: Bools  # by component: whether it contains a labelled vertex
+    neighbours: Places  # (capacity, MAX_LISTED_NEIGHBOURS) columns of the positive entries of w
+    similar: Floats  # (capacity, MAX_LISTED_NEIGHBOURS) these entries
+    n_neighbours: SmallInts  # number of these entries, or DENSE_ROW
+    largest: Floats  # largest relative residual of the classes; invalid where dirty
+    residual_dirty: Bools  # whether a residual has changed since
+    bias: Floats  # (1 + classes) factors of the columns when classes are compared
+    drift: Floats  # (2) rounding accumulated in r relative to the peak of d + g; ratio of the peak
+    peak: Floats  # largest d + g since the last rebuild, if it has fallen; else 0
+    scratch: Floats  # (capacity) work array, like the following
+    limit: Floats  # (capacity) largest residual of a class that need not be relaxed
     queue: SmallInts  # vertices to relax
     queued: Bools
-    marked: Bools  # by component number: is the answer read from there?
+    marked: Bools  # by component: whether the current answer depends on it
 
 
-@compiled
+@jit
 def push(
     w_i: Floats,
     neighbours_i: Places,
@@ -64,7 +64,7 @@ def push(
 ) -> None:
     """Add w_ij * flow to the residual of every neighbour j of vertex i.
 
-    It takes arrays and no System, which would be copied at each of its many calls.
+    It takes arrays instead of a System, which would be copied at each of its many calls.
     """
     if length == DENSE_ROW:
         for j in range(n):
@@ -74,7 +74,7 @@ def push(
             residual[neighbours_i[a]] += similar_i[a] * flow
 
 
-@compiled
+@jit
 def mark_dirty(system: System, n: int, i: int) -> None:
     """Mark the neighbours of vertex i, whose residuals have changed."""
     length = system.n_neighbours[i]
@@ -86,9 +86,9 @@ def mark_dirty(system: System, n: int, i: int) -> None:
             system.residual_dirty[system.neighbours[i, a]] = True
 
 
-@compiled
+@jit
 def add_weight(system: System, n: int, i: int, change: float) -> None:
-    """Add `change` >= 0 to the weight of vertex i, in everybody's degree and residuals."""
+    """Add `change` >= 0 to the weight of vertex i; update degrees and residuals."""
     w_i, d, f, r = system.w[i], system.d, system.f, system.r
     system.v[i] += change
     length = system.n_neighbours[i]
@@ -97,9 +97,9 @@ def add_weight(system: System, n: int, i: int, change: float) -> None:
             d[j] += w_i[j] * change
             r[STEPS, j] += w_i[j] * change
         for column in range(f.shape[0]):
-            own, value, residual = f[column, i], f[column], r[column]
+            center, value, residual = f[column, i], f[column], r[column]
             for j in range(n):
-                residual[j] += w_i[j] * change * (own - value[j])
+                residual[j] += w_i[j] * change * (center - value[j])
     else:
         for a in range(length):
             j = system.neighbours[i, a]
@@ -112,9 +112,9 @@ def add_weight(system: System, n: int, i: int, change: float) -> None:
     system.drift[0] += 8 * UNIT_ROUNDOFF
 
 
-@compiled
+@jit
 def rebuild(system: System, n: int) -> None:
-    """Recompute degrees and residuals from w, v, g and f alone, in one fixed order."""
+    """Recompute degrees and residuals from w, v, g and f, in one fixed order."""
     w, v, d, f, r = system.w, system.v, system.d, system.f, system.r
     for j in range(n):
         d[j] = 0.0
@@ -139,15 +139,15 @@ def rebuild(system: System, n: int) -> None:
     system.drift[1] = 1.0
 
 
-@compiled
+@jit
 def bound_rounding(system: System) -> float:
-    """Return a bound on the rounding gathered in any residual, relative to its d + g now."""
+    """Return a bound on the rounding accumulated in any residual, relative to its d + g."""
     return system.drift[0] * system.drift[1]
 
 
-@compiled
+@jit
 def list_neighbours(system: System, n: int, i: int) -> None:
-    """List the positive entries of row i of w, or call the row DENSE."""
+    """List the positive entries of row i of w, or mark the row as dense."""
     length = 0
     for j in range(n):
         if system.w[i, j] > 0.0:
@@ -160,9 +160,9 @@ def list_neighbours(system: System, n: int, i: int) -> None:
     system.n_neighbours[i] = length
 
 
-@compiled
+@jit
 def append_neighbour(system: System, i: int, j: int) -> None:
-    """Note that j, younger than all others, is a neighbour of i."""
+    """Add j, the youngest vertex, to the neighbours of i."""
     length = system.n_neighbours[i]
     if length == MAX_LISTED_NEIGHBOURS:
         system.n_neighbours[i] = DENSE_ROW
@@ -172,32 +172,32 @@ def append_neighbour(system: System, i: int, j: int) -> None:
         system.n_neighbours[i] = length + 1
 
 
-@compiled
+@jit
 def update_neighbour(system: System, n: int, i: int, j: int) -> None:
-    """Let the list of row i follow a change of w_ij."""
-    for a in range(system.n_neighbours[i]):  # none where the row is DENSE
+    """Update the list of row i after a change of w_ij."""
+    for a in range(system.n_neighbours[i]):  # no iteration if the row is dense
         if system.neighbours[i, a] == j and system.w[i, j] > 0.0:
             system.similar[i, a] = system.w[i, j]
             return
     list_neighbours(system, n, i)
 
 
-@compiled
+@jit
 def merge_components(system: System, n: int, i: int, j: int) -> None:
-    """Make the components of vertices i and j one."""
-    kept = min(system.component[i], system.component[j])
-    gone = max(system.component[i], system.component[j])
-    if kept == gone:
+    """Merge the components of vertices i and j."""
+    older = min(system.component[i], system.component[j])
+    younger = max(system.component[i], system.component[j])
+    if older == younger:
         return
-    system.has_label[kept] = system.has_label[kept] or system.has_label[gone]
+    system.has_label[older] = system.has_label[older] or system.has_label[younger]
     for a in range(n):
-        if system.component[a] == gone:
-            system.component[a] = kept
+        if system.component[a] == younger:
+            system.component[a] = older
 
 
-@compiled
+@jit
 def have_common_neighbour(system: System, i: int, j: int) -> bool:
-    """Say whether two vertices without an edge are still joined by a third."""
+    """Return whether two vertices without an edge have a common neighbour."""
     length = system.n_neighbours[i]
     for a in range(length):
         if system.w[system.neighbours[i, a], j] > 0.0:
@@ -205,17 +205,17 @@ def have_common_neighbour(system: System, i: int, j: int) -> bool:
     return False
 
 
-@compiled
+@jit
 def relink(system: System, n: int) -> None:
-    """Find neighbour lists and components anew, after vertices or similarities have changed."""
+    """Recompute neighbour lists and components after vertices or similarities have changed."""
     for i in range(n):
         list_neighbours(system, n, i)
     find_components(system, n)
 
 
-@compiled
+@jit
 def find_components(system: System, n: int) -> None:
-    """Number components by their oldest vertices; set what no label can reach to zero."""
+    """Number components by their oldest vertices; set values without a reachable label to zero."""
     for i in range(n):
         system.component[i] = -1
     stack = np.empty(n, dtype=np.int64)
@@ -245,12 +245,12 @@ def find_components(system: System, n: int) -> None:
             system.residual_dirty[i] = True
 
 
-@compiled
+@jit
 def attach(system: System, i: int, weight: float, sink: float) -> None:
-    """Let vertex i enter after the first i vertices, its similarities to them standing in w[i].
+    """Add vertex i after the first i vertices; w[i] holds its similarities to them.
 
-    A free vertex takes its values from its own row, so that its residual is zero. The values of a
-    clamped one are already in f.
+    The values of a free vertex are the solution of its own equation, so its residual is zero. The
+    values of a clamped vertex are already in f.
     """
     w, v, f, r = system.w, system.v, system.f, system.r
     w[i, i] = 0.0
@@ -285,9 +285,9 @@ def attach(system: System, i: int, weight: float, sink: float) -> None:
     add_weight(system, i + 1, i, weight)
 
 
-@compiled
+@jit
 def change_edge(system: System, n: int, i: int, j: int, similar: float) -> bool:
-    """Let w_ij change, in everybody's degree and residuals; return whether an edge has gone."""
+    """Change w_ij; update degrees and residuals; return whether an edge has been removed."""
     w, v, g, d, f, r = system.w, system.v, system.g, system.d, system.f, system.r
     before = w[i, j]
     change = similar - before
@@ -313,20 +313,21 @@ def change_edge(system: System, n: int, i: int, j: int, similar: float) -> bool:
     return similar == 0.0
 
 
-@compiled
+@jit
 def write_symmetric(w: Floats, v: Floats, free: Ints, escape: Floats, matrix: Floats) -> None:
-    """Write V^½ M V^-½ over some vertices, of weights v, from which walks escape to all others.
+    """Write the symmetric matrix V^½ M V^-½ of the direct solution over the free vertices.
 
-    Each similarity is read once; whole matrices made on the way would take several times as long.
+    `escape` is the flow to all other vertices and the sink. Each similarity is read once; temporary
+    matrices would take several times as long.
     """
     root, degree = np.sqrt(v), np.zeros(v.shape[0])
     for a in range(v.shape[0]):
-        similar, row, own = w[free[a]], matrix[a], degree[a]
+        similar, row, degree_before = w[free[a]], matrix[a], degree[a]
         for b in range(v.shape[0]):
             row[b] = similar[free[b]]
         for b in range(v.shape[0]):
             degree[b] += v[a] * row[b]
             row[b] = -(root[a] * row[b] * root[b])
-        degree[a] = own  # a vertex is no neighbour of its own
+        degree[a] = degree_before  # a vertex is not its own neighbour
     for a in range(v.shape[0]):
         matrix[a, a] = degree[a] + escape[a]

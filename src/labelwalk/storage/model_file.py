@@ -240,7 +240,7 @@ def _verify(content: memoryview) -> tuple[bytes, memoryview]:
     if bytes(content[: len(MODEL_FILE_MAGIC)]) != MODEL_FILE_MAGIC:
         raise ModelFileError("is not a labelwalk model file; pass one written by save")
     if len(content) < _PREFIX + _CHECKSUM:
-        raise _truncated_error(len(content), _PREFIX + _CHECKSUM)
+        raise _error_truncated(len(content), _PREFIX + _CHECKSUM)
     version, size, text_size = _SIZES.unpack_from(content, len(MODEL_FILE_MAGIC))
     if not OLDEST_VERSION <= version <= VERSION:
         repair = "upgrade labelwalk" if version > VERSION else "use the labelwalk that wrote it"
@@ -249,23 +249,23 @@ def _verify(content: memoryview) -> tuple[bytes, memoryview]:
             f"{VERSION}; {repair} to read it (or the file is damaged)"
         )
     if size != len(content):
-        raise _truncated_error(len(content), size)
+        raise _error_truncated(len(content), size)
     if hashlib.sha256(content[:-_CHECKSUM]).digest() != content[-_CHECKSUM:]:
         raise ModelFileError("is damaged, its checksum does not match; restore it from a copy")
     start = _pad(_PREFIX + text_size)
     if start > size - _CHECKSUM:
-        raise _forged_error(f"its header of {text_size} bytes does not fit in the file")
+        raise _error_forged(f"its header of {text_size} bytes does not fit in the file")
     return bytes(content[_PREFIX : _PREFIX + text_size]), content[start:-_CHECKSUM]
 
 
-def _truncated_error(size: int, expected: int) -> ModelFileError:
+def _error_truncated(size: int, expected: int) -> ModelFileError:
     return ModelFileError(
         f"has {size} bytes where {expected} are expected, so it is truncated or damaged; "
         "copy it again or restore it"
     )
 
 
-def _forged_error(problem: str) -> ModelFileError:
+def _error_forged(problem: str) -> ModelFileError:
     return ModelFileError(
         f"{problem}, although its checksum is correct, so another program wrote it; "
         "save the model again with labelwalk"
@@ -276,12 +276,12 @@ def _parse_header(text: bytes) -> tuple[dict[str, Any], list[Any]]:
     try:
         document = json.loads(text.decode("utf-8"), parse_constant=_reject_constant)
     except (ValueError, RecursionError) as error:
-        raise _forged_error(f"its header is not JSON ({error})") from error
+        raise _error_forged(f"its header is not JSON ({error})") from error
     if not (isinstance(document, dict) and document.keys() == {"arrays", "header"}):
-        raise _forged_error('its header is not an object of "arrays" and "header"')
+        raise _error_forged('its header is not an object of "arrays" and "header"')
     header, entries = document["header"], document["arrays"]
     if not (isinstance(header, dict) and isinstance(entries, list)):
-        raise _forged_error("its header or its list of arrays has the wrong type")
+        raise _error_forged("its header or its list of arrays has the wrong type")
     return header, entries
 
 
@@ -295,33 +295,33 @@ def _load_arrays(entries: list[Any], data: memoryview) -> dict[str, Array]:
     for entry in entries:
         name, dtype, shape = _parse_entry(entry)
         if name in arrays:
-            raise _forged_error(f"it lists two arrays of the same name, {name!r:.80}")
+            raise _error_forged(f"it lists two arrays of the same name, {name!r:.80}")
         end = start + math.prod(shape) * dtype.itemsize
         if end > len(data):
-            raise _forged_error(f"array {name!r:.80} is longer than the file")
+            raise _error_forged(f"array {name!r:.80} is longer than the file")
         arrays[name] = _to_array(name, dtype, shape, data[start:end])
         start = _pad(end)
     if start != len(data):
-        raise _forged_error("its arrays do not fill the file")
+        raise _error_forged("its arrays do not fill the file")
     return arrays
 
 
 def _parse_entry(entry: object) -> tuple[str, np.dtype[Any], list[int]]:
     if not (isinstance(entry, dict) and entry.keys() == {"name", "dtype", "shape"}):
-        raise _forged_error(f"it lists an array as {entry!r:.80}")
+        raise _error_forged(f"it lists an array as {entry!r:.80}")
     name, dtype, shape = entry["name"], entry["dtype"], entry["shape"]
     if not (isinstance(name, str) and dtype in DTYPES and isinstance(shape, list)):
-        raise _forged_error(f"array {name!r:.80} has dtype {dtype!r:.80} and shape {shape!r:.80}")
+        raise _error_forged(f"array {name!r:.80} has dtype {dtype!r:.80} and shape {shape!r:.80}")
     if not all(type(side) is int and 0 <= side < 2**63 for side in shape):
-        raise _forged_error(f"array {name!r:.80} has the impossible shape {shape!r:.80}")
+        raise _error_forged(f"array {name!r:.80} has the impossible shape {shape!r:.80}")
     return name, np.dtype(dtype), shape
 
 
 def _to_array(name: str, dtype: np.dtype[Any], shape: list[int], raw: memoryview) -> Array:
     if dtype == np.bool_ and np.frombuffer(raw, np.uint8).max(initial=0) > 1:
-        raise _forged_error(f"array {name!r:.80} has truth values other than 0 and 1")
+        raise _error_forged(f"array {name!r:.80} has truth values other than 0 and 1")
     try:
         array = np.frombuffer(raw, dtype).reshape(shape)
     except ValueError as error:
-        raise _forged_error(f"array {name!r:.80} has the impossible shape {shape!r:.80}") from error
+        raise _error_forged(f"array {name!r:.80} has the impossible shape {shape!r:.80}") from error
     return array.astype(dtype.newbyteorder("="), copy=True)
