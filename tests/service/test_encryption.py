@@ -461,7 +461,7 @@ class TestCommand:
             assert SECRET not in one.end(signal.SIGKILL)
         needles = {word.encode() for word in ("Ludmila", *LABELS)}
         assert not found(needles, folder)
-        for value, said in [("another", "is not the one of"), ("", "is empty")]:
+        for value, said in [("another", "this is not the passphrase of"), ("", "is empty")]:
             monkeypatch.setitem(ENVIRONMENT, PASSPHRASE_VARIABLE, value)
             failed = serve_in_vain(folder)
             assert failed.returncode == (1 if value else 2)
