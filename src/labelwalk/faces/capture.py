@@ -17,12 +17,7 @@ from labelwalk.faces.frames import Frame, Image, Source, SourceError, check_size
 from labelwalk.faces.pictures import PictureFolder, shrink_to_limit
 
 TIMEOUT_MS = 10_000  # to open an address, and to read the next frame
-TIMEOUTS = [
-    cv2.CAP_PROP_OPEN_TIMEOUT_MSEC,
-    TIMEOUT_MS,
-    cv2.CAP_PROP_READ_TIMEOUT_MSEC,
-    TIMEOUT_MS,
-]
+TIMEOUTS = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, TIMEOUT_MS, cv2.CAP_PROP_READ_TIMEOUT_MSEC, TIMEOUT_MS]
 TEXT_CODEC = cv2.VideoWriter.fourcc(*"ansi")  # FFmpeg renders any text file as a video
 MAX_FRAMES_PER_S = 1000.0  # a higher declared rate is not believed
 COMPLETE_SHARE = 0.95  # of the declared frames and time, which some formats only estimate

@@ -15,6 +15,7 @@ from labelwalk.faces.people import UnknownPersonError, clean_name
 from labelwalk.service.schemas import (
     BOOLEAN,
     COUNT,
+    JSON,
     NUMBER,
     POSITIVE_INTEGER,
     SHARE,
@@ -39,18 +40,8 @@ MAX_EXAMPLE = 2**53  # JavaScript represents integers up to here exactly
 MAX_LISTED_VIEWS = 12  # of a person
 
 
-class FacesDisabledError(LookupError):
-    """The service was started without faces."""
-
-    def __init__(self) -> None:
-        super().__init__("faces are off. Start the service with --faces pixels or --faces dlib.")
-
-
-class NoCameraError(LookupError):
-    """The service was started without a camera of its own."""
-
-    def __init__(self) -> None:
-        super().__init__("the service has no camera of its own. Start it with --watch SOURCE.")
+class FacesUnavailableError(LookupError):
+    """The service was started without faces, or without a camera of its own."""
 
 
 _POSITIVE: Schema = {"type": "number", "exclusiveMinimum": 0}
@@ -141,62 +132,47 @@ class Sink(BaseModel):
     sink: Literal["auto"] | float
 
 
-# fields of `labelwalk.service.openapi.Route`
-ROUTES: dict[tuple[str, str], dict[str, Any]] = {
-    ("GET", "/api/faces"): {
-        "permission": "read",
-        "summary": "List people and strangers.",
-        "answer": ref("Everybody"),
-    },
-    ("POST", "/api/faces/frames"): {
-        "permission": "write",
-        "summary": "Recognize the faces in a camera frame: a JPEG, PNG or WebP.",
-        "answer": ref("Frame"),
-        "body": "Picture",
-    },
-    ("GET", "/api/faces/view"): {
-        "permission": "read",
-        "summary": "Get the newest frame of the camera of the service; a header lists the faces.",
-        "answer": {},
-        "media": JPEG,
-    },
-    ("GET", "/api/faces/pictures/{example}"): {
-        "permission": "read",
-        "summary": "Get the picture of a face.",
-        "answer": {},
-        "media": JPEG,
-        "errors": (404, 422),
-    },
-    ("POST", "/api/faces/name"): {
-        "permission": "write",
-        "summary": "Name a face and a few views on its track.",
-        "answer": ref("NamedViews"),
-    },
-    ("POST", "/api/faces/undo"): {
-        "permission": "write",
-        "summary": "Remove the names of faces.",
-        "answer": ref("UndoneViews"),
-    },
-    ("POST", "/api/faces/forget"): {
-        "permission": "write",
-        "summary": "Erase a person or a stranger with all views that are assigned to them.",
-        "answer": ref("Erased"),
-    },
-    ("GET", "/api/faces/sink"): {
-        "permission": "read",
-        "summary": "Get the sink, and how it was chosen.",
-        "answer": ref("SinkTold"),
-    },
-    ("POST", "/api/faces/sink"): {
-        "permission": "write",
-        "summary": "Set the sink: how far names spread.",
-        "answer": ref("SinkSet"),
-    },
+# positional fields of `labelwalk.service.openapi.Route`
+ROUTES: dict[tuple[str, str], tuple[Any, ...]] = {
+    ("GET", "/api/faces"): ("read", "List people and strangers.", ref("Everybody")),
+    ("POST", "/api/faces/frames"): (
+        "write",
+        "Recognize the faces in a camera frame: a JPEG, PNG or WebP.",
+        ref("Frame"),
+        JSON,
+        "Picture",
+    ),
+    ("GET", "/api/faces/view"): (
+        "read",
+        "Get the newest frame of the camera of the service; a header lists the faces.",
+        {},
+        JPEG,
+    ),
+    ("GET", "/api/faces/pictures/{example}"): (
+        "read",
+        "Get the picture of a face.",
+        {},
+        JPEG,
+        None,
+        (404, 422),
+    ),
+    ("POST", "/api/faces/name"): (
+        "write",
+        "Name a face and a few views on its track.",
+        ref("NamedViews"),
+    ),
+    ("POST", "/api/faces/undo"): ("write", "Remove the names of faces.", ref("UndoneViews")),
+    ("POST", "/api/faces/forget"): (
+        "write",
+        "Erase a person or a stranger with all views that are assigned to them.",
+        ref("Erased"),
+    ),
+    ("GET", "/api/faces/sink"): ("read", "Get the sink, and how it was chosen.", ref("SinkTold")),
+    ("POST", "/api/faces/sink"): ("write", "Set the sink: how far names spread.", ref("SinkSet")),
 }
 STATUSES: dict[type[Exception], int] = {
     UnknownPersonError: 404,
-    FacesDisabledError: 404,
-    NoCameraError: 404,
+    FacesUnavailableError: 404,
     SourceError: 422,
     NoFrameError: 503,
 }
@@ -209,7 +185,9 @@ def add_routes(
 
     def get_worker() -> CameraWorker:
         if service is None:
-            raise FacesDisabledError
+            raise FacesUnavailableError(
+                "faces are off. Start the service with --faces pixels or --faces dlib."
+            )
         return service.worker
 
     async def run(request: Callable[[PeopleStore], Any]) -> Any:
@@ -230,7 +208,9 @@ def add_routes(
     async def view() -> Response:
         get_worker()
         if service is None or service.own_camera is None:
-            raise NoCameraError
+            raise FacesUnavailableError(
+                "the service has no camera of its own. Start it with --watch SOURCE."
+            )
         newest = service.own_camera.get_view()
         return Response(newest.picture, 200, {FACES_HEADER: json.dumps(newest.faces)}, JPEG)
 

@@ -17,14 +17,7 @@ from rich.console import Console
 from labelwalk.cli.errors import EXIT_CODES, FAILED, exit_if_not_writable, exit_on_error, fail
 from labelwalk.cli.options import PassphraseFile, Quiet
 from labelwalk.cli.terminal import Status, echo, show_progress
-from labelwalk.faces.commands import (
-    Faces,
-    Smallest,
-    app,
-    has_learners,
-    open_folder,
-    print_table,
-)
+from labelwalk.faces.commands import Faces, Smallest, app, has_learners, open_folder, print_table
 
 if TYPE_CHECKING:
     from labelwalk.faces.frames import Frame, Source, SourceError

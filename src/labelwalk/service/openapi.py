@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -141,10 +141,9 @@ ROUTES: dict[tuple[str, str], Route] = {
         "write", "Import a learner from a file.", ref("Named"), body="Learner", errors=(409,)
     ),
 }
-ROUTES |= {
-    key: Route(**({"errors": (404,)} | fields))
-    for key, fields in load_extension("route table faces").items()
-}
+for key, fields in load_extension("route table faces").items():
+    route = Route(*fields)
+    ROUTES[key] = replace(route, errors=route.errors or (404,))
 ROUTE_PERMISSIONS: dict[tuple[str, str], Permission] = {
     **{key: route.permission for key, route in ROUTES.items()},
     ("GET", "/api/openapi.json"): "read",
