@@ -52,7 +52,7 @@ class Looking:
 
     @property
     def gallery(self) -> PeopleStore:
-        return self.faces.worker.people
+        return self.faces.people
 
     def __call__(self, n: int) -> list[dict[str, Any]]:
         """Send n more frames, and return the faces of the last."""

@@ -7,7 +7,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from time import monotonic, perf_counter
 from typing import Any, NamedTuple, TypeVar
 
@@ -36,6 +35,7 @@ class CameraWorker:
 
     def __init__(self, people: PeopleStore, detector: Detector | None = None) -> None:
         self.people = people
+        self.own_camera: OwnCamera | None = None
         self._detector = detector or HaarDetector()
         self._pipelines: OrderedDict[str, FacePipeline] = OrderedDict()
         self._n_purges = people.n_purges
@@ -99,7 +99,9 @@ class CameraWorker:
         return self.submit(label)
 
     def close(self) -> None:
-        """Finish the waiting requests."""
+        """Stop the own camera, and finish the waiting requests."""
+        if self.own_camera is not None:
+            self.own_camera.close()
         self._executor.shutdown()
 
     def _count_done(self, answer: Future[Any]) -> None:
@@ -208,20 +210,6 @@ class OwnCamera:
             self._view, self.error = View(encode_jpeg(frame.image), faces), None
 
 
-@dataclass(frozen=True)
-class FaceService:
-    """The cameras of a service."""
-
-    worker: CameraWorker
-    own_camera: OwnCamera | None = None
-
-    def close(self) -> None:
-        """Stop the own camera, and finish the waiting requests."""
-        if self.own_camera is not None:
-            self.own_camera.close()
-        self.worker.close()
-
-
 def start_face_service(
     folder: str,
     store: LearnerStore,
@@ -229,14 +217,15 @@ def start_face_service(
     *,
     watch: str | None = None,
     keep_crops: bool = False,
-) -> FaceService:
+) -> CameraWorker:
     """Start to process frames for the learner "faces" of a folder."""
     worker = CameraWorker(open_people(folder, store, kind, keep_crops=keep_crops))
     try:
-        return FaceService(worker, None if watch is None else OwnCamera(worker, watch))
+        worker.own_camera = None if watch is None else OwnCamera(worker, watch)
     except BaseException:
         worker.close()
         raise
+    return worker
 
 
 def _to_json(face: Face, scale: float) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -298,6 +298,6 @@ def compute_next_choice(n: int) -> int:
 def _concatenate(parts: list[Recognition]) -> Recognition:
     if len(parts) == 1:
         return parts[0]
-    names = [field.name for field in fields(Verdicts)]
+    names = Verdicts.__slots__
     columns = (np.concatenate([getattr(part.verdicts, name) for part in parts]) for name in names)
     return Recognition(Verdicts(*columns), np.concatenate([part.ids for part in parts]))

@@ -31,7 +31,7 @@ from labelwalk.service.schemas import (
 from labelwalk.service.worker import to_asyncio_future
 
 if TYPE_CHECKING:  # these need OpenCV, which a service without faces may lack
-    from labelwalk.faces.camera_worker import CameraWorker, FaceService, OwnCamera
+    from labelwalk.faces.camera_worker import CameraWorker, OwnCamera
     from labelwalk.faces.people_store import PeopleStore
     from labelwalk.service.erasure import ErasureResult
 
@@ -179,39 +179,39 @@ STATUSES: dict[type[Exception], int] = {
 
 
 def add_routes(
-    app: FastAPI, service: FaceService | None, describe: Callable[[ErasureResult], Any]
+    app: FastAPI, worker: CameraWorker | None, describe: Callable[[ErasureResult], Any]
 ) -> None:
     """Add the routes."""
 
     def get_worker() -> CameraWorker:
-        if service is None:
+        if worker is None:
             raise FacesUnavailableError(
                 "faces are off. Start the service with --faces pixels or --faces dlib."
             )
-        return service.worker
+        return worker
 
     async def run(request: Callable[[PeopleStore], Any]) -> Any:
         return await to_asyncio_future(get_worker().submit(request))
 
     @app.get("/api/faces")
     async def everybody() -> Any:
-        if service is None:
+        if worker is None:
             return DISABLED
-        return await run(_describe_people) | {"source": _describe_camera(service.own_camera)}
+        return await run(_describe_people) | {"source": _describe_camera(worker.own_camera)}
 
     @app.post("/api/faces/frames")
     async def frame(request: Request, camera: Annotated[str, Query(max_length=1000)]) -> Any:
-        worker = get_worker()
-        return await to_asyncio_future(worker.process_sent(camera, await request.body()))
+        running = get_worker()
+        return await to_asyncio_future(running.process_sent(camera, await request.body()))
 
     @app.get("/api/faces/view", response_class=Response)
     async def view() -> Response:
         get_worker()
-        if service is None or service.own_camera is None:
+        if worker is None or worker.own_camera is None:
             raise FacesUnavailableError(
                 "the service has no camera of its own. Start it with --watch SOURCE."
             )
-        newest = service.own_camera.get_view()
+        newest = worker.own_camera.get_view()
         return Response(newest.picture, 200, {FACES_HEADER: json.dumps(newest.faces)}, JPEG)
 
     @app.get("/api/faces/pictures/{example}", response_class=Response)
