@@ -388,7 +388,7 @@ def test_a_source_that_is_not_there_is_told_at_the_start(tmp_path: Path) -> None
         [*command[:-2], "--keep-crops"], env=ENVIRONMENT, capture_output=True, text=True
     )
     assert alone.returncode == 2
-    assert "Give --faces too" in alone.stderr
+    assert "require --faces" in alone.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
