@@ -44,18 +44,18 @@ def run(plan: Plan) -> list[Result]:
     return plan.run(
         [
             *(
-                Job(compare, {"dataset": dataset, "method": method, **size})
+                Job(compare_method, {"dataset": dataset, "method": method, **size})
                 for dataset in datasets
                 for method in METHODS
             ),
             *(
-                Job(accuracy_by_labels, {"dataset": dataset, "per_class": n, **size})
+                Job(measure_by_labels, {"dataset": dataset, "per_class": n, **size})
                 for dataset in datasets
                 for n in LABELS_PER_CLASS
                 if not load(dataset).in_time
             ),
             *(
-                Job(accuracy_by_centroids, {"dataset": dataset, "n_centroids": k, **size})
+                Job(measure_by_centroids, {"dataset": dataset, "n_centroids": k, **size})
                 for dataset in datasets
                 for k in CENTROIDS
             ),
@@ -73,7 +73,7 @@ def make_stream(dataset: str, seed: int, max_examples: int, per_class: int = 4) 
     return labels_first(data.X[order], data.y[order], per_class=per_class)
 
 
-def compare(dataset: str, method: str, max_examples: int, seeds: int) -> Measurement:
+def compare_method(dataset: str, method: str, max_examples: int, seeds: int) -> Measurement:
     """Tune a method, and evaluate it for each seed."""
     n = min(max_examples, MAX_EXAMPLES.get(method, max_examples))
     n_tuning = min(n, MAX_TUNING_EXAMPLES.get(method, n))
@@ -105,7 +105,7 @@ def _tuning_accuracy(dataset: str, method: str, chosen: dict[str, float], n: int
     return evaluate(make_learner(method, stream.rows, chosen), stream).accuracy
 
 
-def accuracy_by_labels(dataset: str, per_class: int, max_examples: int, seeds: int) -> Measurement:
+def measure_by_labels(dataset: str, per_class: int, max_examples: int, seeds: int) -> Measurement:
     """Accuracy of our default and of the nearest label with so many labels a class."""
     table: Table = {OURS: [], NEAREST: []}
     for seed in range(seeds):
@@ -115,7 +115,7 @@ def accuracy_by_labels(dataset: str, per_class: int, max_examples: int, seeds: i
     return Measurement(table)
 
 
-def accuracy_by_centroids(
+def measure_by_centroids(
     dataset: str, n_centroids: int, max_examples: int, seeds: int
 ) -> Measurement:
     """Accuracy of our default with so many vertices."""
@@ -131,7 +131,7 @@ def conclude(results: list[Result]) -> Findings:
     table: Table = {name: [] for name in ("data", "method")}
     table |= {name: [] for name in ("accuracy", "calibration", "examples", "bytes", "chosen")}
     times: Table = {"data": [], "method": [], "microseconds": []}
-    for result in select(results, compare):
+    for result in select(results, compare_method):
         for columns in (table, times):
             columns["data"].append(result.arguments["dataset"])
             columns["method"].append(result.arguments["method"])
@@ -140,8 +140,8 @@ def conclude(results: list[Result]) -> Findings:
         for name in ("examples", "bytes", "chosen"):
             table[name].append(result.columns[name][0])
         times["microseconds"].append(round(1e6 * result.seconds["per example"], 1))
-    labels = _average(results, accuracy_by_labels, "per_class", "labels a class", (OURS, NEAREST))
-    centroids = _average(results, accuracy_by_centroids, "n_centroids", "k", (OURS,))
+    labels = _average(results, measure_by_labels, "per_class", "labels a class", (OURS, NEAREST))
+    centroids = _average(results, measure_by_centroids, "n_centroids", "k", (OURS,))
     return Findings(
         tables={
             "everywhere": table,
@@ -200,7 +200,7 @@ def _draw_times(results: list[Result]) -> Picture:
         if not load(dataset).in_time:
             continue
         lines = []
-        for result in select(results, compare, dataset=dataset):
+        for result in select(results, compare_method, dataset=dataset):
             method = result.arguments["method"]
             if method in styles:
                 y, n = result.columns["over time"][0], result.columns["examples"][0]

@@ -67,14 +67,16 @@ def run(plan: Plan) -> list[Result]:
     jobs = []
     for dataset in plan.choose(DATA, SUBSTITUTES):
         base = {"dataset": dataset, "max_examples": 1000 if plan.quick else 6000}
-        jobs.append(Job(exact, base))
+        jobs.append(Job(solve_exactly, base))
         for size in SIZES[:3] if plan.quick else SIZES:
-            jobs.append(Job(default, {**base, "size": size}))
-            jobs += [Job(approximate, {**base, "kind": kind, "size": size}) for kind in KINDS]
+            jobs.append(Job(run_default, {**base, "size": size}))
+            jobs += [
+                Job(solve_approximately, {**base, "kind": kind, "size": size}) for kind in KINDS
+            ]
     return plan.run(jobs)
 
 
-def exact(dataset: str, max_examples: int) -> Measurement:
+def solve_exactly(dataset: str, max_examples: int) -> Measurement:
     """The solution on all examples."""
     return _choose_width(
         make_stream(dataset, 0, max_examples),
@@ -82,7 +84,7 @@ def exact(dataset: str, max_examples: int) -> Measurement:
     )
 
 
-def approximate(dataset: str, max_examples: int, kind: str, size: int) -> Measurement:
+def solve_approximately(dataset: str, max_examples: int, kind: str, size: int) -> Measurement:
     """The solution on fewer representatives, or by fewer landmarks."""
 
     def make(sigma: float) -> StreamLearner:
@@ -96,7 +98,7 @@ def approximate(dataset: str, max_examples: int, kind: str, size: int) -> Measur
     return _choose_width(make_stream(dataset, 0, max_examples), make)
 
 
-def default(dataset: str, max_examples: int, size: int) -> Measurement:
+def run_default(dataset: str, max_examples: int, size: int) -> Measurement:
     """The default profile with this number of centroids, each example answered at its own step."""
     stream = make_stream(dataset, 0, max_examples)
     evaluate(OnlineLearner(size), _take_first(stream))
@@ -122,12 +124,15 @@ def _take_first(stream: Stream) -> Stream:
     return labels_first(stream.rows[:N_WARM_UP_ROWS], stream.truth[:N_WARM_UP_ROWS])
 
 
+NAMES = {solve_exactly.__name__: "exact", run_default.__name__: "default"}
+
+
 def conclude(results: list[Result]) -> Findings:
     """Compare accuracy with time for each kind, and with the number of centroids."""
     table: Table = {name: [] for name in ("data", "method", "size", "accuracy", "seconds")}
     for result in results:
         table["data"].append(result.arguments["dataset"])
-        table["method"].append(result.arguments.get("kind", result.work))
+        table["method"].append(result.arguments.get("kind", NAMES.get(result.work)))
         table["size"].append(result.arguments.get("size", 0))
         table["accuracy"].append(result.columns["accuracy"][0])
         table["seconds"].append(result.seconds["answer"])

@@ -50,8 +50,8 @@ def _average(results: list[Result], dataset: str) -> Table:
         table["t"] = mean(same, "t")
         for name in ("normalised", "plain", "accuracy"):
             table[f"{name}, {variant}"] = mean(same, name)
-    for work in (section_5_1.offline, section_5_1.every_example):
-        table[work.__name__] = mean(select(results, work, dataset=dataset), "accuracy")
+    for name, work in section_5_1.BASELINES.items():
+        table[name] = mean(select(results, work, dataset=dataset), "accuracy")
     return table
 
 

@@ -59,9 +59,9 @@ def _average(results: list[Result], dataset: str) -> Table:
             table[f"{column}, {variant}"] = [
                 mean([r for r in same if r.arguments["k"] == k], column) for k in centroids
             ]
-    for work in (section_5_1.offline, section_5_1.every_example):
+    for name, work in section_5_1.BASELINES.items():
         at_end = mean(select(results, work, dataset=dataset), "accuracy")
-        table[work.__name__] = [at_end] * len(centroids)
+        table[name] = [at_end] * len(centroids)
     return table
 
 

@@ -77,7 +77,7 @@ def make_stream(dataset: str, quick: bool) -> Stream:
     return labels_at_first_appearance(data.X[rows], y[rows])
 
 
-def ours(dataset: str, quick: bool, width: float) -> Measurement:
+def evaluate_paper(dataset: str, quick: bool, width: float) -> Measurement:
     """The paper's learner for one bandwidth, over the sink; ε is a tenth of that."""
     stream = make_stream(dataset, quick)
     sigma = width * measure_typical_distance(stream.rows)
@@ -91,19 +91,19 @@ def ours(dataset: str, quick: bool, width: float) -> Measurement:
     return _store_curve(curve)
 
 
-def default(dataset: str, quick: bool) -> Measurement:
+def evaluate_default(dataset: str, quick: bool) -> Measurement:
     """The default profile, which abstains if no label is reached, over its minimal confidence."""
     result = evaluate(OnlineLearner(K, unreached="abstain"), make_stream(dataset, quick))
     return _store_curve(confidence_curve(result, np.linspace(0, 0.99, 34).tolist()))
 
 
-def nearest(dataset: str, quick: bool) -> Measurement:
+def evaluate_nearest(dataset: str, quick: bool) -> Measurement:
     """The nearest label, over its radius."""
     stream = make_stream(dataset, quick)
     return _store_curve(precision_recall_curve(NearestLabel, choose_radii(stream), stream))
 
 
-def boosted(dataset: str, quick: bool, quarter: str, share: float) -> Measurement:
+def evaluate_boosting(dataset: str, quick: bool, quarter: str, share: float) -> Measurement:
     """Online semi-supervised boosting on 500 weak learners of a part of the stream."""
     stream = make_stream(dataset, quick)
     candidates = stream.rows[draw_candidates(len(stream.rows), quarter)]
@@ -143,12 +143,12 @@ def run(plan: Plan, datasets: tuple[str, ...], substitute: str, *, boosting: boo
     for dataset in plan.choose(datasets, [substitute]):
         base = {"dataset": dataset, "quick": plan.quick}
         widths = QUICK_WIDTHS if plan.quick else WIDTHS
-        jobs += [Job(ours, {**base, "width": width}) for width in widths]
-        jobs += [Job(default, base), Job(nearest, base)]
+        jobs += [Job(evaluate_paper, {**base, "width": width}) for width in widths]
+        jobs += [Job(evaluate_default, base), Job(evaluate_nearest, base)]
         if boosting:
             shares = QUICK_SHARES if plan.quick else SHARES
             jobs += [
-                Job(boosted, {**base, "quarter": quarter, "share": share})
+                Job(evaluate_boosting, {**base, "quarter": quarter, "share": share})
                 for quarter in QUARTERS
                 for share in shares
             ]
@@ -189,14 +189,13 @@ def conclude(
 
 def _name_method(result: Result) -> tuple[str, str]:
     """Return the name of a method, and that of its variant."""
-    arguments = result.arguments
-    if result.work == boosted.__name__:
-        quarter = arguments["quarter"]
-        variant = f"boosted-{quarter.replace(' ', '-')}-{arguments['share']}"
-        return f"boosting, {quarter}", variant
-    names = {ours.__name__: OURS, default.__name__: DEFAULT, nearest.__name__: NEAREST}
-    suffix = f"-{arguments['width']}" if "width" in arguments else ""
-    return names[result.work], f"{result.work}{suffix}"
+    if result.work == evaluate_boosting.__name__:
+        quarter, share = result.arguments["quarter"], result.arguments["share"]
+        return f"boosting, {quarter}", f"boosted-{quarter.replace(' ', '-')}-{share}"
+    if result.work == evaluate_paper.__name__:
+        return OURS, f"ours-{result.arguments['width']}"
+    is_default = result.work == evaluate_default.__name__
+    return (DEFAULT, "default") if is_default else (NEAREST, "nearest")
 
 
 def average_precision(curve: Curve) -> float:

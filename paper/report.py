@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import csv
-import io
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
@@ -13,7 +12,6 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from labelwalk.storage.atomic_write import write_atomic
 from paper.findings import Claim, Columns, Findings, Panel, Picture
 from paper.study import Study
 
@@ -72,12 +70,11 @@ def write_report(
 
 def write_table(path: Path, columns: Columns) -> None:
     """Write columns as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, [memoryview(text.getvalue().encode())])
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
 
 
 def _format_section(study: Study, outcome: Findings, folder: Path) -> str:

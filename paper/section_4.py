@@ -45,14 +45,14 @@ Table = dict[str, list[Any]]
 def run(plan: Plan) -> list[Result]:
     """Compute all statements, and the distortion in each dimension."""
     n, n_points = QUICK if plan.quick else FULL
-    cubes = [Job(distortion_over_k, {"dimension": d, "n": n_points}) for d in DIMENSIONS]
-    return plan.run([Job(statements_on_moons, {"n": n}), *cubes])
+    cubes = [Job(measure_distortion, {"dimension": d, "n": n_points}) for d in DIMENSIONS]
+    return plan.run([Job(compute_statements, {"n": n}), *cubes])
 
 
 def conclude(results: list[Result]) -> Findings:
     """Judge which statements hold, and how fast the distortion falls."""
-    statements = select(results, statements_on_moons)[0].columns
-    over_k = {r.arguments["dimension"]: r.columns for r in select(results, distortion_over_k)}
+    statements = select(results, compute_statements)[0].columns
+    over_k = {r.arguments["dimension"]: r.columns for r in select(results, measure_distortion)}
     panels = [
         Panel(
             f"a cube of dimension {d}",
@@ -73,18 +73,18 @@ def conclude(results: list[Result]) -> Findings:
     )
 
 
-def statements_on_moons(n: int) -> Measurement:
+def compute_statements(n: int) -> Measurement:
     """Both sides of all statements, on two moons with eight labels, for two schedules of γ."""
     table: Table = {name: [] for name in ("statement", "sink", "left", "right", "holds", "covered")}
     for sink in (PROPOSITION_5.sink(n), PROPOSITION_4.sink(n)):
-        for bound in _compute_statements(n, sink):
+        for bound in _list_statements(n, sink):
             row = (bound.name, sink, bound.left, bound.right, bool(bound.holds), bound.covered)
             for column, value in zip(table.values(), row, strict=True):
                 column.append(value)
     return Measurement(table)
 
 
-def _compute_statements(n: int, sink: float) -> Iterator[Bound]:
+def _list_statements(n: int, sink: float) -> Iterator[Bound]:
     """Yield lemmas and propositions 2 to 7, in the order of the paper."""
     data = moons(n)
     X, y, labelled = data.X, np.where(data.y == 1, 1.0, -1.0)[:, None], np.arange(n) < N_LABELS
@@ -128,7 +128,7 @@ def _compute_statements(n: int, sink: float) -> Iterator[Bound]:
     yield quantization.proposition_7(w, w_centres, assigned, moved.left, slope)
 
 
-def distortion_over_k(dimension: int, n: int) -> Measurement:
+def measure_distortion(dimension: int, n: int) -> Measurement:
     """The largest distance of a point to its nearest centroid, in a cube, over k."""
     rows = np.random.default_rng(0).random((n, dimension))
     table: Table = {name: [] for name in ("k", *STYLES)}

@@ -109,18 +109,18 @@ def list_jobs(plan: Plan, reading: str, centroids: Iterable[int]) -> list[Job]:
         for variant in VARIANTS
         for problem in problems
     ]
-    baselines = [Job(work, p) for work in (offline, every_example) for p in problems]
+    baselines = [Job(work, p) for work in BASELINES.values() for p in problems]
     return quantized + baselines
 
 
-def offline(dataset: str, positive: int, negative: int, max_examples: int) -> Measurement:
+def solve_offline(dataset: str, positive: int, negative: int, max_examples: int) -> Measurement:
     """W: the solution on the graph of all examples, which uses them all for every answer."""
     stream = make_stream(dataset, positive, negative, max_examples)
     similarity = Gaussian(scale_bandwidth(stream.rows), threshold=0.0)
     return _sample_accuracy(evaluate(OfflineHarmonic(similarity, SINK), stream).correct)
 
 
-def every_example(dataset: str, positive: int, negative: int, max_examples: int) -> Measurement:
+def solve_online(dataset: str, positive: int, negative: int, max_examples: int) -> Measurement:
     """W^o: the solution on the graph of all examples so far, at each step."""
     stream = make_stream(dataset, positive, negative, max_examples)
     similarity = Gaussian(scale_bandwidth(stream.rows), threshold=0.0)
@@ -139,6 +139,9 @@ def search_sink(dataset: str, max_examples: int) -> Measurement:
             shares.append(evaluate(OfflineHarmonic(similarity, sink), stream).accuracy)
         table["accuracy"].append(float(np.mean(shares)))
     return Measurement(table)
+
+
+BASELINES = {"offline": solve_offline, "every_example": solve_online}  # by column
 
 
 def solve_quantized(

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 from threadpoolctl import threadpool_limits
 
 from labelwalk.release import release
-from labelwalk.storage.atomic_write import write_atomic
 from paper.findings import Columns, Findings
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
@@ -85,7 +84,9 @@ class Job:
         text = json.dumps(stored, indent=2, default=lambda value: value.tolist()) + "\n"
         path = folder / f"{self.key}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, [memoryview(text.encode())])
+        temporary = path.with_name(f"{path.name}.tmp")  # an interrupted job leaves no result
+        temporary.write_text(text, "utf-8")
+        temporary.replace(path)
 
 
 def list_versions() -> dict[str, str]:
