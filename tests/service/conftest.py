@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from labelwalk.cli.options import PASSPHRASE_VARIABLE
-from labelwalk.service import encryption as of_a_folder
+from labelwalk.service import encryption
 from labelwalk.service.learner_store import LearnerStore
 from tests.service.sizes import FULL, SMALL, Sizes
 
@@ -21,7 +21,7 @@ def sizes(request: pytest.FixtureRequest) -> Sizes:
 @pytest.fixture
 def quick_scrypt(monkeypatch: pytest.MonkeyPatch) -> None:
     """See that folders that are begun here cost no half second each time they are opened."""
-    monkeypatch.setattr(of_a_folder, "SCRYPT_N", 2)
+    monkeypatch.setattr(encryption, "SCRYPT_N", 2)
 
 
 @pytest.fixture(params=[None, "correct horse"], ids=["plain", "encrypted"])

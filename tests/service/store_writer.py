@@ -1,4 +1,4 @@
-"""A process that lets things happen to a learner, and says which are on the disk."""
+"""Commands for tests, and a process that applies them and says which are on disk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from labelwalk import OnlineLearner
 from labelwalk.cli.options import PASSPHRASE_VARIABLE
-from labelwalk.service import encryption as of_a_folder
+from labelwalk.service import encryption
 from labelwalk.service.commands import Adjust, Command, Observe, Teach, TeachLater
 from labelwalk.service.learner_store import LearnerStore
 
@@ -19,7 +19,7 @@ K, D, EVERY = 20, 3, 150
 
 
 def events(seed: int) -> Iterator[Command]:
-    """Yield events of all kinds, always the same for a seed, each of which can be done."""
+    """Yield valid commands of all kinds, the same for the same seed."""
     rng = np.random.default_rng(seed)
     yield Teach(np.array([[0.0] * D, [6.0] * D]), ("low", "high"))
     n, fresh = 2, list[int]()
@@ -40,12 +40,18 @@ def events(seed: int) -> Iterator[Command]:
         n += len(rows)
 
 
-def main(folder: str, seed: str, most: str = "") -> None:
-    """Go on with what the folder holds, for ever, or for so many events.
+def digest(store: LearnerStore, learner_id: int) -> str:
+    """Return the digest of a learner."""
+    value: str = store.query(learner_id, lambda managed: managed.learner.digest()).result()
+    return value
 
-    The folder has the passphrase that the environment tells, if any.
+
+def main(folder: str, seed: str, most: str = "") -> None:
+    """Continue the learner of a folder, forever or for a number of commands.
+
+    The passphrase of the folder is in the environment, if it has one.
     """
-    of_a_folder.SCRYPT_N = 2  # nobody guesses here
+    encryption.SCRYPT_N = 2  # no need to make guessing expensive
     store = LearnerStore(
         folder, snapshot_every=EVERY, passphrase=os.environ.get(PASSPHRASE_VARIABLE)
     )

@@ -12,16 +12,16 @@ from labelwalk import OnlineLearner
 from labelwalk.service.backup import restore
 from labelwalk.service.database import DamagedError
 from labelwalk.service.learner_store import LearnerStore
-from tests.service.store_writer import EVERY, K, events
+from tests.service.store_writer import EVERY, K, digest, events
 
 pytestmark = pytest.mark.shell
 
 
 def digest_of(folder: Path, passphrase: str | None) -> str:
     store = LearnerStore(str(folder), passphrase=passphrase)
-    found: str = store.query(1, lambda managed: managed.learner.digest()).result()
+    value = digest(store, 1)
     store.close()
-    return found
+    return value
 
 
 def test_a_copy_is_of_one_moment(tmp_path: Path, passphrase: str | None) -> None:
@@ -71,12 +71,12 @@ def test_what_a_start_does_not_need_is_looked_through(tmp_path: Path) -> None:
     number = store.create("a", OnlineLearner(K)).result()
     for event in islice(events(0), 60):
         store.submit(number, event)
-    before = store.query(number, lambda managed: managed.learner.digest()).result()
+    before = digest(store, number)
     with store._journal.database.transaction() as connection:
         connection.execute("UPDATE events SET at = at + 1 WHERE sequence = 3")
     store.close()
     again = LearnerStore(str(tmp_path), snapshot_every=EVERY)
-    assert again.query(number, lambda managed: managed.learner.digest()).result() == before
+    assert digest(again, number) == before
     end = time.monotonic() + 30
     while again.damage is None:
         assert time.monotonic() < end

@@ -24,6 +24,7 @@ from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.sealed_parts import decode_parts
 from labelwalk.service.snapshots import read_first_id
 from tests.service.eraser import EVERY
+from tests.service.store_writer import digest
 
 pytestmark = pytest.mark.shell
 
@@ -134,11 +135,6 @@ def kept(
             answer.result()
             store.back_up()
     return store, number, Told(story)
-
-
-def digest(store: LearnerStore, number: int) -> str:
-    found: str = store.query(number, lambda managed: managed.learner.digest()).result()
-    return found
 
 
 def everything(folder: Path) -> dict[str, bytes]:

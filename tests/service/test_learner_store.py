@@ -29,7 +29,7 @@ from labelwalk.service.worker import BoundedQueue, BusyError, NoLearnerError
 from tests.service import test_journal
 from tests.service.seeded_bugs import BUGS_OF_KEEPING
 from tests.service.sizes import Sizes
-from tests.service.store_writer import EVERY, D, K, events
+from tests.service.store_writer import EVERY, D, K, digest, events
 
 pytestmark = pytest.mark.shell
 
@@ -41,11 +41,6 @@ def store(tmp_path: Path) -> Iterator[LearnerStore]:
     store = LearnerStore(str(tmp_path / "kept"), snapshot_every=EVERY)
     yield store
     store.close()
-
-
-def digest(store: LearnerStore, number: int) -> str:
-    found: str = store.query(number, lambda managed: managed.learner.digest()).result()
-    return found
 
 
 def alone(seed: int, n: int) -> OnlineLearner:
@@ -308,11 +303,11 @@ def test_what_waits_together_is_answered_as_if_alone(tmp_path: Path) -> None:
         for refused in (bad, wide):
             with pytest.raises(ValueError, match=r"nan|features"):
                 refused.result()
-    digest = store.query(number, lambda managed: managed.to_bytes()).result()
-    assert store.query(number, lambda managed: managed.learner.digest()).result() == alone.digest()
+    content = store.query(number, lambda managed: managed.to_bytes()).result()
+    assert digest(store, number) == alone.digest()
     store.close()
     restarted = LearnerStore(str(tmp_path))
-    assert restarted.query(number, lambda managed: managed.to_bytes()).result() == digest
+    assert restarted.query(number, lambda managed: managed.to_bytes()).result() == content
     restarted.close()
 
 

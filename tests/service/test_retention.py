@@ -15,14 +15,9 @@ from labelwalk.service.commands import Observe
 from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.snapshots import Snapshots
-from tests.service.store_writer import EVERY, K, events
+from tests.service.store_writer import EVERY, K, digest, events
 
 pytestmark = pytest.mark.shell
-
-
-def digest(store: LearnerStore, number: int) -> str:
-    found: str = store.query(number, lambda managed: managed.learner.digest()).result()
-    return found
 
 
 def test_learners_outlive_their_events(tmp_path: Path, passphrase: str | None) -> None:
