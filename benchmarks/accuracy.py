@@ -2,7 +2,7 @@
 
 Each example is answered at its own step, and no label comes after the start. Shuffled data: the
 mean of five seeds. An answer of None counts as wrong. What part each stream had in choosing the
-profile stands last; docs/decisions/0008-default-profile.md says how it was chosen. A row is missed
+profile stands last; docs/decisions/default-profile.md says how it was chosen. A row is missed
 where it is under what was asked, or more than a point under the nearest label.
 
     python benchmarks/accuracy.py --data FOLDER [--write docs/results/accuracy.md]

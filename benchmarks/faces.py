@@ -9,7 +9,7 @@ video, by the votes of the views on a track. Every face is answered before it is
 nearest neighbour names whoever is within a radius, the best one for it, chosen with the truth.
 Where a line tells the sink and the cliff, the sink is that of the last look, some faces ago, and
 the cliff that of the end. The constants of a profile (bandwidth, usual sink, weights, smoothing)
-are the same for all lines, but were chosen on these very faces: see decision 0018.
+are the same for all lines, but were chosen on these very faces: see docs/decisions/faces.md.
 
     python benchmarks/faces.py --data FOLDER [--write FILE.md]
 """

@@ -1,4 +1,4 @@
-"""What an encrypted journal.db holds, read as docs/decisions/0019-encryption.md tells it."""
+"""What an encrypted journal.db holds, read as docs/decisions/service.md tells it."""
 
 from __future__ import annotations
 
