@@ -31,8 +31,8 @@ from labelwalk.engine.state import State, resize
 from labelwalk.engine.weights import capped_mean
 from labelwalk.io.rows import InputError
 from labelwalk.kernels.compare import compute_bandwidths
-from labelwalk.kernels.counters import NEVER, KernelParams
-from labelwalk.kernels.cover import UNKNOWN, UNLABELLED
+from labelwalk.kernels.counters import NEVER, NO_ROW, KernelParams
+from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.nearest import ReadoutParams, SolvedGraph
 from labelwalk.kernels.system import STEPS
 from labelwalk.learner import OnlineLearner
@@ -170,7 +170,7 @@ def _copy_cover(state: State, cover: Cover) -> None:
     ):
         column[:n] = cover.examples
     vertices.reach[:n] = cover.reach
-    vertices.label[:n], vertices.founder[:n] = UNLABELLED, UNKNOWN
+    vertices.label[:n], vertices.founder[:n] = UNLABELLED, NO_ROW
     counters.n = counters.n_unlabelled = counters.n_founded = n
     counters.n_seen = counters.n_absorbed = cover.n_seen
     counters.radius = cover.radius

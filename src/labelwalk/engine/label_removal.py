@@ -12,8 +12,8 @@ from labelwalk.engine.cover import remove_from_cover
 from labelwalk.engine.recent_examples import update_vertices_of_examples
 from labelwalk.engine.state import State
 from labelwalk.kernels.assign import REMOVED
-from labelwalk.kernels.counters import INVALID, NEVER, NO_RECORD
-from labelwalk.kernels.cover import UNKNOWN, UNLABELLED, measure_mean_distances, remove_example
+from labelwalk.kernels.counters import INVALID, NEVER, NO_RECORD, NO_ROW
+from labelwalk.kernels.cover import UNLABELLED, measure_mean_distances, remove_example
 from labelwalk.solver import relaxation
 
 
@@ -55,7 +55,7 @@ def remove_label(state: State, i: int, number: int) -> None:
     vertices, kept, places = state.vertices, state.memory, _find_taught(state, number)
     x = kept.seen_rows[places[0]] if len(places) else vertices.points[:, i]
     founders = vertices.founder[: state.n]
-    founders[_is_labelled(state) & (founders == number)] = UNKNOWN
+    founders[_is_labelled(state) & (founders == number)] = NO_ROW
     kept.seen_label[places] = UNLABELLED
     if vertices.taught[i] == 1:
         remove_vertices(state, np.array([i]))
@@ -168,7 +168,7 @@ def warn_of_conflicts(state: State, classes: Sequence[Label], rows: Floats, code
     for older, younger in find_conflicts(state):
         if not any(_is_among(state, i, rows, codes) for i in (older, younger)):
             continue
-        numbers = [int(founder[i]) for i in (younger, older) if founder[i] != UNKNOWN]
+        numbers = [int(founder[i]) for i in (younger, older) if founder[i] != NO_ROW]
         calls = " or ".join(f"retract(example_id={number})" for number in numbers)
         warnings.warn(
             f"label {classes[label[younger]]!r} was taught to an example that had been taught "

@@ -25,7 +25,7 @@ from labelwalk.kernels.counters import (
     Counters,
     CountersArray,
 )
-from labelwalk.kernels.cover import UNKNOWN, Vertices
+from labelwalk.kernels.cover import Vertices
 from labelwalk.kernels.drift import (
     DRIFT_BLOCK_ROWS,
     INITIAL_DEPARTURE,
@@ -429,7 +429,7 @@ def merge_states(ours: State, theirs: State) -> State:
     ):
         target[new] = source[:m]
     system.v[new] = theirs.system.v[:m]
-    vertices.founder[new] = UNKNOWN  # their examples have numbers of their own
+    vertices.founder[new] = NO_ROW  # their examples have numbers of their own
     distances = _measure_across(ours.vertices.points[:, :n], theirs.vertices.points[:, :m])
     apart = distances
     if len(vertices.means):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -81,6 +82,12 @@ class OnlineHarmonicSSL(ClassifierSSL):
         tolerance: float = 1e-2,
         abstain_below: float = 0.0,
     ) -> None:
+        arguments = locals()
+        settings = {
+            name: arguments[name]
+            for name in signature(OnlineLearner).parameters
+            if name in arguments
+        }
         super().__init__(schema)
         if not schema.is_classification():
             raise ValueError(
@@ -88,28 +95,7 @@ class OnlineHarmonicSSL(ClassifierSSL):
                 "the schema of a stream with a nominal target."
             )
         self._encoder = _RowEncoder(schema)
-        self.learner = OnlineLearner(
-            n_centroids,
-            similarity=similarity,
-            scale=scale,
-            sink=sink,
-            growth=growth,
-            coarsening=coarsening,
-            labelled=labelled,
-            label_weight=label_weight,
-            weight_cap=weight_cap,
-            labels_per_class=labels_per_class,
-            representative=representative,
-            readout=readout,
-            unreached=unreached,
-            quarantine=quarantine,
-            remember=0,
-            half_life=half_life,
-            calibrate=calibrate,
-            prior=prior,
-            tolerance=tolerance,
-            abstain_below=abstain_below,
-        )
+        self.learner = OnlineLearner(**settings, remember=0)
 
     def train(self, instance: LabeledInstance) -> None:
         """Learn an instance with its label, or as unlabelled if the label is missing.

@@ -16,7 +16,6 @@ from labelwalk.kernels.counters import Counters
 from labelwalk.kernels.jit import jit
 
 UNLABELLED = -1
-UNKNOWN = -1
 ABSORBING = -2  # a group: unlabelled vertices merge with each other and into labelled ones
 
 
@@ -36,7 +35,7 @@ class Vertices(NamedTuple):
     decayed_count: Floats  # examples, weighted by half_life
     reach: Floats  # bound on the distance from the founder to any example
     label: SmallInts  # class, or UNLABELLED
-    founder: Ints  # number of the founding example, or UNKNOWN
+    founder: Ints  # number of the founding example, or NO_ROW
 
 
 @jit
