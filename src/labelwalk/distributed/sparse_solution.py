@@ -6,7 +6,8 @@ component of vertex i, the exact solution f* satisfies
 
     |f_i - f*_i|  <=  max |rho| * t_i / (1 - max tau),
 
-whatever f and t are (docs/decisions/certificate.md): a poor solution has a poor bound, and is improved.
+whatever f and t are (docs/decisions/certificate.md): a poor solution has a poor bound, and is
+improved.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ solution f* satisfies
 where rho is the largest |rho_j|, rho_late the largest with t_j > b, and tau_j the relative residual
 of the steps t; all maxima are over the component of i. So residuals must be smallest where walks
 are long, and need not be small elsewhere. The error of an average over vertices is at most the same
-average of their errors. docs/decisions/certificate.md has the proof. The rounding that residuals may have
-accumulated is counted and added.
+average of their errors. docs/decisions/certificate.md has the proof. The rounding that residuals
+may have accumulated is counted and added.
 
 Few vertices have walks much longer than an answer needs; the cutoff b separates this slow block.
 """
