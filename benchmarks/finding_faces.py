@@ -27,13 +27,12 @@ from labelwalk.demo import warm_up
 from labelwalk.faces.capture import open_source
 from labelwalk.faces.demo import NamedBox
 from labelwalk.faces.detection import HaarDetector
-from labelwalk.faces.dlib_vectors import DlibVectors
 from labelwalk.faces.drawing import Caption, draw_faces
 from labelwalk.faces.frames import Frame
 from labelwalk.faces.pipeline import FacePipeline
 from labelwalk.faces.profiles import PIXELS
 from labelwalk.faces.recognizer import FaceRecognizer, LearnerHandle
-from labelwalk.faces.representations import Pixels, Representation, name_of, vector_of
+from labelwalk.faces.representations import DlibVectors, Pixels, Representation, name_of, vector_of
 from paper.face_ground_truth import Tally, read_boxes
 
 VIDEOS = {"david": 300, "faceocc2": 1}  # and the frame of the first true box

@@ -14,6 +14,7 @@ MODULE_ALIASES: dict[str, str] = {
     "capymoa": "integrations.capymoa",
     "decision": "verdicts",
     "estimator": "integrations.sklearn",
+    "faces.dlib_vectors": "faces.representations",
     "faces.onlooker": "faces.pipeline",
     "faces.opening": "faces.capture",
     "faces.writing": "faces.recording",

@@ -12,8 +12,8 @@ from labelwalk.arrays import Floats
 from labelwalk.faces.capture import open_source
 from labelwalk.faces.demo import DemoVideo, scene
 from labelwalk.faces.detection import HaarDetector
-from labelwalk.faces.dlib_vectors import DlibVectors
 from labelwalk.faces.frames import Box, Image, crop_box
+from labelwalk.faces.representations import DlibVectors
 from tests.faces.real_videos import real
 
 pytestmark = pytest.mark.shell
@@ -58,7 +58,7 @@ def test_what_is_no_picture_is_refused(as_vector: DlibVectors) -> None:
 @pytest.mark.slow
 def test_missing_models_say_how_to_get_them() -> None:
     script = (
-        "from labelwalk.faces import dlib_vectors as d; d.MODEL_PACKAGE = 'no_such_models'; "
+        "from labelwalk.faces import representations as d; d.MODEL_PACKAGE = 'no_such_models'; "
         "d.DlibVectors()"
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

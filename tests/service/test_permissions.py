@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.faces.crops import CropStore
 from labelwalk.faces.frames import Box
+from labelwalk.faces.people_store import CropStore
 from labelwalk.service.backup import restore
 from labelwalk.service.learner_store import LearnerStore
 from tests.service.store_writer import EVERY, K, events

@@ -1,10 +1,14 @@
-"""The people of a folder: a recognizer whose learner is durable, and that forgets on demand."""
+"""The people of a folder: a durable recognizer and pictures of faces, which forget on demand."""
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeVar
 from unicodedata import normalize
 
@@ -12,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk.arrays import Bools, Floats, Ints, Label
-from labelwalk.faces.crops import CropStore
+from labelwalk.faces.frames import Box, Image, crop_box
 from labelwalk.faces.people import Stranger, UnknownPersonError
 from labelwalk.faces.pictures import encode_jpeg
 from labelwalk.faces.pipeline import MAX_TAUGHT_VIEWS
@@ -35,16 +39,23 @@ from labelwalk.service.commands import (
     Teach,
     TeachLater,
 )
-from labelwalk.service.erasure import ErasureResult
+from labelwalk.service.encryption import Cipher, DecryptionError, NoEncryption
+from labelwalk.service.erasure import CleanupError, ErasureResult
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.service.worker import NoLearnerError
+from labelwalk.storage.atomic_write import sync_folder
 
 T = TypeVar("T")
 LEARNER_NAME = "faces"
 REPRESENTATION = "representation"  # key of the note with its name
 CROP_FOLDER = "crops"
 OPTIONS = {"pixels 96": "pixels", "pixels 32": "pixels-32", "dlib 128": "dlib"}
+CROP_MARGIN = 0.25  # of a face, on each side
+MAX_CACHED_CROPS = 1000
+PLAIN_SUFFIX, ENCRYPTED_SUFFIX, PART_SUFFIX = ".jpg", ".locked", ".part"
+CROP_FILE = re.compile(r"([0-9]+)(\.jpg|\.locked|\.part)")
+LOGGER = logging.getLogger(__name__)
 
 
 class DurableLearner(LearnerHandle):
@@ -103,6 +114,73 @@ class DurableLearner(LearnerHandle):
     def _submit(self, command: Command) -> CommandResult:
         result: CommandResult = self._store.submit(self._number, command).result()
         return result
+
+
+class CropStore:
+    """Pictures of examples by their ids."""
+
+    def __init__(
+        self, folder: str | None = None, cipher: Cipher | None = None, *, are_kept: bool = True
+    ) -> None:
+        self._cipher = cipher or NoEncryption()
+        self._suffix = ENCRYPTED_SUFFIX if self._cipher.key_name else PLAIN_SUFFIX
+        self._folder = None if folder is None else Path(folder)
+        self._cache: OrderedDict[int, bytes] = OrderedDict()
+        self.are_kept = are_kept and self._folder is not None
+        if self._folder is not None and self.are_kept:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def cache(self, example: int, image: Image, box: Box) -> None:
+        """Hold the picture of a face in memory, instead of the oldest one if there are too many."""
+        self._cache[example] = encode_jpeg(crop_box(image, box, CROP_MARGIN))
+        if len(self._cache) > MAX_CACHED_CROPS:
+            self._cache.popitem(last=False)
+
+    def persist(self, example: int) -> None:
+        """Write a cached picture to disk, if the user asked for that."""
+        if not self.are_kept or self._folder is None or example not in self._cache:
+            return
+        context = _make_context(example)
+        content = self._cipher.encrypt([self._cache[example]], context)[0]
+        part = self._folder / f"{example}{PART_SUFFIX}"
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+            with open(os.open(part, flags, 0o600), "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            part.rename(self._folder / f"{example}{self._suffix}")
+        except OSError as error:  # the example counts without a picture
+            LOGGER.warning("a picture cannot be kept (%s)", error.strerror)
+
+    def get(self, example: int) -> bytes | None:
+        """Return the picture of an example as a JPEG; None if there is none."""
+        if example in self._cache or self._folder is None:
+            return self._cache.get(example)
+        try:
+            content = (self._folder / f"{example}{self._suffix}").read_bytes()
+            return self._cipher.decrypt([content], _make_context(example))[0]
+        except (OSError, DecryptionError):
+            return None
+
+    def purge(self, erased: Collection[int], n_examples: int) -> None:
+        """Delete the pictures of erased examples and of ids never given out; clear the cache."""
+        self._cache.clear()
+        if self._folder is None or not self._folder.is_dir():
+            return
+        erased_ids, failed = frozenset(erased), list[str]()
+        for path in self._folder.iterdir():
+            if not (match := CROP_FILE.fullmatch(path.name)):
+                continue
+            example = int(match[1])
+            if match[2] == PART_SUFFIX or example in erased_ids or example >= n_examples:
+                try:
+                    path.unlink(missing_ok=True)  # another thread may delete it too
+                except OSError:
+                    failed.append(str(path))
+        sync_folder(str(self._folder))
+        if failed:
+            raise CleanupError(f"{', '.join(failed)} cannot be deleted. Remove them yourself.")
 
 
 class PeopleStore:
@@ -302,3 +380,8 @@ def read_representation(store: LearnerStore) -> str | None:
         return str(store.get(store.find_id(LEARNER_NAME)).notes[REPRESENTATION])
     except (NoLearnerError, KeyError):
         return None
+
+
+def _make_context(example: int) -> bytes:
+    """Return what binds an encrypted picture to its example."""
+    return f"picture of example {example}".encode()

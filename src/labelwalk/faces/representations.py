@@ -1,9 +1,12 @@
-"""Vectors of faces: any function from the image of a face, and one that compares pixels."""
+"""Vectors of faces: from any function, from pixels, or from the network of dlib."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
 from typing import Any, TypeAlias
 
 import cv2
@@ -12,7 +15,7 @@ from scipy.fft import dctn, idctn
 
 from labelwalk.arrays import Floats
 from labelwalk.faces.frames import Box, Image, check_image, crop_box
-from labelwalk.faces.profiles import PIXELS, Profile
+from labelwalk.faces.profiles import PIXELS, VECTORS, Profile
 from labelwalk.parameters import check_whole
 
 Representation: TypeAlias = Callable[[Image], Any]
@@ -28,6 +31,10 @@ SMOOTHING = 1 / 32  # standard deviation of the blur, as a share of the side
 CENTRE_WIDTH = 0.5  # standard deviation of the weights, as a share of half a side
 MIN_RELATIVE_ROOT = 0.3  # of the largest weight root; smaller ones are shown darker
 N_WAVES = 24  # in each direction; smoothing has removed the finer ones
+MODEL_PACKAGE = "face_recognition_models"
+LANDMARK_FILE = "shape_predictor_5_face_landmarks.dat"
+NETWORK_FILE = "dlib_face_recognition_resnet_model_v1.dat"
+CHIP_PIXELS = 150  # a side, as the network was trained
 
 
 class Pixels:
@@ -100,6 +107,48 @@ class Pixels:
         return np.repeat(grey[:, :, None], 3, axis=2)
 
 
+class DlibVectors:
+    """Vectors in which faces of one person are less than about 0.6 apart.
+
+    The face is turned upright by the corners of the eyes and the nose, and a residual network turns
+    it into 128 numbers. This takes far longer than detection.
+
+    Examples
+    --------
+    >>> from labelwalk.faces.demo import scene
+    >>> from labelwalk.faces.detection import HaarDetector
+    >>> from labelwalk.faces.frames import crop_box
+    >>> picture, as_vector = scene(people=[3]), DlibVectors()
+    >>> [box] = HaarDetector()(picture)
+    >>> as_vector(crop_box(picture, box, as_vector.margin)).shape
+    (128,)
+    """
+
+    margin = 0.5
+    name = "dlib 128"
+    profile = VECTORS
+    _margin_of_crop = margin / (1.0 + 2.0 * margin)
+
+    def __init__(self) -> None:
+        import dlib  # optional, and slow to import
+
+        folder, self._dlib = _find_models(), dlib
+        self._landmarks = dlib.shape_predictor(str(folder / LANDMARK_FILE))
+        self._network = dlib.face_recognition_model_v1(str(folder / NETWORK_FILE))
+        self._lock = Lock()  # the network stores the face that it processes
+
+    def __call__(self, image: Image) -> Floats:
+        """Return the vector of an image of a face with half of its size on each side."""
+        check_image(image)
+        rgb = np.ascontiguousarray(image[:, :, ::-1])
+        height, width = image.shape[:2]
+        left, top = round(width * self._margin_of_crop), round(height * self._margin_of_crop)
+        face = self._dlib.rectangle(left, top, width - left, height - top)
+        with self._lock:
+            chip = self._dlib.get_face_chip(rgb, self._landmarks(rgb, face), size=CHIP_PIXELS)
+            return np.asarray(self._network.compute_face_descriptor(chip), dtype=np.float64)
+
+
 def vector_of(image: Image, box: Box, representation: Representation) -> Floats:
     """Return the vector of the face in a box of an image.
 
@@ -150,8 +199,6 @@ def find_representation(name: str) -> Representation:
     if pixels := re.fullmatch(r"pixels(?:[ -](\d{1,3}))?", name):
         return Pixels(int(pixels[1] or 96))
     if name in ("dlib", "dlib 128"):
-        from labelwalk.faces.dlib_vectors import DlibVectors  # its models take seconds to load
-
         return DlibVectors()
     raise ValueError(f"{name!r} is not a representation. Choose pixels, pixels-32 or dlib.")
 
@@ -170,3 +217,16 @@ def _make_weights(side: int) -> Floats:
     weights: Floats = np.outer(falling, falling)
     weights /= weights.sum()
     return weights
+
+
+def _find_models() -> Path:
+    """Return the folder of the models, without importing their package, which fails."""
+    spec = find_spec(MODEL_PACKAGE)
+    for place in (spec and spec.submodule_search_locations) or []:
+        folder = Path(place) / "models"
+        if all((folder / file).is_file() for file in (LANDMARK_FILE, NETWORK_FILE)):
+            return folder
+    raise ModuleNotFoundError(
+        f"The models of {MODEL_PACKAGE} are missing: pip install 'labelwalk[dlib]'",
+        name=MODEL_PACKAGE,
+    )
