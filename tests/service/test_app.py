@@ -1,4 +1,4 @@
-"""The service over HTTP: what people send, what machines send, and what nobody should."""
+"""The service over HTTP: requests of people and of programs, and invalid ones."""
 
 from __future__ import annotations
 

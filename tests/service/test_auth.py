@@ -1,4 +1,4 @@
-"""Every route, method, host, origin and credential: only the cells that are allowed answer."""
+"""Every combination of route, method, host, origin and token: only permitted ones are answered."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def allowed(method: str, path: str, host: str | None, origin: str | None, who: s
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS)
-def test_only_what_is_allowed_is_answered(path: str) -> None:
+def test_only_permitted_requests_are_answered(path: str) -> None:
     real = path.replace("{name}", "some%20name")
     for method, host, origin, who in product(METHODS, HOSTS, ORIGINS, CREDENTIALS):
         headers = [] if host is None else [(b"host", host.encode())]
@@ -93,7 +93,7 @@ def test_only_what_is_allowed_is_answered(path: str) -> None:
             assert (b"x-content-type-options", b"nosniff") in sent[0]["headers"]
 
 
-def test_headers_that_decide_come_once() -> None:
+def test_authorization_headers_must_not_repeat() -> None:
     write = CREDENTIALS["write"]
     assert write is not None
     host = (b"host", HOST.encode())
@@ -102,14 +102,14 @@ def test_headers_that_decide_come_once() -> None:
     assert not answered(scope_of("GET", "/metrics", host, write, write))[0]
 
 
-def test_a_refusal_says_nothing_secret() -> None:
+def test_rejections_contain_no_token() -> None:
     for who in CREDENTIALS.values():
         headers = [(b"host", HOST.encode()), *([] if who is None else [who])]
         through, sent = answered(scope_of("POST", "/api/learners", *headers))
         assert through or b"wwww" not in sent[1]["body"]
 
 
-def test_what_a_thing_can_do_is_said() -> None:
+def test_allow_header_lists_the_methods() -> None:
     _, sent = answered(scope_of("PATCH", "/api/learners/a", (b"host", HOST.encode())))
     assert sent[0]["status"] == 405
     assert (b"allow", b"GET, DELETE, PUT") in sent[0]["headers"]

@@ -1,4 +1,4 @@
-"""What keeps one client from taking all there is, tried against a real server."""
+"""Limits of requests, tried against a real server."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def head(one: Served, method: str, path: str, length: int) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode()
 
 
-def test_a_body_that_does_not_come(tmp_path: Path) -> None:
+def test_body_timeout(tmp_path: Path) -> None:
     with served(tmp_path / "kept", options=["--patience=0.5"]) as one:
         for path in ("/api/learners", "/api/learners/a/observe"):
             answer = said(one, head(one, "POST", path, 1000) + b'{"rows"')
@@ -51,7 +51,7 @@ def test_a_body_that_does_not_come(tmp_path: Path) -> None:
         assert one.http.get("/api/learners").json() == []
 
 
-def test_a_body_that_is_too_large(tmp_path: Path) -> None:
+def test_body_size(tmp_path: Path) -> None:
     """However it is read: as a model, as rows, or as a file."""
     with served(tmp_path / "kept") as one:
         for method, path in (
@@ -64,7 +64,7 @@ def test_a_body_that_is_too_large(tmp_path: Path) -> None:
             assert "exceeds 16,777,216 bytes" in answer.json()["error"]
 
 
-def test_requests_a_second(tmp_path: Path) -> None:
+def test_rate_limit(tmp_path: Path) -> None:
     with served(tmp_path / "kept", options=["--rate=0.001"]) as one:
         assert one.http.get("/api/learners").status_code == 200
         for spelled in (f"Bearer {one.token}", f"bearer   {one.token}"):
@@ -79,7 +79,7 @@ def test_requests_a_second(tmp_path: Path) -> None:
         assert one.http.get("/healthz").status_code == 200
 
 
-def test_sockets_at_a_time(tmp_path: Path) -> None:
+def test_limit_of_websockets(tmp_path: Path) -> None:
     with served(tmp_path / "kept", options=["--sockets=2"]) as one:
         one.http.post("/api/learners", json={"name": "a"})
         with one.stream("a"), one.stream("a"):
@@ -100,7 +100,7 @@ def answers_a_frame(one: Served) -> bool:
         return False
 
 
-def test_an_answer_that_does_not_begin(tmp_path: Path) -> None:
+def test_response_timeout(tmp_path: Path) -> None:
     """The client hears of it in time; what it sent happens all the same, and once under a key."""
     rows = np.random.default_rng(0).normal(size=(100_000, 40)).astype("<f4")
     with served(tmp_path / "kept", options=["--timeout=0.1"]) as one:
@@ -125,7 +125,7 @@ def test_an_answer_that_does_not_begin(tmp_path: Path) -> None:
         assert one.http.get("/api/learners/a").json()["examples"] == 100_001
 
 
-def test_who_leaves_during_a_body_has_done_nothing() -> None:
+def test_disconnect_during_a_body_changes_nothing() -> None:
     sent: list[Any] = []
 
     async def inner(scope: Scope, receive: Receive, send: Send) -> None:
@@ -142,7 +142,7 @@ def test_who_leaves_during_a_body_has_done_nothing() -> None:
     assert sent[0]["status"] == 400
 
 
-def test_a_crowd_is_told_to_come_again() -> None:
+def test_limit_of_concurrent_requests() -> None:
     sent: list[Any] = []
     inside, leave = asyncio.Event(), asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""What is new, told to pages as it happens; and no page holds anything up."""
+"""Live updates of the page; no page delays the service."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def status_of(page: socket.socket) -> int:
 
 
 @pytest.mark.slow
-def test_pages_are_told_and_let_go_when_it_stops(tmp_path: Path) -> None:
+def test_events_until_the_server_stops(tmp_path: Path) -> None:
     with served(tmp_path / "kept") as one:
         one.http.post("/api/learners", json={"name": "a"})
         with events(one) as told:
@@ -109,7 +109,7 @@ def test_pages_are_told_and_let_go_when_it_stops(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_there_are_places_for_fifty(tmp_path: Path) -> None:
+def test_limit_of_pages(tmp_path: Path) -> None:
     with served(tmp_path / "kept") as one, ExitStack() as pages:
         one.http.post("/api/learners", json={"name": "a"})
         opened = [
@@ -140,7 +140,7 @@ def events_of_deleted(one: Served, page: socket.socket) -> Iterator[bytes]:
     yield told
 
 
-def test_a_browser_that_takes_nothing_is_dropped(
+def test_a_browser_that_does_not_read_is_disconnected(
     store: LearnerStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live_updates, "SEND_TIMEOUT_S", 0.05)
@@ -155,7 +155,7 @@ def test_a_browser_that_takes_nothing_is_dropped(
     assert sampler.n_pages == 0
 
 
-def test_a_slow_page_is_told_less_and_counts_right(store: LearnerStore) -> None:
+def test_a_slow_page_gets_fewer_events(store: LearnerStore) -> None:
     number, sampler = store.create("a", OnlineLearner(20)).result(), PageSampler(store)
     sampler.open_page(number)
     fast, slow = EventDiff(0), EventDiff(0)
@@ -205,7 +205,7 @@ def test_history(store: LearnerStore) -> None:
     assert ask("GET", "/api/learners/a/history").status_code == 404
 
 
-def test_nobody_looks_where_no_page_is_open(store: LearnerStore) -> None:
+def test_learners_without_a_page_are_not_sampled(store: LearnerStore) -> None:
     number, sampler = store.create("a", OnlineLearner(20)).result(), PageSampler(store)
     for _ in range(HISTORY_TICKS - 1):
         store.submit(number, Observe(rows(1))).result()

@@ -1,4 +1,4 @@
-"""The service is as it is described: nothing undocumented comes out, whatever goes in."""
+"""The service conforms to its OpenAPI document, whatever is sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server tells of itself: enough to know what happened, and nothing that was confided."""
+"""The log of a server contains what happened, and nothing confidential."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def table() -> bytes:
 
 
 @pytest.mark.parametrize("form", ["json", "plain"])
-def test_nothing_secret_is_told(form: str, tmp_path: Path) -> None:
+def test_log_contains_no_secret(form: str, tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     with served(folder, options=[f"--log={form}", "--log-level=debug", "--faces=pixels"]) as one:
         assert use_all_routes(one) >= set(ROUTE_PERMISSIONS)
@@ -182,13 +182,13 @@ KNOWN = {"at", "level", "event", "status", "method", "route", "reason", "millise
 KNOWN |= {"folder", "address", "tokens", "more", "learner", "backup", "message"}
 
 
-def test_less_is_told_where_less_is_wanted(tmp_path: Path) -> None:
+def test_log_level(tmp_path: Path) -> None:
     with served(tmp_path / "kept", options=["--log=json", "--log-level=error"]) as one:
         assert one.http.get("/nothing").status_code == 404
         assert one.end(signal.SIGTERM) == ""
 
 
-def test_a_journal_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_missing_journal_is_logged(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     journal = Journal(str(folder))
     journal.append([Entry(1, "delete", "{}", []) for _ in range(3)])
@@ -199,10 +199,10 @@ def test_a_journal_that_is_gone_is_told(tmp_path: Path) -> None:
     assert failed.returncode == 1
     (told,) = lines(failed.stderr)
     assert (told["level"], told["event"]) == ("error", "not started")
-    assert "3 events were kept in it" in told["reason"]
+    assert "3 events were written to it" in told["reason"]
 
 
-def test_damage_of_the_past_is_told(tmp_path: Path) -> None:
+def test_damage_is_logged(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     store = LearnerStore(str(folder), snapshot_every=1)
     number = store.create("a", OnlineLearner(20)).result()
@@ -218,7 +218,7 @@ def test_damage_of_the_past_is_told(tmp_path: Path) -> None:
     assert "event 3 was changed" in told[0]["reason"]
 
 
-def test_what_nobody_expected_is_told_without_what_it_says() -> None:
+def test_unexpected_errors_are_logged_without_message() -> None:
     stream = io.StringIO()
     heard = LogHandler(ServiceLog(stream, "json", "info"))
     try:
@@ -233,7 +233,7 @@ def test_what_nobody_expected_is_told_without_what_it_says() -> None:
     assert LABEL not in stream.getvalue()
 
 
-def test_tokens_are_told_to_people(tmp_path: Path) -> None:
+def test_tokens_are_printed_on_a_terminal(tmp_path: Path) -> None:
     """On a terminal, once, in a link that is ready."""
     ours, theirs = pty.openpty()
     port = free_port()

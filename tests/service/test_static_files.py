@@ -30,7 +30,7 @@ def ask(tmp_path: Path) -> Iterator[Asking]:
     store.close()
 
 
-def test_files_need_no_token_and_may_run_nothing_foreign(ask: Asking) -> None:
+def test_files_need_no_token_and_have_a_security_policy(ask: Asking) -> None:
     paths = {path.name: path for folder in list_page_folders() for path in folder.iterdir()}
     names = list(paths)
     assert {"index.html", "faces.html"} <= set(names)
@@ -51,7 +51,7 @@ def test_files_need_no_token_and_may_run_nothing_foreign(ask: Asking) -> None:
         assert page.content == paths[name].read_bytes()
 
 
-def test_plotly_is_that_of_the_wheel(ask: Asking) -> None:
+def test_plotly_comes_from_its_package(ask: Asking) -> None:
     wanted = importlib.resources.files("plotly") / "package_data" / "plotly.min.js"
     answer = ask("GET", "/page/plotly.js", None, headers={"accept-encoding": "identity"})
     assert answer.content == wanted.read_bytes()
@@ -75,13 +75,13 @@ def test_plotly_is_that_of_the_wheel(ask: Asking) -> None:
         "/page/",
     ],
 )
-def test_nothing_else_is_opened(path: str, ask: Asking) -> None:
+def test_other_paths_are_not_found(path: str, ask: Asking) -> None:
     answer = ask("GET", path, None)
     assert answer.status_code == 404
     assert answer.json()["error"]
 
 
-def test_a_session(ask: Asking) -> None:
+def test_session(ask: Asking) -> None:
     for token, may in ((TOKENS.write, "write"), (TOKENS.read, "read")):
         begun = ask("POST", "/api/session", token)
         assert begun.status_code == 204
@@ -101,7 +101,7 @@ def test_a_session(ask: Asking) -> None:
     assert "Max-Age=0" in ended.headers["set-cookie"]
 
 
-def test_no_session_without_a_token(ask: Asking) -> None:
+def test_session_requires_a_token(ask: Asking) -> None:
     for token in (None, "x" * 40):
         assert ask("GET", "/api/session", token).status_code == 401
         refused = ask("POST", "/api/session", token)
@@ -109,12 +109,12 @@ def test_no_session_without_a_token(ask: Asking) -> None:
         assert "set-cookie" not in refused.headers
 
 
-def test_under_tls_the_cookie_is_secure(ask: Asking) -> None:
+def test_cookie_is_secure_under_tls(ask: Asking) -> None:
     begun = ask("POST", "https://here/api/session")
     assert "Secure" in begun.headers["set-cookie"]
 
 
-def test_a_compressed_file_is_the_same_whenever_it_is_made() -> None:
+def test_compression_is_reproducible() -> None:
     one, other = load_static_files()["index.html"], load_static_files()["index.html"]
     assert one.gzip_content == other.gzip_content
     assert gzip.decompress(one.gzip_content) == one.content
@@ -122,7 +122,7 @@ def test_a_compressed_file_is_the_same_whenever_it_is_made() -> None:
 
 
 @pytest.mark.slow
-def test_the_wheel_holds_the_page(tmp_path: Path) -> None:
+def test_wheel_contains_the_page(tmp_path: Path) -> None:
     source = str(Path(__file__).parents[2])
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "-w", str(tmp_path), source]
     done = subprocess.run(command, capture_output=True, text=True)
