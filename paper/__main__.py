@@ -88,15 +88,15 @@ def _choose_progress() -> Callable[[int, int, str], None]:
     """Return a function that overwrites one line of a terminal, or else prints some lines."""
     print("starting (the first run compiles) ...", flush=True)
     if sys.stdout.isatty():
-        return lambda done, total, key: print(
-            f"\r\033[K{done}/{total} {key}", end="\n" if done == total else "", flush=True
+        return lambda n_done, total, key: print(
+            f"\r\033[K{n_done}/{total} {key}", end="\n" if n_done == total else "", flush=True
         )
     return _print_some
 
 
-def _print_some(done: int, total: int, key: str) -> None:
-    if done % PRINT_EVERY_JOBS == 0 or done == total:
-        print(f"{done}/{total} {key}", flush=True)
+def _print_some(n_done: int, total: int, key: str) -> None:
+    if n_done % PRINT_EVERY_JOBS == 0 or n_done == total:
+        print(f"{n_done}/{total} {key}", flush=True)
 
 
 def _fail(message: str, code: int) -> int:

@@ -7,13 +7,13 @@ import csv
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
-
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from paper.findings import Claim, Columns, Findings, Panel, Picture
 from paper.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 PANEL_INCHES = (4.6, 3.4)
 MAX_TICKS = 8
@@ -110,6 +110,9 @@ def _inline(path: Path) -> str:
 
 def draw(picture: Picture, folder: Path) -> Path:
     """Draw a picture as FOLDER/NAME.png and .svg; return the path of the SVG."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
     n_columns = max(len(row) for row in picture.rows)
     width, height = PANEL_INCHES
     size = (width * n_columns, height * len(picture.rows))

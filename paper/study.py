@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import multiprocessing
 import platform
@@ -9,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from time import perf_counter
@@ -17,6 +19,7 @@ from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
+import labelwalk
 from labelwalk.release import release
 from paper.findings import Columns, Findings
 
@@ -91,8 +94,19 @@ class Job:
 
 def list_versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that a result depends on."""
-    versions = {"python": platform.python_version(), "labelwalk": release()}
+    own_version = f"{release()}, sources {fingerprint_sources()}"
+    versions = {"python": platform.python_version(), "labelwalk": own_version}
     return versions | {package: metadata.version(package) for package in PACKAGES}
+
+
+@cache
+def fingerprint_sources() -> str:
+    """Return a digest of the sources of labelwalk and of the studies."""
+    digest = hashlib.sha256()
+    for folder in (Path(__file__).parent, Path(labelwalk.__file__).parent):
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def ignore_progress(n_done: int, total: int, key: str) -> None:

@@ -323,8 +323,20 @@ class TestCommand:
 
         monkeypatch.setattr("paper.__main__.reproduce", interrupted)
         fails(130, "run the command again", "fig2", "--out", out)
-        monkeypatch.setattr(command, "find_spec", lambda package: None)
-        fails(1, "pip install matplotlib", "fig2")
+
+
+def test_without_matplotlib_the_command_names_it() -> None:
+    blocked = (
+        "import sys, importlib.util; sys.modules['matplotlib'] = None\n"
+        "importlib.util.find_spec = lambda name: None\n"
+        "from paper.__main__ import main; sys.exit(main(['fig2']))"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    run = subprocess.run(
+        [sys.executable, "-c", blocked], capture_output=True, text=True, env=environment
+    )
+    assert run.returncode == 1
+    assert "pip install matplotlib" in run.stderr
 
 
 def test_times_end_at_the_end() -> None:
