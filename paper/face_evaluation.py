@@ -12,6 +12,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from labelwalk._validation import check_whole
 from labelwalk.cli.errors import exit_on_error
 from labelwalk.cli.terminal import pluralize, show_progress
 from labelwalk.faces.commands import open_folder
@@ -24,7 +25,6 @@ from labelwalk.faces.representations import find_representation
 from labelwalk.faces.watch_command import DEMO, FrameRun, open_named_source
 from labelwalk.io import InputError
 from labelwalk.io.stop_signals import StopSignals
-from labelwalk.parameters import check_whole
 from paper.face_ground_truth import Tally, Truth, match_boxes, read_truth
 
 DEFAULT_LABELS = 4

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from labelwalk._validation import check_number, check_whole
 from labelwalk.faces.demo import NamedBox
 from labelwalk.faces.frames import Box, compute_overlap
-from labelwalk.parameters import check_number, check_whole
 
 COLUMNS = ("frame", "x", "y", "w", "h", "name")
 MIN_OVERLAP = 0.3  # of a detection with the true box that it counts for

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 from threadpoolctl import threadpool_limits
 
 import labelwalk
-from labelwalk.release import release
+from labelwalk import __version__
+from labelwalk import __version__
 from paper.findings import Columns, Findings
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
@@ -94,7 +95,7 @@ class Job:
 
 def list_versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that a result depends on."""
-    own_version = f"{release()}, sources {fingerprint_sources()}"
+    own_version = f"{__version__}, sources {fingerprint_sources()}"
     versions = {"python": platform.python_version(), "labelwalk": own_version}
     return versions | {package: metadata.version(package) for package in PACKAGES}
 

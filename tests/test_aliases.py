@@ -10,11 +10,11 @@ from labelwalk import _aliases
 
 
 def test_an_alias_is_the_module_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(_aliases.MODULE_ALIASES, "former_prior", "prior")
-    module = import_module("labelwalk.former_prior")
-    assert module is import_module("labelwalk.prior")
+    monkeypatch.setitem(_aliases.MODULE_ALIASES, "former_settings", "settings")
+    module = import_module("labelwalk.former_settings")
+    assert module is import_module("labelwalk.settings")
     assert module.__spec__ is not None
-    assert module.__spec__.name == "labelwalk.prior"
+    assert module.__spec__.name == "labelwalk.settings"
 
 
 def test_other_names_are_not_found() -> None:

@@ -279,7 +279,7 @@ BAD_PARAMETERS: dict[str, tuple[Any, ...]] = {
     "n_centroids": (*NOT_WHOLE, 2**70, HUGE),
     "similarity": ("cover", 5, 0.5, Gaussian, np.dot, {"bandwidth": 1.0}, True),
     "scale": (*WORDS, "Robust", 1.0),
-    "sink": (0, 0.0, -1.0, math.inf, True, HUGE, *NOT_NUMBERS),
+    "sink": (0, 0.0, 1.1e100, -1.0, math.inf, True, HUGE, *NOT_NUMBERS),
     "growth": (1, 1.0, 0.5, -2.0, math.inf, True, HUGE, *NOT_NUMBERS),
     "coarsening": WORDS,
     "labelled": WORDS,

@@ -1,47 +1,45 @@
-"""How many modules of the package a row passes through on its way from a file to its answer."""
+"""One more example takes a short path through the package."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
-import pytest
-from typer.testing import CliRunner
+import numpy as np
 
 import labelwalk
-from labelwalk.cli import app
+from labelwalk import OnlineLearner
 
-pytestmark = pytest.mark.shell
-
-PACKAGE = Path(labelwalk.__file__).parent
-MAX_ENTERED_MODULES = 45  # 68 in version 0.7.0
+PACKAGE = str(Path(labelwalk.__file__).parent)
+MAX_MODULES = 12
 
 
-def collect_entered_modules(arguments: list[str]) -> list[str]:
-    """Run a command and return the modules in which a function was called."""
+def find_entered_modules(call: Callable[[], object]) -> set[str]:
+    """Return the modules of the package in which a call runs a function."""
     entered: set[str] = set()
 
-    def record(frame: FrameType, event: str, argument: object) -> None:
-        if event == "call" and frame.f_code.co_name != "<module>":
-            entered.add(frame.f_code.co_filename)
+    def profile(frame: FrameType, event: str, argument: object) -> None:
+        path = frame.f_code.co_filename
+        if event == "call" and path.startswith(PACKAGE):
+            entered.add(path.removeprefix(PACKAGE))
 
-    sys.setprofile(record)
+    before = sys.getprofile()
+    sys.setprofile(profile)
     try:
-        result = CliRunner().invoke(app, arguments)
+        call()
     finally:
-        sys.setprofile(None)
-    assert result.exit_code == 0, result.output
-    inside = [Path(name) for name in entered if Path(name).is_relative_to(PACKAGE)]
-    return sorted(path.relative_to(PACKAGE).as_posix() for path in inside)
+        sys.setprofile(before)
+    return entered
 
 
-def test_one_row_enters_few_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("in.csv").write_text("x,y,label\n0,0,low\n9,9,high\n1,0,\n")
-    Path("row.csv").write_text("x,y\n8,9\n")
-    label = ["label", "--model=m.lw"]
-    CliRunner().invoke(app, [*label, "in.csv", "-oout.csv"])
-    CliRunner().invoke(app, [*label, "row.csv", "-owarm.csv"])  # imports and compiles
-    entered = collect_entered_modules([*label, "row.csv", "-onamed.csv"])
-    assert len(entered) <= MAX_ENTERED_MODULES, entered
+def test_one_observation_enters_few_modules() -> None:
+    learner = OnlineLearner(30)
+    learner.teach([[0.0, 0.0], [5.0, 5.0]], ["a", "b"])
+    learner.observe(np.random.default_rng(0).normal(size=(300, 2)))
+    x = np.array([0.1, 0.2])
+    learner.observe(x)
+    modules = find_entered_modules(lambda: learner.observe(x))
+    assert len(modules) <= MAX_MODULES, sorted(modules)
+    assert any(path.endswith("learner.py") for path in modules)

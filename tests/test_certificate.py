@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pytest
@@ -144,7 +144,7 @@ class Case:
             if label is not None:
                 learner.teach(row, label)
             else:
-                verdict = learner.observe(row)
+                verdict: Any = learner.observe(row)
                 if looked:
                     yield learner, verdict
 

@@ -16,9 +16,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 from labelwalk import OnlineLearner, load
+from labelwalk.concurrency import defer_interrupts, deliver_interrupts
 from labelwalk.engine import cover
 from labelwalk.engine.engine import Engine
-from labelwalk.interrupts import deliver_interrupts, held_interrupts
 from labelwalk.storage.model_file import ModelFileError
 from tests.support.interrupts import interrupt_at_event
 
@@ -27,7 +27,7 @@ def test_an_interrupt_waits_for_the_end_of_the_block() -> None:
     done = []
 
     def work() -> None:
-        with held_interrupts():
+        with defer_interrupts():
             os.kill(os.getpid(), signal.SIGINT)
             done.append("after the signal")
 
@@ -38,7 +38,7 @@ def test_an_interrupt_waits_for_the_end_of_the_block() -> None:
 
 def test_the_handler_is_put_back() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with held_interrupts():
+    with defer_interrupts():
         assert signal.getsignal(signal.SIGINT) != before
     assert signal.getsignal(signal.SIGINT) == before
 
@@ -48,7 +48,7 @@ def test_other_threads_hold_nothing() -> None:
 
     def work() -> None:
         before = signal.getsignal(signal.SIGINT)
-        with held_interrupts():
+        with defer_interrupts():
             seen.append(signal.getsignal(signal.SIGINT) == before)
 
     thread = threading.Thread(target=work)
@@ -109,7 +109,7 @@ def test_interrupts_are_delivered_where_they_may_be_and_once() -> None:
     done = []
 
     def work() -> None:
-        with held_interrupts(), held_interrupts():
+        with defer_interrupts(), defer_interrupts():
             os.kill(os.getpid(), signal.SIGINT)
             done.append("after the signal")
             deliver_interrupts()
@@ -118,7 +118,7 @@ def test_interrupts_are_delivered_where_they_may_be_and_once() -> None:
     with pytest.raises(KeyboardInterrupt):
         work()
     assert done == ["after the signal"]
-    with held_interrupts():
+    with defer_interrupts():
         deliver_interrupts()
 
 

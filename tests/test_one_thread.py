@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from labelwalk.one_thread import one_blas_thread
+from labelwalk.concurrency import single_blas_thread
 from labelwalk.solver.harmonic import solve, solve_soft
 from tests.small_graphs import mask
 
@@ -34,8 +34,8 @@ def test_results_do_not_depend_on_the_number_of_threads() -> None:
 def test_nested_and_lifted() -> None:
     with threadpool_limits(2, user_api="blas"):
         before = blas_threads()
-        with one_blas_thread():
-            with one_blas_thread():
+        with single_blas_thread():
+            with single_blas_thread():
                 assert blas_threads() == {1}
             assert blas_threads() == {1}
         assert blas_threads() == before
@@ -44,7 +44,7 @@ def test_nested_and_lifted() -> None:
 def test_lifted_after_an_error() -> None:
     with threadpool_limits(2, user_api="blas"):
         before = blas_threads()
-        with pytest.raises(ZeroDivisionError), one_blas_thread():
+        with pytest.raises(ZeroDivisionError), single_blas_thread():
             _ = 1 / 0
         assert blas_threads() == before
 
@@ -54,7 +54,7 @@ def test_several_threads_take_turns() -> None:
 
     def work() -> None:
         for _ in range(20):
-            with one_blas_thread():
+            with single_blas_thread():
                 seen.append(blas_threads())
 
     before = blas_threads()

@@ -9,6 +9,7 @@ from labelwalk import _aliases
 
 if TYPE_CHECKING:
     from labelwalk.engine.label_removal import LabelConflictWarning
+    from labelwalk.errors import LabelwalkError
     from labelwalk.integrations.sklearn import QuantizedHarmonicClassifier
     from labelwalk.learner import OnlineLearner, load
     from labelwalk.similarity import Gaussian, SelfTuning
@@ -18,19 +19,23 @@ if TYPE_CHECKING:
 __all__ = [
     "Gaussian",
     "LabelConflictWarning",
+    "LabelwalkError",
     "ModelFileError",
     "OnlineLearner",
     "QuantizedHarmonicClassifier",
     "SelfTuning",
     "Verdict",
     "Verdicts",
+    "__version__",
     "load",
 ]
+__version__: str
 
 # The compiler takes a second to import, and `labelwalk --help` does without it.
 _HOMES = {
     "Gaussian": "similarity",
     "LabelConflictWarning": "engine.label_removal",
+    "LabelwalkError": "errors",
     "ModelFileError": "storage.model_file",
     "OnlineLearner": "learner",
     "QuantizedHarmonicClassifier": "integrations.sklearn",
@@ -48,11 +53,24 @@ def __getattr__(name: str) -> Any:
         from labelwalk.similarity import REMOVED_FUNCTIONS
 
         raise ImportError(f"Pairwise was removed. {REMOVED_FUNCTIONS}")
+    if name == "__version__":
+        globals()[name] = _read_version()
+        return globals()[name]
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"labelwalk.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
+
+
+def _read_version() -> str:
+    """Return the version that is installed."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("labelwalk")
+    except metadata.PackageNotFoundError:
+        return "run from its sources"
 
 
 def __dir__() -> list[str]:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk.arrays import Label
+from labelwalk.errors import LabelwalkError
 
 __all__ = ["Answers", "AsyncClient", "Client", "LabelQuestion", "ServiceError"]
 
@@ -31,7 +32,7 @@ MIN_PAUSE_S, MAX_PAUSE_S = 0.05, 2.0  # between two attempts
 REQUEST_TIMEOUT_S = 60.0
 
 
-class ServiceError(Exception):
+class ServiceError(LabelwalkError):
     """The service rejected a request.
 
     Attributes

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from labelwalk._validation import check_whole
 from labelwalk.arrays import Floats
-from labelwalk.parameters import check_whole
 
 __all__ = ["calibration_error", "cumulative_accuracy", "windowed_accuracy"]
 

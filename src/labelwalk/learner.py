@@ -6,29 +6,44 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
-from typing import Any, Literal, Never, Self, Unpack
+from typing import Any, Literal, Never, Self, TypeAlias, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from labelwalk.adjustment import Dials, adapt, adjusted
+from labelwalk._validation import (
+    as_id,
+    as_label,
+    as_labels,
+    as_rows,
+    check_choice,
+    check_whole,
+    column_names,
+    places,
+    shown,
+)
 from labelwalk.arrays import Floats, Ints, Label
-from labelwalk.engine import migration
+from labelwalk.concurrency import defer_interrupts, deliver_interrupts, synchronized
 from labelwalk.engine.active_learning import Question, questions
 from labelwalk.engine.engine import Engine, split_at_new_classes
-from labelwalk.engine.event_log import EventLog
 from labelwalk.engine.explanation import Explanation, explain
-from labelwalk.engine.health_metrics import HEALTH_METRICS
 from labelwalk.engine.health_report import Event, Health, events, report_health
-from labelwalk.engine.invariants import check_scale, check_state
 from labelwalk.engine.label_removal import warn_of_conflicts
 from labelwalk.engine.leave_one_out import LeftOut, predict_left_out
+from labelwalk.engine.persistence import (
+    LearnerParts,
+    check_feature_names,
+    from_contents,
+    from_trusted_contents,
+    to_checked_contents,
+    to_contents,
+)
 from labelwalk.engine.recent_examples import check_exists, find_place
 from labelwalk.engine.scaling import Scale, check_same_scale
 from labelwalk.engine.sources import Sources, as_sources
-from labelwalk.engine.state import State, create_state, from_arrays, recode_classes, to_arrays
+from labelwalk.engine.state import create_state, recode_classes
 from labelwalk.engine.tables import (
     ExampleTable,
     GraphTable,
@@ -39,17 +54,23 @@ from labelwalk.engine.tables import (
     vertex_table,
     waiting,
 )
-from labelwalk.interrupts import deliver_interrupts, held_interrupts
 from labelwalk.kernels.answer import KernelAnswers
 from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.parameters import check_choice, check_whole, shown
-from labelwalk.prior import check_covers, shares
-from labelwalk.rows import as_id, as_label, as_labels, as_rows, column_names, places
-from labelwalk.settings import Settings, reject_removed
+from labelwalk.settings import (
+    AdjustableSettings,
+    Settings,
+    adjust_settings,
+    check_covers,
+    reject_removed,
+    shares,
+)
 from labelwalk.similarity import Gaussian, SelfTuning, Similarity
 from labelwalk.storage import model_file
-from labelwalk.turns import in_turn
-from labelwalk.verdicts import decide, decide_one, joined
+from labelwalk.verdicts import Verdict, Verdicts, decide, decide_one, joined
+
+Row: TypeAlias = Sequence[float]
+"""One example. An array of one dimension is one example too, which its type does not say."""
+SourceNames: TypeAlias = Label | Iterable[Label] | None
 
 
 class OnlineLearner:
@@ -145,6 +166,14 @@ class OnlineLearner:
     (5, 5)
     """
 
+    settings: Settings
+    _lock: threading.RLock
+    _classes: dict[Label, int]
+    _engine: Engine
+    _scale: Scale
+    _sources: Sources
+    _feature_names: tuple[str, ...]
+
     def __init__(
         self,
         n_centroids: int | None = 500,
@@ -172,35 +201,12 @@ class OnlineLearner:
         **removed: Never,
     ) -> None:
         reject_removed(removed)
-        self.settings = Settings(
-            n_centroids=n_centroids,
-            similarity=SelfTuning() if similarity is None else similarity,
-            scale=scale,
-            sink=sink,
-            growth=growth,
-            coarsening=coarsening,
-            labelled=labelled,
-            label_weight=label_weight,
-            weight_cap=weight_cap,
-            labels_per_class=labels_per_class,
-            representative=representative,
-            readout=readout,
-            unreached=unreached,
-            quarantine=quarantine,
-            source_share=source_share,
-            remember=remember,
-            half_life=half_life,
-            calibrate=calibrate,
-            prior=prior,
-            tolerance=tolerance,
-            abstain_below=abstain_below,
-        )
-        self._turn = threading.RLock()
-        self._classes: dict[Label, int] = {}
-        self._engine = Engine(self.settings, create_state(0, 0, 0))
-        self._scale = Scale(frozen=scale == "none")
-        self._sources = Sources()
-        self._feature_names: tuple[str, ...] = ()
+        arguments = locals()
+        if similarity is None:
+            arguments["similarity"] = SelfTuning()
+        settings = Settings(**{field.name: arguments[field.name] for field in fields(Settings)})
+        units = Scale(frozen=scale == "none")
+        self._become(LearnerParts(settings, [], create_state(0, 0, 0), units, Sources()))
 
     @classmethod
     def paper(
@@ -251,8 +257,21 @@ class OnlineLearner:
             tolerance=tolerance,
         )
 
-    @in_turn
-    def teach(self, X: ArrayLike, labels: Label | Iterable[Label], *, ids: bool = False) -> Any:
+    @overload
+    @synchronized
+    def teach(
+        self, X: ArrayLike, labels: Label | Iterable[Label], *, ids: Literal[False] = False
+    ) -> None: ...
+    @overload
+    @synchronized
+    def teach(self, X: Row, labels: Label, *, ids: Literal[True]) -> int: ...  # type: ignore[overload-overlap]
+    @overload
+    @synchronized
+    def teach(self, X: ArrayLike, labels: Iterable[Label], *, ids: Literal[True]) -> Ints: ...
+    @synchronized
+    def teach(
+        self, X: ArrayLike, labels: Label | Iterable[Label], *, ids: bool = False
+    ) -> int | Ints | None:
         """Learn labelled examples, at any time; new classes are welcome.
 
         Where an example was taught with another label before, both count, and a
@@ -275,14 +294,14 @@ class OnlineLearner:
         check_covers(self.settings.prior, names)
         first, n_conflicts = self.n_seen, int(self._engine.state.counters.n_conflicts)
         _compile_loop()
-        with held_interrupts(), self._naming(names, X) as codes:
+        with defer_interrupts(), self._naming(names, X) as codes:
             for some, n_classes in split_at_new_classes(codes, self._engine.state.n_classes):
                 self._feed(rows[some], codes[some], n_classes)
         if self._engine.state.counters.n_conflicts > n_conflicts:
             warn_of_conflicts(self._engine.state, self.classes, self._scale.scaled(rows), codes)
         return self._ids(first, single) if ids else None
 
-    @in_turn
+    @synchronized
     def teach_later(self, example_id: int, label: Label) -> None:
         """Label an example that was seen earlier.
 
@@ -316,13 +335,13 @@ class OnlineLearner:
                 f"example_id={number} was taught {self.classes[known]!r} before, and now "
                 f"{names[0]!r}. Take the old label back first: retract(example_id={number})."
             )
-        with held_interrupts(), self._naming(names, x) as codes:
+        with defer_interrupts(), self._naming(names, x) as codes:
             self._engine.teach_later(number, x, int(codes[0]), self._shares())
             self._scale.freeze()
         if self._engine.state.counters.n_conflicts > n_conflicts:
             warn_of_conflicts(self._engine.state, self.classes, x, codes)
 
-    @in_turn
+    @synchronized
     def retract(self, example_id: int | None = None, *, label: Label | None = None) -> None:
         """Take back what was taught: one example, or all of a class.
 
@@ -348,7 +367,7 @@ class OnlineLearner:
             )
         if label is not None:
             code = self._code(label)
-            with held_interrupts():
+            with defer_interrupts():
                 self._scale.freeze()
                 self._engine.retract_class(code)
         else:
@@ -359,11 +378,11 @@ class OnlineLearner:
                     f"example_id={number} is not known as taught: it never was, was taken back, "
                     "or merged with other labels of its class. Take back by retract(label=...)."
                 )
-            with held_interrupts():
+            with defer_interrupts():
                 self._scale.freeze()
                 self._engine.retract(number)
 
-    @in_turn
+    @synchronized
     def forget(self, label: Label) -> None:
         """Strike out a class: its labelled vertices, the examples they stand for, and its name.
 
@@ -373,16 +392,36 @@ class OnlineLearner:
             One of `classes`.
         """
         code = self._code(label)
-        with held_interrupts():
+        with defer_interrupts():
             self._scale.freeze()
             self._engine.forget_class(code)
             names = [name for name in self.classes if self._classes[name] != code]
             self._classes = {name: i for i, name in enumerate(names)}
 
-    @in_turn
+    @overload
+    @synchronized
+    def observe(  # type: ignore[overload-overlap]
+        self, X: Row, *, source: SourceNames = None, ids: Literal[False] = False
+    ) -> Verdict: ...
+    @overload
+    @synchronized
     def observe(
-        self, X: ArrayLike, *, source: Label | Iterable[Label] | None = None, ids: bool = False
-    ) -> Any:
+        self, X: ArrayLike, *, source: SourceNames = None, ids: Literal[False] = False
+    ) -> Verdicts: ...
+    @overload
+    @synchronized
+    def observe(  # type: ignore[overload-overlap]
+        self, X: Row, *, source: SourceNames = None, ids: Literal[True]
+    ) -> tuple[Verdict, int]: ...
+    @overload
+    @synchronized
+    def observe(
+        self, X: ArrayLike, *, source: SourceNames = None, ids: Literal[True]
+    ) -> tuple[Verdicts, Ints]: ...
+    @synchronized
+    def observe(
+        self, X: ArrayLike, *, source: SourceNames = None, ids: bool = False
+    ) -> Verdict | Verdicts | tuple[Verdict, int] | tuple[Verdicts, Ints]:
         """Learn unlabelled examples in order, and answer each as of its own step.
 
         Parameters
@@ -413,7 +452,7 @@ class OnlineLearner:
             names = as_sources(source, len(rows))
             codes = self._sources.codes(names, share)
         _compile_loop()
-        with held_interrupts():
+        with defer_interrupts():
             try:
                 answers = self._feed(rows, codes)
             finally:
@@ -425,8 +464,14 @@ class OnlineLearner:
         verdicts = self._verdicts(joined(answers), single)
         return (verdicts, self._ids(first, single)) if ids else verdicts
 
-    @in_turn
-    def predict(self, X: ArrayLike) -> Any:
+    @overload
+    @synchronized
+    def predict(self, X: Row) -> Verdict: ...  # type: ignore[overload-overlap]
+    @overload
+    @synchronized
+    def predict(self, X: ArrayLike) -> Verdicts: ...
+    @synchronized
+    def predict(self, X: ArrayLike) -> Verdict | Verdicts:
         """Answer examples without learning: the harmonic extension of the graph to each.
 
         Parameters
@@ -439,7 +484,8 @@ class OnlineLearner:
         """
         rows, single = as_rows(X, self.n_features, self._feature_names)
         answers = self._engine.extend(self._scale.scaled(rows), self._shares())
-        return self._verdicts(answers, single)
+        verdicts: Verdict | Verdicts = self._verdicts(answers, single)
+        return verdicts
 
     def scaled(self, X: ArrayLike) -> Floats:
         """Return examples in the units that distances are measured in.
@@ -462,7 +508,7 @@ class OnlineLearner:
         """
         return self._scale.scaled(as_rows(X, self.n_features, self._feature_names)[0])
 
-    @in_turn
+    @synchronized
     def ask(
         self, n: int = 1, *, by: Literal["error", "uncertainty", "variance"] = "error"
     ) -> list[Question]:
@@ -506,7 +552,7 @@ class OnlineLearner:
         asked = questions(engine.state, settled, self.classes, n, rule)
         return [replace(question, example=original(question.example)) for question in asked]
 
-    @in_turn
+    @synchronized
     def explain(self, x: ArrayLike) -> Explanation:
         """Say why an example gets its answer; nothing is learned.
 
@@ -634,12 +680,8 @@ class OnlineLearner:
 
     @feature_names.setter
     def feature_names(self, names: Sequence[str]) -> None:
-        given, n = tuple(names), self.n_features or 0
-        if len(given) not in (0, n) or not all(isinstance(name, str) for name in given):
-            raise ValueError(
-                f"feature_names={shown(names)} is not a string for each of {n} features. Give as "
-                "many, or none; a new learner takes them from its first data frame."
-            )
+        given = tuple(names)
+        check_feature_names(given, self.n_features or 0)
         self._feature_names = given
 
     @property
@@ -671,32 +713,32 @@ class OnlineLearner:
         return float(self._engine.state.counters.radius)
 
     @property
-    @in_turn
+    @synchronized
     def bandwidth(self) -> float:
         """σ of the Gaussian as it stands; 0 before it could be measured."""
         return float(self._engine.state.counters.sigma)
 
     @property
-    @in_turn
+    @synchronized
     def distortion(self) -> float:
         """The largest reach: no example is further from the vertex that stands for it."""
         return float(self.vertices.reach.max(initial=0.0))
 
     @property
-    @in_turn
+    @synchronized
     def certificate(self) -> float:
         """The largest proven error of any vertex's probabilities as they stand."""
         return self._engine.certificate()
 
     @property
-    @in_turn
+    @synchronized
     def vertices(self) -> VertexTable:
         """A copy of the vertices, oldest first; points and means in the units they came in."""
         table, original = vertex_table(self._engine.state, self.classes), self._scale.original
         return replace(table, points=original(table.points), means=original(table.means))
 
     @property
-    @in_turn
+    @synchronized
     def graph(self) -> GraphTable:
         """A copy of the graph that is solved: similarities, weights, sinks and labels.
 
@@ -713,7 +755,7 @@ class OnlineLearner:
         return graph_table(self._engine.state, self.classes)
 
     @property
-    @in_turn
+    @synchronized
     def remembered(self) -> ExampleTable:
         """A copy of the last examples, oldest first, in the units they came in.
 
@@ -730,13 +772,13 @@ class OnlineLearner:
         return replace(table, row=self._scale.original(table.row))
 
     @property
-    @in_turn
+    @synchronized
     def newest(self) -> Ints:
         """The id of the newest remembered example of each vertex, -1 where there is none."""
         return newest(self._engine.state)
 
     @property
-    @in_turn
+    @synchronized
     def quarantined(self) -> Floats:
         """Outliers that wait until more come close to them: the first of each group."""
         return self._scale.original(waiting(self._engine.state))
@@ -746,7 +788,7 @@ class OnlineLearner:
         """Memory taken by the learner's arrays."""
         return self._engine.state.nbytes + self._scale.nbytes
 
-    @in_turn
+    @synchronized
     def health(self) -> Health:
         """Measure the signs of the learner's health, and say what they mean; nothing changes.
 
@@ -766,7 +808,7 @@ class OnlineLearner:
         """
         return report_health(self._engine.state, self.settings)
 
-    @in_turn
+    @synchronized
     def left_out(self) -> LeftOut:
         """Say what each label taught would be called if it alone had not been; nothing changes.
 
@@ -795,7 +837,7 @@ class OnlineLearner:
         return predict_left_out(state, bias, self.settings, self.classes)
 
     @property
-    @in_turn
+    @synchronized
     def events(self) -> list[Event]:
         """The last 64 times a sign of health crossed its limit, oldest first.
 
@@ -804,8 +846,8 @@ class OnlineLearner:
         """
         return events(self._engine.state)
 
-    @in_turn
-    def adjust(self, **dials: Unpack[Dials]) -> None:
+    @synchronized
+    def adjust(self, **changes: Unpack[AdjustableSettings]) -> None:
         """Change settings of a learner that has begun; what is not named stays as it is.
 
         What it has learned stays. It answers from the same graph: with a new sink as the exact
@@ -829,14 +871,15 @@ class OnlineLearner:
         >>> print(verdict.label, learner.predict([4.0, 4.0]).label)
         low None
         """
-        new = adjusted(self.settings, dict(dials), begun=self.n_features is not None)
+        begun = self.n_features is not None
+        new = adjust_settings(self.settings, changes, begun=begun)
         check_covers(new.prior, self.classes)
-        with held_interrupts():
-            begun, state = self.n_features is not None, self._engine.state
-            self._engine = Engine(new, adapt(state, self.settings, new) if begun else state)
+        with defer_interrupts():
+            engine = self._engine
+            self._engine = engine.adjust(new) if begun else Engine(new, engine.state)
             self.settings = new
 
-    @in_turn
+    @synchronized
     def merge(self, other: OnlineLearner) -> None:
         """Take in what another learner of the same settings has seen.
 
@@ -871,7 +914,7 @@ class OnlineLearner:
             classes.setdefault(name, len(classes))
         codes = np.array([classes[name] for name in other.classes], dtype=np.int32)
         theirs = recode_classes(other._engine.state, codes, len(classes))
-        with held_interrupts():
+        with defer_interrupts():
             if self.n_features is None:
                 self._engine, self._scale = Engine(self.settings, theirs), replace(other._scale)
             else:
@@ -879,7 +922,7 @@ class OnlineLearner:
                 self._scale.freeze()
             self._classes, self._feature_names = classes, names
 
-    @in_turn
+    @synchronized
     def save(self, path: str | os.PathLike[str], *, note: dict[str, Any] | None = None) -> None:
         """Write all of the learner to a file, at once or not at all.
 
@@ -896,9 +939,9 @@ class OnlineLearner:
             The file cannot be written, or the learner failed in the middle of an example and what
             it holds could not be loaded. A file at `path` is then as it was.
         """
-        model_file.write(path, *self._checked_contents(str(path), note))
+        model_file.write(path, *to_checked_contents(self._parts(), str(path), note))
 
-    @in_turn
+    @synchronized
     def to_bytes(self, *, note: dict[str, Any] | None = None) -> bytes:
         """Return the file that `save` would write.
 
@@ -909,9 +952,9 @@ class OnlineLearner:
         >>> from_bytes(learner.to_bytes()).digest() == learner.digest()
         True
         """
-        return model_file.pack(*self._checked_contents("the learner", note))
+        return model_file.pack(*to_checked_contents(self._parts(), "the learner", note))
 
-    @in_turn
+    @synchronized
     def digest(self) -> str:
         """Return a SHA-256 of all of the learner: equal digests, equal learners."""
         return model_file.digest(*self._contents())
@@ -922,75 +965,28 @@ class OnlineLearner:
             f"{len(self.classes)} classes>"
         )
 
-    @in_turn
+    @synchronized
     def __getstate__(self) -> dict[str, Any]:
         header, arrays = self._contents()
         return header | {"settings": self.settings, "arrays": arrays}
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:
-        # copied: arrays that joblib maps from a file cannot be written to
-        arrays, classes = pickled["arrays"], pickled["classes"]
-        state, scale = from_arrays(arrays, len(classes)), Scale.from_arrays(arrays)
-        state.events = EventLog.from_header(pickled, HEALTH_METRICS)
-        self._become(pickled["settings"], classes, state, scale, Sources(dict(pickled["sources"])))
-        self.feature_names = pickled.get("feature_names", ())
+        self._become(from_trusted_contents(pickled))
 
-    def _become(
-        self,
-        settings: Settings,
-        classes: list[Label],
-        state: State,
-        scale: Scale,
-        sources: Sources,
-    ) -> None:
-        self._turn = threading.RLock()
-        self.settings = settings
-        self._classes = {name: code for code, name in enumerate(classes)}
-        self._engine = Engine(settings, state)
-        self._scale = scale
-        self._sources = sources
-        self._feature_names = ()
+    def _become(self, parts: LearnerParts) -> None:
+        self._lock = threading.RLock()
+        self.settings = parts.settings
+        self._classes = {name: code for code, name in enumerate(parts.classes)}
+        self._engine = Engine(parts.settings, parts.state)
+        self._scale, self._sources = parts.scale, parts.sources
+        self._feature_names = parts.feature_names
 
-    def _checked_contents(
-        self, path: str, note: dict[str, Any] | None
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the contents, unless `load` would refuse them."""
-        header, arrays = self._contents(note)
-        try:
-            _read_state(header, arrays, self.settings)
-        except ValueError as error:
-            raise model_file.ModelFileError(
-                f"{path} is not written, since this learner could not be loaded from it: {error}. "
-                "Load the learner from its last file."
-            ) from error
-        return header, arrays
+    def _parts(self) -> LearnerParts:
+        kept = self._scale, self._sources, self._feature_names
+        return LearnerParts(self.settings, list(self.classes), self._engine.state, *kept)
 
-    def _contents(
-        self, note: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        header: dict[str, Any] = {
-            "settings": self.settings.describe(),
-            "classes": list(self.classes),
-            "sources": [list(pair) for pair in self._sources.counts.items()],
-        }
-        header |= self._engine.state.events.to_header()
-        if self._feature_names:
-            header["feature_names"] = list(self._feature_names)
-        arrays = to_arrays(self._engine.state) | self._scale.to_arrays()
-        return header if note is None else header | {"note": note}, arrays
-
-
-def _read_state(
-    header: dict[str, Any], arrays: dict[str, Any], settings: Settings
-) -> tuple[State, Scale]:
-    """Return what a file holds of a learner, checked."""
-    state, scale = from_arrays(arrays, len(header["classes"])), Scale.from_arrays(arrays)
-    check_state(state, settings)
-    check_scale(scale, state, settings)
-    state.events = EventLog.from_header(header, HEALTH_METRICS)
-    if migration.had_eliminated_vertices(arrays):
-        Engine(settings, state).rebuild_graph()
-    return state, scale
+    def _contents(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return to_contents(self._parts())
 
 
 @cache
@@ -1019,32 +1015,15 @@ def load(path: str | os.PathLike[str]) -> OnlineLearner:
     ...     load(path).digest() == learner.digest()
     True
     """
-    return _restored(*model_file.read(path), str(path))
+    return _restore(from_contents(*model_file.read(path), str(path)))
 
 
 def from_bytes(content: bytes) -> OnlineLearner:
     """Return the learner whose file has this content, as `load` does."""
-    return _restored(*model_file.unpack(content), "what was given")
+    return _restore(from_contents(*model_file.unpack(content), "what was given"))
 
 
-def _restored(
-    header: dict[str, Any],
-    arrays: dict[str, Any],
-    path: str,
-) -> OnlineLearner:
-    try:
-        migration.check_removed_features(header["settings"])
-        settings = Settings.from_description(header["settings"])
-        classes = as_labels(header["classes"], len(set(header["classes"])))
-        state, scale = _read_state(header, arrays, settings)
-        sources = Sources.from_pairs(header["sources"])
-        learner = OnlineLearner.__new__(OnlineLearner)
-        learner._become(settings, classes, state, scale, sources)
-        learner.feature_names = header.get("feature_names", ())
-    except model_file.RemovedFeatureError as error:
-        raise model_file.RemovedFeatureError(f"{path} {error}") from None
-    except (KeyError, TypeError, ValueError) as error:
-        raise model_file.ModelFileError(
-            f"{path} holds no learner that can be used: {error}"
-        ) from error
+def _restore(parts: LearnerParts) -> OnlineLearner:
+    learner = OnlineLearner.__new__(OnlineLearner)
+    learner._become(parts)
     return learner

@@ -1,24 +1,24 @@
-"""What a learner was told: checked once, never changed."""
+"""Settings of a learner: checked once, never changed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from labelwalk.arrays import Label
-from labelwalk.kernels.counters import NEVER, KernelParams
-from labelwalk.parameters import (
-    LARGEST,
+from labelwalk._validation import (
+    MAX_PARAMETER,
     check_choice,
     check_number,
     check_whole,
+    is_number,
     plain_numbers,
     shown,
 )
-from labelwalk.prior import check_prior
+from labelwalk.arrays import Floats, Label
+from labelwalk.kernels.counters import NEVER, KernelParams
 from labelwalk.similarity import REMOVED_FUNCTIONS, Gaussian, SelfTuning, Similarity
 
 WARM_UP = 100  # examples, where the bandwidth is measured, before any can be an outlier
@@ -74,14 +74,16 @@ class Settings:
                 f"{REMOVED_FUNCTIONS}"
             )
         check_choice("scale", self.scale, ("none", "robust"))
-        check_number("sink", self.sink, 1e-300, LARGEST, "a small one such as 1e-4")
-        check_number("growth", self.growth, 1, LARGEST, "the paper's 1.5", above=True)
+        check_number("sink", self.sink, 1e-300, MAX_PARAMETER, "a small one such as 1e-4")
+        check_number("growth", self.growth, 1, MAX_PARAMETER, "the paper's 1.5", above=True)
         check_choice("coarsening", self.coarsening, ("just-enough", "doubling"))
         check_choice("labelled", self.labelled, ("pure", "absorb"))
         if self.label_weight is not None:
-            check_number("label_weight", self.label_weight, 1 / LARGEST, LARGEST, "3, or None")
+            check_number(
+                "label_weight", self.label_weight, 1 / MAX_PARAMETER, MAX_PARAMETER, "3, or None"
+            )
         if self.weight_cap is not None:
-            check_number("weight_cap", self.weight_cap, 1, LARGEST, "2, or None", above=True)
+            check_number("weight_cap", self.weight_cap, 1, MAX_PARAMETER, "2, or None", above=True)
         check_whole("labels_per_class", self.labels_per_class, "64")
         check_choice("representative", self.representative, ("mean", "founder"))
         check_choice("readout", self.readout, ("example", "vertex"))
@@ -108,7 +110,7 @@ class Settings:
     def _check_forgetting(self) -> None:
         if self.half_life is None:
             return
-        check_number("half_life", self.half_life, 1, LARGEST, "1000 examples, or None")
+        check_number("half_life", self.half_life, 1, MAX_PARAMETER, "1000 examples, or None")
         if self.label_weight is None:
             raise ValueError(
                 f"half_life={self.half_life} needs a label_weight, which is None: labels do not "
@@ -175,3 +177,75 @@ class Settings:
         prior = dict(prior) if isinstance(prior, list) else prior
         given = {name: value for name, value in description.items() if name != "window"}
         return cls(**(given | {"similarity": similarity, "prior": prior}))
+
+
+REPAIR = 'Try prior="uniform", or a share above 0 for every class, such as {"cat": 0.7, "dog": 0.3}'
+
+
+def check_prior(prior: object) -> None:
+    """Refuse what is not None, "uniform", or positive shares of classes."""
+    if prior is None or (isinstance(prior, str) and prior == "uniform"):
+        return
+    shares = prior if isinstance(prior, dict) else {}
+    for label, share in shares.items():
+        if not isinstance(label, str | int) or isinstance(label, bool):
+            raise ValueError(
+                f"prior has a share for {shown(label)}, which is neither a string nor an integer. "
+                f"{REPAIR}."
+            )
+        if not is_number(share) or not 0 < share <= 1e100:
+            raise ValueError(f"prior gives {shown(label)} the share {shown(share)}. {REPAIR}.")
+    if not shares:
+        raise ValueError(f"prior={shown(prior)} is not None, 'uniform' or a dictionary. {REPAIR}.")
+
+
+def check_covers(prior: object, labels: Sequence[Label]) -> None:
+    """Refuse labels that a prior has no share for."""
+    if isinstance(prior, dict):
+        for label in labels:
+            if label not in prior:
+                raise ValueError(
+                    f"label {shown(label)} has no share in prior={shown(prior)}. Make the learner "
+                    "with a share for every class that may be taught."
+                )
+
+
+def shares(prior: object, classes: Sequence[Label]) -> Floats:
+    """Return the share of each class, summing to 1."""
+    if isinstance(prior, dict):
+        given = np.array([float(prior[label]) for label in classes])
+        total: float = given.sum()
+        return given / total
+    uniform = np.empty(len(classes))
+    uniform.fill(1.0 / max(1, len(classes)))  # np.full takes half a microsecond more
+    return uniform
+
+
+class AdjustableSettings(TypedDict, total=False):
+    """Settings that can be changed after a learner has begun."""
+
+    sink: float
+    prior: Literal["uniform"] | dict[Label, float] | None
+    half_life: float | None
+    abstain_below: float
+
+
+def adjust_settings(settings: Settings, changes: Mapping[str, Any], *, begun: bool) -> Settings:
+    """Return the settings with some of them changed.
+
+    Raises
+    ------
+    ValueError
+        A setting cannot be changed, or not to that value.
+    """
+    for name in changes:
+        if name not in AdjustableSettings.__annotations__:
+            names = ", ".join(AdjustableSettings.__annotations__)
+            raise ValueError(f"{name} cannot be adjusted. Choose among {names}.")
+    new = replace(settings, **changes)
+    if begun and new.half_life is None and settings.half_life is not None:
+        raise ValueError(
+            f"half_life=None, but examples have begun to fade with half_life={settings.half_life}, "
+            "and do not come back. Give a very long one, such as 1e12, and no more will."
+        )
+    return new

@@ -7,14 +7,14 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from labelwalk.arrays import Floats
-from labelwalk.parameters import (
+from labelwalk._validation import (
     check_number,
     check_whole,
     is_number,
     plain_numbers,
     shown,
 )
+from labelwalk.arrays import Floats
 
 REMOVED_FUNCTIONS = (
     "Distance and similarity functions were removed: give rows whose Euclidean distance is the "

@@ -290,7 +290,7 @@ def test_what_another_labelwalk_did_is_not_gone_on_with(
     if what == "parts":
         monkeypatch.setattr(dataset, "PART_ROWS", 200)
     else:
-        monkeypatch.setattr(jobs, "release", lambda: "0.0.1")
+        monkeypatch.setattr(jobs, "__version__", "0.0.1")
     run(job(rows, tmp_path / "begun"))
     run(job(rows, tmp_path / "clean"))
     assert contents(tmp_path / "begun") == contents(tmp_path / "clean")

@@ -231,7 +231,7 @@ def test_a_process_joins_one_cluster(pool: RayExecutor) -> None:
 def test_machines_with_another_labelwalk_are_refused(
     pool: RayExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ray_executor, "release", lambda: "0.0.1")
+    monkeypatch.setattr(ray_executor, "__version__", "0.0.1")
     with pytest.raises(ValueError, match=r"but 0.0.1 where the job was started"):
         list(pool.map(os.path.basename, ["a/b"]))
 

@@ -52,10 +52,10 @@ def test_all_of_it(tmp_path: Path) -> None:
         with pytest.raises(ServiceError, match="no learner is called 'copy'") as refused:
             client.observe("copy", POINTS)
         assert refused.value.status == 404
-        asyncio.run(in_turn(str(one.http.base_url), one.token))
+        asyncio.run(synchronized(str(one.http.base_url), one.token))
 
 
-async def in_turn(url: str, token: str) -> None:
+async def synchronized(url: str, token: str) -> None:
     async with AsyncClient(url, token) as client:
         await client.create("c")
         await client.teach("c", POINTS, ["low", "high"])

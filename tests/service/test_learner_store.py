@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.rows import NamedRows
+from labelwalk._validation import NamedRows
 from labelwalk.service import worker
 from labelwalk.service.commands import Observe, Teach, TeachLater, UnfinishedError
 from labelwalk.service.database import DamagedError, DiskError

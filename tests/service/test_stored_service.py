@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelwalk.rows import NamedRows
+from labelwalk._validation import NamedRows
 from labelwalk.service.commands import (
     Command,
     Observe,

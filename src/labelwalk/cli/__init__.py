@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from labelwalk import __version__
 from labelwalk._extensions import load_extension
 from labelwalk.cli import demo, plot, saved_learners, scale, serve, streams
 from labelwalk.cli.errors import EXIT_CODES, WRONG_USAGE, fail
-from labelwalk.release import release
 
 REMOVED_COMMANDS = {
     "bench": "Run scripts/bench of the repository, see docs/guide/speed.md.",
@@ -54,7 +54,7 @@ def main() -> None:
 
 def _print_version(is_given: bool) -> None:
     if is_given:
-        typer.echo(f"labelwalk {release()}")
+        typer.echo(f"labelwalk {__version__}")
         raise typer.Exit
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
+from labelwalk.errors import LabelwalkError
+
 if TYPE_CHECKING:
     from labelwalk.io import Columns
     from labelwalk.learner import OnlineLearner
@@ -24,7 +26,7 @@ SIMILARITY_FIELDS = ("similarity", "bandwidth", "threshold")
 REMOVED_SETTINGS = {"window": "Use half_life."}
 
 
-class ConfigurationError(ValueError):
+class ConfigurationError(LabelwalkError, ValueError):
     """A setting that is unknown or cannot be used. The message names its origin."""
 
 

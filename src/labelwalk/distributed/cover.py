@@ -14,6 +14,7 @@ from math import ceil
 
 import numpy as np
 
+from labelwalk._validation import as_rows, check_number, check_whole
 from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.engine.batch_predictor import PrefilterIndex
 from labelwalk.engine.cover import TARGET_SHARE
@@ -27,8 +28,6 @@ from labelwalk.kernels.cover_builder import (
     take_rows,
 )
 from labelwalk.kernels.nearest import NO_VERTEX
-from labelwalk.parameters import check_number, check_whole
-from labelwalk.rows import as_rows
 
 DEFAULT_GROWTH = 1.5  # as in `labelwalk.settings`
 MAX_LAYERS = 3  # covers whose distances are of another order of magnitude

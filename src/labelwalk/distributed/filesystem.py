@@ -19,9 +19,9 @@ from typing import Any, NamedTuple, TypeVar
 import pyarrow as pa
 from pyarrow import fs
 
+from labelwalk._validation import shown
 from labelwalk.io.examples import ColumnError
 from labelwalk.io.rows import InputError
-from labelwalk.parameters import shown
 from labelwalk.storage.atomic_write import open_atomic, sync_folder
 
 WILDCARDS = "*?["

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from labelwalk import __version__
 from labelwalk.distributed.dataset import read_footers, resolve_schema, split_parts
 from labelwalk.distributed.filesystem import (
     DataFile,
@@ -48,7 +49,6 @@ from labelwalk.distributed.sketches import Sketch, budget_from_settings, decide_
 from labelwalk.io.examples import Columns
 from labelwalk.io.rows import InputError
 from labelwalk.io.task import RunStats
-from labelwalk.release import release
 from labelwalk.settings import Settings
 
 WORK_FOLDER, JOB_FILE, END_FILE = ".labelwalk", "job.json", "_labelwalk.json"
@@ -202,7 +202,7 @@ class _RunningJob:
         """Return all that the output depends on; these names are a stored format."""
         columns = self.job.columns
         description = {
-            "labelwalk": release(),
+            "labelwalk": __version__,
             "settings": self.job.settings.describe(),
             "columns": {
                 "features": columns.features,

@@ -18,13 +18,13 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from labelwalk._validation import as_labels, as_rows, check_whole, column_names
 from labelwalk.arrays import Floats, Label
+from labelwalk.concurrency import synchronized
 from labelwalk.distributed.filesystem import VersionedFiles
+from labelwalk.errors import LabelwalkError
 from labelwalk.learner import OnlineLearner, load
-from labelwalk.parameters import check_whole
-from labelwalk.rows import as_labels, as_rows, column_names
 from labelwalk.settings import Settings
-from labelwalk.turns import in_turn
 from labelwalk.verdicts import Verdicts
 
 LEARNER_SUFFIX = ".lw"
@@ -33,7 +33,7 @@ BlockAnswer_co = TypeVar("BlockAnswer_co", covariant=True)
 BlockAnswer = TypeVar("BlockAnswer")
 
 
-class GapError(ValueError):
+class GapError(LabelwalkError, ValueError):
     """A block that does not follow the rows that were learned.
 
     Attributes
@@ -117,32 +117,32 @@ class KeyedLearners:
         self._files, self._settings = VersionedFiles(folder, LEARNER_SUFFIX), settings
         self.every, self._max_loaded = every, at_hand
         self._loaded: OrderedDict[str, KeyedLearner] = OrderedDict()
-        self._turn = threading.RLock()
+        self._lock = threading.RLock()
 
-    @in_turn
+    @synchronized
     def position(self, key: str) -> int:
         """Return the number of learned rows of a key: where its stream continues."""
         return self._load(key).position
 
-    @in_turn
+    @synchronized
     def durable_position(self, key: str) -> int:
         """Return the number of learned rows of a key that are in its file."""
         return self._load(key).saved
 
-    @in_turn
+    @synchronized
     def save_key(self, key: str) -> int:
         """Write the file of a learner if it has learned since, and return its position."""
         keyed = self._load(key)
         self._save(key, keyed)
         return keyed.saved
 
-    @in_turn
+    @synchronized
     def save(self) -> None:
         """Write the files of all learners that have learned since."""
         for key, keyed in self._loaded.items():
             self._save(key, keyed)
 
-    @in_turn
+    @synchronized
     def observe(self, key: str, rows: Any, position: int) -> Verdicts:
         """Learn rows without labels, and answer each.
 
@@ -171,7 +171,7 @@ class KeyedLearners:
             parts = [method(block) for method, block in calls if len(block)]
         return _concatenate(parts)
 
-    @in_turn
+    @synchronized
     def teach(self, key: str, rows: Any, labels: Sequence[Label], position: int) -> None:
         """Learn rows with labels; those that were learned before are skipped."""
         keyed = self._load(key)
@@ -250,7 +250,7 @@ class PositionedLearners(Protocol[BlockAnswer_co]):
         """Save all learned rows, and return their number."""
 
 
-class LostError(RuntimeError):
+class LostError(LabelwalkError, RuntimeError):
     """A learner lacks rows that it had reported as saved."""
 
 

@@ -8,6 +8,7 @@ from typing import get_type_hints
 
 import numpy as np
 
+from labelwalk._validation import as_rows
 from labelwalk.arrays import Floats, Label
 from labelwalk.distributed.cover import Cover, coarsen_cover, empty_cover
 from labelwalk.distributed.sketches import (
@@ -25,6 +26,7 @@ from labelwalk.distributed.sparse_solution import (
 from labelwalk.engine.bandwidth import typical
 from labelwalk.engine.batch_predictor import BatchPredictor
 from labelwalk.engine.engine import Engine
+from labelwalk.engine.persistence import LearnerParts
 from labelwalk.engine.scaling import Scale
 from labelwalk.engine.sources import Sources
 from labelwalk.engine.state import State, resize
@@ -36,7 +38,6 @@ from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.nearest import ReadoutParams, SolvedGraph
 from labelwalk.kernels.system import STEPS
 from labelwalk.learner import OnlineLearner
-from labelwalk.rows import as_rows
 from labelwalk.settings import Settings
 from labelwalk.similarity import COVER_FRACTION, COVER_NEIGHBOUR, Gaussian, euclidean
 from labelwalk.storage import model_file
@@ -142,7 +143,7 @@ def learner_from_cover(
     if state.counters.choose_at_seen != NEVER:
         state.counters.choose_at_seen = cover.n_seen + len(labels)
     learner = OnlineLearner.__new__(OnlineLearner)
-    learner._become(settings, [], state, Scale(frozen=True), Sources())
+    learner._become(LearnerParts(settings, [], state, Scale(frozen=True), Sources()))
     if len(rows):
         learner.teach(rows, labels)
         learner._engine.measure()

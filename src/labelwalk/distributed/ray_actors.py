@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+from labelwalk._validation import check_whole
 from labelwalk.arrays import Label
 from labelwalk.distributed.filesystem import hash_key
 from labelwalk.distributed.keyed_learners import KeyedLearners
@@ -27,7 +28,6 @@ from labelwalk.distributed.shared_learner import (
     check_partition,
 )
 from labelwalk.distributed.sketches import Sketch, budget_from_settings
-from labelwalk.parameters import check_whole
 from labelwalk.settings import Settings
 from labelwalk.verdicts import Verdicts
 

@@ -18,7 +18,7 @@ import ray
 from ray._private import ray_constants
 from ray.exceptions import RayError, RayTaskError
 
-from labelwalk.release import release
+from labelwalk import __version__
 
 QUEUED_PER_CORE = 2  # tasks submitted for each core, so that no core waits for the next
 CLUSTER_TIMEOUT_S = 10.0  # Ray itself keeps trying for many minutes
@@ -55,7 +55,7 @@ class RayExecutor:
         running: list[Any] = []
         while waiting or running:
             while waiting and len(running) < max_running:
-                running.append(submit(function, waiting.pop(), release()))
+                running.append(submit(function, waiting.pop(), __version__))
             finished, running = ray.wait(running, num_returns=1)
             yield wait_for(finished[0], "a task")
 
@@ -75,9 +75,9 @@ def count_cores() -> int:
 
 def _run_task(function: Callable[[Any], Any], task: Any, version: str) -> Any:
     """Run a task if the same labelwalk is installed: another version may write other files."""
-    if release() != version:
+    if __version__ != version:
         raise ValueError(
-            f"labelwalk {release()} is installed on {socket.gethostname()}, but {version} where "
+            f"labelwalk {__version__} is installed on {socket.gethostname()}, but {version} where "
             "the job was started. Install the same version on all machines."
         )
     return function(task)

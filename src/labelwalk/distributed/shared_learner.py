@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from labelwalk._validation import as_labels, as_rows, check_whole, shown
 from labelwalk.arrays import Floats, Label
 from labelwalk.distributed.cover import empty_cover
 from labelwalk.distributed.filesystem import VersionedFiles, parse_location
@@ -37,8 +38,6 @@ from labelwalk.distributed.sketches import (
     decide_held,
     merge,
 )
-from labelwalk.parameters import check_whole, shown
-from labelwalk.rows import as_labels, as_rows
 from labelwalk.settings import Settings
 from labelwalk.storage.atomic_write import write_atomic
 from labelwalk.verdicts import Verdicts, blank_answers, decide

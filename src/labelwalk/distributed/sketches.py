@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from labelwalk._validation import check_number, check_whole
 from labelwalk.arrays import Floats
 from labelwalk.distributed.cover import (
     MAX_LAYERS,
@@ -22,7 +23,6 @@ from labelwalk.distributed.cover import (
 )
 from labelwalk.distributed.dataset import RowSpec
 from labelwalk.io.examples import Columns, Examples
-from labelwalk.parameters import check_number, check_whole
 from labelwalk.settings import WARM_UP, Settings
 from labelwalk.similarity import Gaussian
 

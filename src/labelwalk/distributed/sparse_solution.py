@@ -20,10 +20,10 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, cg
 
 from labelwalk.arrays import Bools, Floats, Ints
+from labelwalk.concurrency import single_blas_thread
 from labelwalk.engine.batch_predictor import PrefilterIndex
 from labelwalk.kernels.nearest import list_pairs, write_local_distances
 from labelwalk.kernels.system import UNIT_ROUNDOFF
-from labelwalk.one_thread import one_blas_thread
 
 FIRST_ACCURACY, LAST_ACCURACY = 1e-4, 1e-13  # relative residuals at which the solver stops
 ACCURACY_STEP = 1e-2  # factor of the accuracy of the next attempt
@@ -148,7 +148,7 @@ def _solve(system: FreeSystem, right: Floats, start: Floats, accuracy: float) ->
     n = len(total)
     matrix = LinearOperator((n, n), matvec=multiply, dtype=np.float64)
     scaled = LinearOperator((n, n), matvec=lambda g: g / total, dtype=np.float64)
-    with one_blas_thread():
+    with single_blas_thread():
         g, _ = cg(matrix, root * right, root * start, rtol=accuracy, maxiter=MAX_CG_STEPS, M=scaled)
     solution: Floats = g / root
     return solution

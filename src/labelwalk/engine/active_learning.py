@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from labelwalk.arrays import Bools, Floats, Ints, Label
+from labelwalk.concurrency import single_blas_thread
 from labelwalk.engine.state import State
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.system import STEPS, System
-from labelwalk.one_thread import one_blas_thread
 from labelwalk.similarity import euclidean
 from labelwalk.solver.linear_system import Graph, factorise_graph
 
@@ -201,13 +201,13 @@ def _errors_saved(N: Floats, f: Floats, counts: Floats) -> Floats:
     saved = np.zeros(len(N))
     for f_c, chance in zip(f.T, answers.T, strict=True):
         best = np.maximum(others, f_c[:, None] + h * (1.0 - f_c))
-        with one_blas_thread():
+        with single_blas_thread():
             saved += chance * (counts @ (best - state[:, None]))
     return np.maximum(saved, 0.0)
 
 
 def _variance_saved(N: Floats, v: Floats, counts: Floats) -> Floats:
-    with one_blas_thread():
+    with single_blas_thread():
         return np.asarray(counts @ (N * (N / np.diagonal(N))) / v, dtype=np.float64)
 
 

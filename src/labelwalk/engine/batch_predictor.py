@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints, Singles
+from labelwalk.concurrency import single_blas_thread
 from labelwalk.engine.state import State
 from labelwalk.kernels.answer import KernelAnswers
 from labelwalk.kernels.counters import KernelParams
@@ -19,7 +20,6 @@ from labelwalk.kernels.nearest import (
     find_nearest,
 )
 from labelwalk.kernels.system import System
-from labelwalk.one_thread import one_blas_thread
 from labelwalk.verdicts import blank_answers
 
 ROUNDOFF, FINE_ROUNDOFF = 2.0**-24, 2.0**-53
@@ -100,7 +100,7 @@ class PrefilterIndex:
         for start in range(0, len(rows), step):
             block = slice(start, min(start + step, len(rows)))
             singles, squares, slack = self._convert(rows[block])
-            with one_blas_thread():
+            with single_blas_thread():
                 products = singles @ self._singles[:m].T
             yield block, DistanceBounds(products, self._low, self._high, squares, slack, self._unit)
 

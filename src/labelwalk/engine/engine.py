@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints
+from labelwalk.concurrency import deliver_interrupts
 from labelwalk.engine import bandwidth, cover, health_metrics, label_removal, weights
 from labelwalk.engine.batch_predictor import BatchPredictor, freeze
 from labelwalk.engine.recent_examples import clear_memory, update_vertices_of_examples
@@ -20,7 +21,6 @@ from labelwalk.engine.state import (
     with_class_capacity,
     without_class,
 )
-from labelwalk.interrupts import deliver_interrupts
 from labelwalk.kernels.answer import KernelAnswers, extend_rows, fit_biases
 from labelwalk.kernels.compare import compute_row_similarities, compute_similarities, is_outlier
 from labelwalk.kernels.counters import NEVER, NO_RECORD, NO_ROW, RowStage
@@ -261,6 +261,24 @@ class Engine:
         enough = (self.settings.n_centroids or 2 * capacity) + labelled + 16
         capacity = max(capacity + 16, min(2 * capacity, enough))
         self.state = resize(state, capacity, state.n_classes)
+
+    def adjust(self, new: Settings) -> Engine:
+        """Return an engine that goes on with other settings; some arrays are shared."""
+        state, old = self.state, self.settings
+        if new.half_life != old.half_life:
+            assert new.half_life is not None
+            weights.schedule_fading(state.counters, new.half_life)
+        if new.prior != old.prior:  # it is brought to bear from nothing, before the next answer
+            state.system.bias[:] = 1.0
+            state.counters.balance_at_seen = 0
+        if new.sink != old.sink:
+            n, system = state.n, state.system
+            unit = 1.0 if new.label_weight is None else float(state.counters.mean_weight)
+            system.g[:n] = new.sink * unit
+            relaxation.refresh(system, n)
+            if n:
+                relaxation.solve_exactly(system, n)
+        return Engine(new, state)
 
     def measure(self) -> None:
         """Measure bandwidths, and draw the graph with them where any has changed."""

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
-from labelwalk.parameters import is_number
+from labelwalk._validation import is_number
 
 MAX_EVENTS = 64
 

@@ -15,8 +15,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from labelwalk.arrays import Floats, Label
+from labelwalk.concurrency import single_blas_thread
 from labelwalk.engine.state import State
-from labelwalk.one_thread import one_blas_thread
 from labelwalk.solver.linear_system import Graph, degrees, factorise_graph
 
 
@@ -58,7 +58,7 @@ def compute_absorption(graph: Graph, similar: Floats, sink: float) -> Floats:
     l, u = np.flatnonzero(graph.labelled), np.flatnonzero(~graph.labelled)
     first = similar / _leaving(graph, similar, sink)
     visits = factorise_graph(graph).solve(first[:, None])[u, 0]
-    with one_blas_thread():
+    with single_blas_thread():
         later = graph.w[np.ix_(l, u)] @ (graph.v[u] * visits)
     return np.asarray(graph.v[l] * (first[l] + later), dtype=np.float64)
 

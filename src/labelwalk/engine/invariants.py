@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from labelwalk._validation import MAX_VALUE
 from labelwalk.engine.scaling import WARM_UP, Scale
 from labelwalk.engine.state import State
 from labelwalk.kernels.assign import REMOVED
@@ -18,7 +19,6 @@ from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.drift import DRIFT_BLOCK_ROWS
 from labelwalk.kernels.loop import ANSWER_ONLY
 from labelwalk.kernels.system import STEPS, System, bound_rounding, rebuild
-from labelwalk.rows import LARGEST
 from labelwalk.settings import Settings
 from labelwalk.similarity import SelfTuning
 
@@ -48,7 +48,7 @@ def _list_scale_invariants(
         "every feature has a centre and a spread",
         d in (0, state.n_features) and (scale.spread.shape == (d,)),
     )
-    bounded = np.all(np.abs(scale.centre) <= LARGEST) and np.all(scale.spread <= 2 * LARGEST)
+    bounded = np.all(np.abs(scale.centre) <= MAX_VALUE) and np.all(scale.spread <= 2 * MAX_VALUE)
     yield "spreads are positive", bool(bounded and np.all(scale.spread > 0))
     learned = 0 if scale.frozen else state.counters.n_seen
     waiting = settings.scale == "robust" and n < WARM_UP and (d > 0) == (state.counters.n_seen > 0)
@@ -58,7 +58,7 @@ def _list_scale_invariants(
     )
     fitting = scale.labels.shape == (n,) and (n == 0 or scale.rows.shape == (n, d))
     yield "kept examples have features and labels", fitting
-    yield "kept examples can be compared", bool(np.all(np.abs(scale.rows) <= LARGEST))
+    yield "kept examples can be compared", bool(np.all(np.abs(scale.rows) <= MAX_VALUE))
     classes = (scale.labels >= ANSWER_ONLY) & (scale.labels < state.n_classes)
     yield "kept labels are known classes", bool(np.all(classes))
 
@@ -114,7 +114,7 @@ def _list_invariants(state: State, settings: Settings) -> Iterator[tuple[str, bo
     yield from _list_drift_invariants(state)
 
     points = (vertices.points, vertices.means)
-    yield "points can be compared", all(bool(np.all(np.abs(p) <= LARGEST)) for p in points)
+    yield "points can be compared", all(bool(np.all(np.abs(p) <= MAX_VALUE)) for p in points)
     yield "means are kept where they move", bool(len(vertices.means)) == (alive and settings.moving)
     drawn = (vertices.similarity_count >= 1) & (vertices.similarity_count <= vertices.examples)
     yield "vertices were drawn", bool(np.all(drawn))

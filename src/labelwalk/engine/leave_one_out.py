@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwalk.arrays import Bools, Floats, Ints, Label
+from labelwalk.concurrency import single_blas_thread
 from labelwalk.engine.state import State
 from labelwalk.kernels.answer import NO_CLASS, write_answer
-from labelwalk.one_thread import one_blas_thread
 from labelwalk.settings import Settings
 from labelwalk.solver.linear_system import Graph, factorise_graph
 from labelwalk.verdicts import Verdicts, blank_answers, decide
@@ -88,13 +88,13 @@ def held_out(graph: Graph, codes: Ints, n_classes: int) -> Floats:
     l, u = np.flatnonzero(graph.labelled), np.flatnonzero(~graph.labelled)
     y = _one_hot(codes[l], n_classes)
     flow = graph.w[l] * graph.v
-    with one_blas_thread():
+    with single_blas_thread():
         ends = flow[:, u] @ _find_ends(graph)[u]
     ends[:, :-1] += flow[:, l]
     ends[:, -1] += graph.gamma[l]
     returns = np.arange(len(l))
     ends[returns, returns] = 0.0
-    with one_blas_thread():
+    with single_blas_thread():
         return np.asarray(ends[:, :-1] @ y / ends.sum(axis=1, keepdims=True), dtype=np.float64)
 
 

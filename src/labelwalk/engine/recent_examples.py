@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from labelwalk._validation import shown
 from labelwalk.arrays import Ints
 from labelwalk.kernels.assign import OUTLIER_SLOT, REMOVED, Memory
 from labelwalk.kernels.counters import NO_ROW, Counters
 from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.parameters import shown
 
 
 def create_memory(room: int, n_features: int) -> Memory:

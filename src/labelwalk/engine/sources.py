@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from labelwalk._validation import as_labels, is_number, shown
 from labelwalk.arrays import Ints, Label
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.loop import ANSWER_ONLY
-from labelwalk.parameters import is_number, shown
-from labelwalk.rows import as_labels
 
 MEMORY = 1000  # examples over which shares are counted, the older the less
 FIRST = 20  # examples of a source that are learned whatever its share

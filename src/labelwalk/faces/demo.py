@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from labelwalk._validation import check_whole
 from labelwalk.arrays import Floats
 from labelwalk.faces.frames import Box, Frame, Image, Source
-from labelwalk.parameters import check_whole
 
 NAMES = ("Ada", "Ben", "Cleo", "Dora", "Emil", "Fay", "Gus", "Hana")
 SEEDS = (413, 220, 196, 348, 420, 65, 363, 405)  # of 500 people, the least similar ones

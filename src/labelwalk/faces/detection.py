@@ -12,12 +12,13 @@ import cv2
 import numpy as np
 from cv2.data import haarcascades
 
+from labelwalk._validation import check_number, check_whole
 from labelwalk.arrays import Floats
+from labelwalk.errors import LabelwalkError
 from labelwalk.faces.capture import open_source
 from labelwalk.faces.frames import Box, Image, Source, check_image, scale_box
 from labelwalk.faces.pictures import is_picture, read_picture
 from labelwalk.faces.representations import Representation, vector_of
-from labelwalk.parameters import check_number, check_whole
 
 Detector: TypeAlias = Callable[[Image], Sequence[Box]]
 """A function from an image to the boxes of its faces."""
@@ -32,7 +33,7 @@ PORTRAIT_FRAMES = 24  # frames of a video that are searched, evenly spaced
 FRAME_STEP = 12  # between two of them if the length is unknown
 
 
-class NoPortraitError(ValueError):
+class NoPortraitError(LabelwalkError, ValueError):
     """An image shows no face, or none that is clearly the largest."""
 
 

@@ -10,7 +10,8 @@ from typing import NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwalk.parameters import check_number
+from labelwalk._validation import check_number
+from labelwalk.errors import LabelwalkError
 
 Image: TypeAlias = NDArray[np.uint8]
 """An array of height × width × 3: blue, green and red from 0 to 255."""
@@ -18,11 +19,11 @@ Image: TypeAlias = NDArray[np.uint8]
 MAX_PIXELS = 2**26  # 8192 × 8192: more than 8K, and 200 MB when decoded
 
 
-class SourceError(OSError):
+class SourceError(LabelwalkError, OSError):
     """A source of frames cannot be used, or ended early."""
 
 
-class NoFrameError(OSError):
+class NoFrameError(LabelwalkError, OSError):
     """The camera of the service has no current frame."""
 
 

@@ -13,16 +13,17 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from labelwalk.arrays import Bools, Floats, Ints
+from labelwalk.concurrency import single_blas_thread
+from labelwalk.errors import LabelwalkError
 from labelwalk.faces.profiles import Profile
 from labelwalk.learner import OnlineLearner
-from labelwalk.one_thread import one_blas_thread
 
 UNKNOWN = "unknown"
 NUMBERED = re.compile(rf"(?:{UNKNOWN}\s*)?#\s*([0-9]{{1,9}})", re.I)
 MIN_STRANGER_EXAMPLES = 5  # smaller groups have no number
 
 
-class UnknownPersonError(LookupError):
+class UnknownPersonError(LabelwalkError, LookupError):
     """There is no person of that name or number, or no such picture."""
 
 
@@ -190,7 +191,7 @@ def find_strangers(learner: OnlineLearner, profile: Profile) -> list[Group]:
 
 def compute_kinship(vectors: Floats, profile: Profile) -> Bools:
     """Return which pairs of vectors show one person."""
-    with one_blas_thread():
+    with single_blas_thread():
         products = vectors @ vectors.T
     squares = np.diag(products)
     squared_distances = squares[:, None] + squares - 2.0 * products

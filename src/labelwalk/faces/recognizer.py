@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from labelwalk._validation import as_rows
 from labelwalk.arrays import Floats, Ints
 from labelwalk.faces.people import (
     Group,
@@ -22,7 +23,6 @@ from labelwalk.faces.people import (
 from labelwalk.faces.profiles import Profile
 from labelwalk.faces.sink_selection import SinkSweep, choose_sink, sweep_sinks
 from labelwalk.learner import OnlineLearner, from_bytes
-from labelwalk.rows import as_rows
 from labelwalk.verdicts import Verdicts
 
 T = TypeVar("T")

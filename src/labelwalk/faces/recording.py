@@ -10,6 +10,7 @@ from threading import Lock
 
 import cv2
 
+from labelwalk._validation import check_number
 from labelwalk.faces.capture import COMPLETE_SHARE, MAX_FRAMES_PER_S, Capture
 from labelwalk.faces.drawing import Caption, draw_faces
 from labelwalk.faces.frames import (
@@ -23,7 +24,6 @@ from labelwalk.faces.frames import (
 )
 from labelwalk.faces.pictures import pad_to_size
 from labelwalk.faces.pipeline import Face
-from labelwalk.parameters import check_number
 
 CODECS = {".mp4": "mp4v", ".webm": "VP80", ".avi": "MJPG", ".mkv": "VP80"}
 MIN_FRAMES_PER_S, DEFAULT_FRAMES_PER_S = 0.1, 25.0

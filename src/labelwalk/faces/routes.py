@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import FastAPI, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
+from labelwalk.errors import LabelwalkError
 from labelwalk.faces.frames import NoFrameError, SourceError
 from labelwalk.faces.people import UnknownPersonError, clean_name
 from labelwalk.service.schemas import (
@@ -40,7 +41,7 @@ MAX_EXAMPLE = 2**53  # JavaScript represents integers up to here exactly
 MAX_LISTED_VIEWS = 12  # of a person
 
 
-class FacesUnavailableError(LookupError):
+class FacesUnavailableError(LabelwalkError, LookupError):
     """The service was started without faces, or without a camera of its own."""
 
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Bools, Floats, Ints
+from labelwalk.concurrency import single_blas_thread
 from labelwalk.faces.profiles import MAJORITY, Profile
 from labelwalk.learner import OnlineLearner
-from labelwalk.one_thread import one_blas_thread
 from labelwalk.solver.linear_system import Graph, factorise_graph
 
 RANGE_DECADES = 0.5  # how far the sink may move from the usual one, to either side
@@ -157,7 +157,7 @@ def compute_usual_sink(graph: VertexGraph, profile: Profile) -> float:
 
     Where vertices are dense, bridges between two people are wide too.
     """
-    with one_blas_thread():
+    with single_blas_thread():
         degrees = (graph.similarity @ graph.weight)[~graph.named]
     return float(profile.sink * np.sqrt(max(MIN_DEGREE, degrees.mean())))
 
@@ -193,7 +193,7 @@ def compute_claim(graph: VertexGraph, sink: float) -> float:
         return 0.0
     sinks = np.full(len(weight), sink)
     system = factorise_graph(Graph(graph.similarity, weight, sinks, named), LONG_WALK_STEPS)
-    with one_blas_thread():
+    with single_blas_thread():
         votes = graph.similarity[:, named] @ (weight[named, None] * graph.names[named])
     largest = system.solve(votes)[free].max(axis=1)
     return float(graph.examples[free][largest > MAJORITY].sum() / graph.n_unnamed)

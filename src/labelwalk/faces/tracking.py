@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from labelwalk._validation import check_number, check_whole
 from labelwalk.arrays import Floats
 from labelwalk.faces.frames import Box, compute_overlap
 from labelwalk.faces.profiles import MAJORITY, Profile
-from labelwalk.parameters import check_number, check_whole
 
 VOTE_DECAY = 0.8  # weight of a view when the next one arrives
 MAX_TRACK_EXAMPLES = 32  # last views of a track whose ids are stored

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from inspect import signature
 from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
+from labelwalk._validation import MAX_VALUE
 from labelwalk.arrays import Floats, Label
 from labelwalk.learner import OnlineLearner
-from labelwalk.rows import LARGEST
 from labelwalk.similarity import Similarity
+from labelwalk.verdicts import Verdict
 
 try:
     from capymoa.base import ClassifierSSL
@@ -130,7 +132,7 @@ class OnlineHarmonicSSL(ClassifierSSL):
         -------
         index : int or None
         """
-        label = self.learner.predict(self._encoder.encode(instance.x)).label
+        label = self._predict_one(instance).label
         return None if label is None else int(self.schema.get_index_for_label(label))
 
     def predict_proba(self, instance: Instance) -> Floats | None:
@@ -145,13 +147,17 @@ class OnlineHarmonicSSL(ClassifierSSL):
         probabilities : array, one for each class of the schema, or None
             They sum to 1. None if the learner abstains.
         """
-        verdict = self.learner.predict(self._encoder.encode(instance.x))
+        verdict = self._predict_one(instance)
         if verdict.label is None:
             return None
         shares = np.zeros(self.schema.get_num_classes())
         indices = [self.schema.get_index_for_label(label) for label in self.learner.classes]
         shares[indices] = verdict.scores / verdict.scores.sum()
         return shares
+
+    def _predict_one(self, instance: Instance) -> Verdict:
+        verdict: Any = self.learner.predict(self._encoder.encode(instance.x))
+        return cast(Verdict, verdict)
 
 
 class _RowEncoder:
@@ -166,8 +172,8 @@ class _RowEncoder:
         widths = np.maximum(n_values, 1)
         self.first = np.cumsum(widths) - widths
         self.n_columns = int(widths.sum())
-        self.lowest = np.where(self.nominal, 0.0, -LARGEST)
-        self.highest = np.where(self.nominal, n_values - 1.0, LARGEST)
+        self.lowest = np.where(self.nominal, 0.0, -MAX_VALUE)
+        self.highest = np.where(self.nominal, n_values - 1.0, MAX_VALUE)
 
     def encode(self, x: Floats) -> Floats:
         self._check(x)

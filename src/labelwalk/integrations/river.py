@@ -11,10 +11,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from river import base
 
+from labelwalk._validation import MAX_VALUE, shown
 from labelwalk.arrays import Label
 from labelwalk.learner import OnlineLearner
-from labelwalk.parameters import shown
-from labelwalk.rows import LARGEST
 from labelwalk.similarity import Similarity
 
 Example: TypeAlias = dict[Hashable, Any]
@@ -189,12 +188,12 @@ def _to_row(x: Example, features: Collection[Hashable]) -> list[float]:
 
 def _to_number(name: Hashable, value: Any) -> float:
     try:
-        is_comparable = math.fabs(value) <= LARGEST
+        is_comparable = math.fabs(value) <= MAX_VALUE
     except (TypeError, OverflowError):
         is_comparable = False
     if not is_comparable:
         raise ValueError(
-            f"feature {name!r} is {shown(value)}: only finite numbers of at most {LARGEST:g} can "
+            f"feature {name!r} is {shown(value)}: only finite numbers of at most {MAX_VALUE:g} can "
             "be compared. Encode text and impute missing values first, as in "
             "preprocessing.StatImputer() | model."
         )

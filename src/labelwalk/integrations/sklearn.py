@@ -20,9 +20,9 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from labelwalk._validation import as_rows
 from labelwalk.arrays import Bools, Floats, Label
 from labelwalk.learner import OnlineLearner
-from labelwalk.rows import as_rows
 from labelwalk.similarity import Similarity, euclidean
 
 Labels: TypeAlias = NDArray[Any]

@@ -12,15 +12,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from labelwalk._validation import MAX_VALUE
 from labelwalk.arrays import Floats
-from labelwalk.rows import LARGEST
 
 MISSING = "is missing: fill it in, or remove the row"
 NOT_A_NUMBER = (
     "is not a number: correct it, exclude the column with --drop, or declare it as the labels with "
     "--label-column"
 )
-NOT_FINITE = f"is not a finite number of at most {LARGEST:g}: correct it, or remove the row"
+NOT_FINITE = f"is not a finite number of at most {MAX_VALUE:g}: correct it, or remove the row"
 OTHER_WIDTH = "numbers where {width} are expected"
 
 
@@ -123,9 +123,9 @@ def parse_numbers(column: pa.ChunkedArray, width: int) -> tuple[Floats, list[Bad
 def find_not_finite(numbers: Floats) -> list[tuple[int, int]]:
     """Return the places of all numbers that are not finite, or too large to be compared."""
     # NaN fails the comparison too: a single pass if all numbers are usable
-    if numbers.size == 0 or np.abs(numbers).max() <= LARGEST:
+    if numbers.size == 0 or np.abs(numbers).max() <= MAX_VALUE:
         return []
-    return [(int(i), int(j)) for i, j in np.argwhere(~(np.abs(numbers) <= LARGEST))]
+    return [(int(i), int(j)) for i, j in np.argwhere(~(np.abs(numbers) <= MAX_VALUE))]
 
 
 def _parse_values(column: pa.ChunkedArray) -> tuple[Floats, list[BadValue]]:

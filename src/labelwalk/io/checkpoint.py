@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from operator import attrgetter
 from typing import Any
 
+from labelwalk.errors import LabelwalkError
 from labelwalk.io.rows import Position
 from labelwalk.io.task import RunStats, Task
 from labelwalk.learner import OnlineLearner, load
@@ -61,7 +62,7 @@ STORED_TASK = {
 }
 
 
-class CheckpointError(ValueError):
+class CheckpointError(LabelwalkError, ValueError):
     """A checkpoint of another run."""
 
 

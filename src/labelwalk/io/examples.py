@@ -11,6 +11,7 @@ from itertools import compress
 import numpy as np
 
 from labelwalk.arrays import Bools, Floats
+from labelwalk.errors import LabelwalkError
 from labelwalk.io.rows import Batch, RowError, Rows, as_label_text
 
 DEFAULT_LABEL_COLUMN = "label"
@@ -21,7 +22,7 @@ MAX_LISTED_COLUMNS = 20
 TextColumn = list[str | None]
 
 
-class ColumnError(ValueError):
+class ColumnError(LabelwalkError, ValueError):
     """A column that does not exist, or that has two roles."""
 
 

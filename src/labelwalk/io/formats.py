@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from labelwalk.errors import LabelwalkError
 from labelwalk.io.output import RowSink
 from labelwalk.io.rows import RowSource
 from labelwalk.io.text_records import open_stdin
@@ -31,11 +32,11 @@ COMPRESSED_SUFFIXES = (".gz", ".zst")
 REMOVED_OUTPUTS = {"arrow": "an Arrow file", "npz": "NPZ"}
 
 
-class FormatError(ValueError):
+class FormatError(LabelwalkError, ValueError):
     """A path whose format is unknown, or does not support the operation."""
 
 
-class PathError(ValueError):
+class PathError(LabelwalkError, ValueError):
     """A path that cannot be used for its purpose."""
 
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwalk._validation import NamedRows
 from labelwalk.arrays import Bools, Floats, Label
 from labelwalk.io.checkpoint import RunCheckpoint, load_checkpoint
 from labelwalk.io.examples import ColumnError, ExampleReader, Examples, describe_missing, list_names
@@ -27,7 +28,6 @@ from labelwalk.io.rows import (
 from labelwalk.io.stop_signals import Stopped, StopSignals
 from labelwalk.io.task import Progress, RunStats, Task
 from labelwalk.learner import OnlineLearner
-from labelwalk.rows import NamedRows
 
 CHECKPOINT_ROWS = 50_000
 MAX_SHOWN_FEATURES = 5

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from labelwalk.arrays import Bools, Floats, Ints, Label
+from labelwalk.errors import LabelwalkError
 from labelwalk.io.arrow_columns import (
     MISSING,
     NOT_A_NUMBER,
@@ -34,7 +35,7 @@ Position = dict[str, Any]
 """Where a source stands, as JSON can hold it."""
 
 
-class InputError(ValueError):
+class InputError(LabelwalkError, ValueError):
     """Input that cannot be read: a row under `on_error="stop"`, or a whole file."""
 
 

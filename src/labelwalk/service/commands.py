@@ -10,9 +10,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwalk._validation import NamedRows, column_names, places
 from labelwalk.arrays import Bools, Label
+from labelwalk.errors import LabelwalkError
 from labelwalk.learner import OnlineLearner
-from labelwalk.rows import NamedRows, column_names, places
 from labelwalk.service.sealed_parts import UINT32
 
 Rows = NDArray[np.float32] | NDArray[np.float64]
@@ -222,7 +223,7 @@ def _find_row(part: bytes) -> int:
     return UINT32.size + int(UINT32.unpack_from(part)[0])
 
 
-class UnfinishedError(Exception):
+class UnfinishedError(LabelwalkError):
     """An unexpected error stopped a request; a half-done change is undone by a rebuild."""
 
     def __init__(self, reason: str = "an unexpected error stopped this request") -> None:

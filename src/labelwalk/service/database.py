@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from labelwalk.errors import LabelwalkError
 from labelwalk.storage.atomic_write import sync_folder
 
 # The application_id of the file: whether deleted content may still be in it.
@@ -65,15 +66,15 @@ FORMAT_VERSION = len(MIGRATIONS)
 LOCK_FILE = "owner"
 
 
-class DamagedError(Exception):
+class DamagedError(LabelwalkError):
     """Stored content is missing or differs from what was written."""
 
 
-class DiskError(Exception):
+class DiskError(LabelwalkError):
     """A write failed. Nothing more is accepted until the folder is opened again."""
 
 
-class FolderInUseError(Exception):
+class FolderInUseError(LabelwalkError):
     """Another process uses the folder."""
 
 

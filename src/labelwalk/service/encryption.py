@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
+from labelwalk.errors import LabelwalkError
 from labelwalk.service.database import DamagedError, Database
 from labelwalk.service.sealed_parts import KEY_BYTES, UINT32
 
@@ -27,11 +28,11 @@ SCRYPT_N, SCRYPT_R, SCRYPT_P = 2**17, 8, 1  # for new folders: 128 MiB and half 
 WRAPPED_KEY_CONTEXT = b"the key of a folder"
 
 
-class DecryptionError(Exception):
+class DecryptionError(LabelwalkError):
     """Content was changed, or encrypted in another context or with another key."""
 
 
-class PassphraseError(ValueError):
+class PassphraseError(LabelwalkError, ValueError):
     """The passphrase is missing, wrong or not usable."""
 
 

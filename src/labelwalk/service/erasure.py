@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Floats, Label
+from labelwalk.errors import LabelwalkError
 from labelwalk.service.backup import BACKUP_FOLDER
 from labelwalk.service.commands import (
     TYPES_BY_KIND,
@@ -47,11 +48,11 @@ MEANING = {
 }
 
 
-class BackupError(Exception):
+class BackupError(LabelwalkError):
     """A backup cannot be read or belongs to another folder, so nothing can be erased from it."""
 
 
-class CleanupError(OSError):
+class CleanupError(LabelwalkError, OSError):
     """Files outside the store with content that was erased cannot be destroyed; names them."""
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from starlette.types import Scope, Send
 
 from labelwalk._extensions import load_extension
+from labelwalk.errors import LabelwalkError
 from labelwalk.service.commands import UnfinishedError
 from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.erasure import BackupError, CleanupError
@@ -19,15 +20,15 @@ from labelwalk.storage.model_file import ModelFileError
 RETRY_SOON = (b"retry-after", b"1")  # seconds
 
 
-class NoVertexError(LookupError):
+class NoVertexError(LabelwalkError, LookupError):
     """The learner has no vertex with this id."""
 
 
-class TooManyPagesError(Exception):
+class TooManyPagesError(LabelwalkError):
     """The limit of connections for live updates is reached."""
 
 
-class BodyError(ValueError):
+class BodyError(LabelwalkError, ValueError):
     """The rows in a request body cannot be parsed."""
 
 

@@ -6,13 +6,14 @@ import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from labelwalk.errors import LabelwalkError
 from labelwalk.service.commands import CommandResult, LearnerCommand
 from labelwalk.service.journal import Entry, Journal
 
 MAX_KEYS = 100_000  # also the number of events in which keys are looked for
 
 
-class KeyReusedError(ValueError):
+class KeyReusedError(LabelwalkError, ValueError):
     """The idempotency key was used for another command."""
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwalk.arrays import Bools, Floats, Ints, Label
+from labelwalk.concurrency import single_blas_thread
 from labelwalk.learner import OnlineLearner
-from labelwalk.one_thread import one_blas_thread
 from labelwalk.service.commands import Command, Forget, Retract, Rows, Teach, TeachLater
 from labelwalk.verdicts import Verdicts
 
@@ -150,7 +150,7 @@ class MapAxes:
 
     def project(self, learner: OnlineLearner, rows: Floats) -> Floats:
         """Return x and y of each row."""
-        with one_blas_thread():
+        with single_blas_thread():
             return np.asarray(_to_units(learner, rows) @ self.directions.T - self.offset)
 
     def is_due(self, n_seen: int) -> bool:
@@ -201,7 +201,7 @@ def compute_axes(learner: OnlineLearner, previous: MapAxes | None) -> MapAxes | 
     if d <= 2:
         return MapAxes(version, n_seen, np.eye(2)[:, :d], np.zeros(2))
     means, shares = _to_units(learner, table.means), table.count / table.count.sum()
-    with one_blas_thread():
+    with single_blas_thread():
         center = shares @ means
         spread = np.sqrt(shares)[:, None] * (means - center)
         padded = np.vstack([spread, np.zeros((2, d))])

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from labelwalk._validation import NamedRows
 from labelwalk.arrays import Label
-from labelwalk.rows import NamedRows
 from labelwalk.service.commands import Rows
 from labelwalk.service.errors import BodyError, TooManyRowsError
 from labelwalk.service.limits import MAX_BODY_BYTES

@@ -13,12 +13,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
+from labelwalk.errors import LabelwalkError
+
 COMPLETE, REDACTED = b"\0", b"\1"  # the first byte of a payload
 UINT32 = struct.Struct("<I")
 KEY_BYTES = HASH_BYTES = 32
 
 
-class InvalidPartsError(ValueError):
+class InvalidPartsError(LabelwalkError, ValueError):
     """Bytes that are not a payload."""
 
 

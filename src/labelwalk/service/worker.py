@@ -13,7 +13,8 @@ from itertools import groupby
 from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
-from labelwalk.rows import column_names
+from labelwalk._validation import column_names
+from labelwalk.errors import LabelwalkError
 from labelwalk.service.backup import apply_retention
 from labelwalk.service.commands import (
     CommandResult,
@@ -50,15 +51,15 @@ Item = TypeVar("Item")
 logger = logging.getLogger(__name__)
 
 
-class BusyError(Exception):
+class BusyError(LabelwalkError):
     """The queue is full or closed."""
 
 
-class NoLearnerError(LookupError):
+class NoLearnerError(LabelwalkError, LookupError):
     """The learner does not exist."""
 
 
-class NameTakenError(ValueError):
+class NameTakenError(LabelwalkError, ValueError):
     """Another learner has the name."""
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk.arrays import Floats
-from labelwalk.one_thread import one_blas_thread
+from labelwalk.concurrency import single_blas_thread
 from labelwalk.solver.linear_system import (
     Graph,
     as_columns,
@@ -280,7 +280,7 @@ def sink_probability(f: ArrayLike) -> Floats:
 
 
 def _solve_hard(graph: Graph, y: Floats) -> Floats:
-    with one_blas_thread():
+    with single_blas_thread():
         votes = graph.w @ (graph.v[:, None] * y)
     f = factorise_graph(graph).solve(votes)
     return np.where(graph.labelled[:, None], y, f)

@@ -21,9 +21,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from labelwalk.arrays import Bools, Floats, Ints
+from labelwalk.concurrency import single_blas_thread
 from labelwalk.kernels.relaxation import eliminate
 from labelwalk.kernels.system import write_symmetric
-from labelwalk.one_thread import one_blas_thread
 
 ASYMMETRY = 1e-8
 
@@ -155,7 +155,7 @@ def degrees(w: Floats, v: Floats) -> tuple[Floats, Floats]:
     """Return d_i = Σ_{j≠i} w_ij v_j, and D_i = d_i + (v_i − 1) w_ii, the degree of one copy."""
     bare = w.copy()
     np.fill_diagonal(bare, 0.0)
-    with one_blas_thread():
+    with single_blas_thread():
         d: Floats = bare @ v
     return d, d + (v - 1.0) * np.diagonal(w)
 
@@ -195,7 +195,7 @@ class Factorisation:
         """
         b = as_columns("rhs", rhs, self.n_vertices)
         f = np.zeros(b.shape)
-        with one_blas_thread():
+        with single_blas_thread():
             f[self.short] = _substituted(self.lower, self.root, b[self.short])
             f[self.long] = self.visits @ b[self.long]
         return f
@@ -241,7 +241,7 @@ def factorise_graph(graph: Graph, long_walk: float = LONG_WALK) -> Factorisation
     """
     l, u = np.flatnonzero(graph.labelled), np.flatnonzero(~graph.labelled)
     v = graph.v[u]
-    with one_blas_thread():
+    with single_blas_thread():
         escape = graph.gamma[u] + graph.w[np.ix_(u, l)] @ graph.v[l]
         lower, steps = _cholesky(graph.w, u, v, escape)
         is_long = _whole_components(graph.w, u, ~(steps <= long_walk))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints
+from labelwalk.concurrency import single_blas_thread
 from labelwalk.kernels.certificate import Readout, certify
 from labelwalk.kernels.cover import keep_pairs
 from labelwalk.kernels.relaxation import relax_all_until_certified
@@ -21,7 +22,6 @@ from labelwalk.kernels.system import (
     rebuild,
     relink,
 )
-from labelwalk.one_thread import one_blas_thread
 from labelwalk.solver.linear_system import Graph, factorise_graph
 
 
@@ -84,7 +84,7 @@ def solve_exactly(system: System, n: int) -> None:
     graph = graph_of(system, n)
     labelled, f = graph.labelled, system.f[:, :n]
     free = ~labelled & system.has_label[system.component[:n]]
-    with one_blas_thread():
+    with single_blas_thread():
         right = graph.w[:, labelled] @ (graph.v[labelled] * f[:, labelled]).T
     right[:, STEPS] = system.d[:n] + system.g[:n]
     with np.errstate(over="ignore", invalid="ignore"):  # walks of more steps than a float can hold

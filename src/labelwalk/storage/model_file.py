@@ -30,6 +30,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwalk.errors import LabelwalkError
 from labelwalk.storage.atomic_write import write_atomic
 
 __all__ = ["ModelFileError", "RemovedFeatureError", "digest", "read", "write"]
@@ -47,7 +48,7 @@ Array: TypeAlias = NDArray[Any]
 PathLike: TypeAlias = str | os.PathLike[str]
 
 
-class ModelFileError(ValueError):
+class ModelFileError(LabelwalkError, ValueError):
     """A model file that cannot be written, or cannot be read and trusted."""
 
 

@@ -29,7 +29,7 @@ from labelwalk.service.events import (
 from labelwalk.service.keeper import Keeper
 
 from labelwalk import OnlineLearner
-from labelwalk.rows import NamedRows
+from labelwalk._validation import NamedRows
 from labelwalk.service import passphrase as scrypt
 
 HERE = Path(__file__).resolve().parent

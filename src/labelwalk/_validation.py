@@ -1,7 +1,8 @@
-"""What counts as an example (finite numbers, one width, named columns) and what as a label."""
+"""Validation of parameters, rows, labels and ids: each error names the value and a fix."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,9 +11,65 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from labelwalk.arrays import Floats, Label
-from labelwalk.parameters import shown
 
-LARGEST = 1e150
+MOST = 2**62 - 1  # more than any stream counts
+MAX_PARAMETER = 1e100  # of a number that is multiplied with data
+
+
+def plain_numbers(settings: object) -> None:
+    """Turn NumPy scalars among the fields of a frozen dataclass into Python's own."""
+    for name, value in vars(settings).items():
+        if isinstance(value, np.generic):
+            object.__setattr__(settings, name, value.item())
+
+
+def is_number(value: object) -> bool:
+    """Say whether this is a number that a float can hold."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def check_number(
+    name: str, value: object, low: float, high: float, repair: str, *, above: bool = False
+) -> None:
+    """Refuse what is not a number from `low` (or above it) to `high`."""
+    if is_number(value):
+        number = float(value)  # type: ignore[arg-type]
+        if (low < number if above else low <= number) and number <= high:
+            return
+    wanted = f"above {low:g} and up to {high:.9g}" if above else f"from {low:g} to {high:.9g}"
+    raise ValueError(f"{name}={shown(value)} is not a number {wanted}. Try {repair}.")
+
+
+def check_whole(name: str, value: object, repair: str, *, least: int = 1, most: int = MOST) -> None:
+    """Refuse what is not a whole number from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        top = "2**62" if most == MOST else f"{most}"
+        raise ValueError(
+            f"{name}={shown(value)} is not a whole number from {least} to {top}. Try {repair}."
+        )
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Refuse what is not one of the words."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name}={shown(value)} is unknown. Choose {' or '.join(choices)}.")
+
+
+def shown(value: object) -> str:
+    """Return the value for a message, short enough to be read."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of more digits than Python writes
+        text = f"a {type(value).__name__} too large to write"
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+MAX_VALUE = 1e150
 MOST_NUMBERS = 2**20  # that are checked at a time: an interrupt waits for them
 
 
@@ -107,10 +164,10 @@ def as_rows(
 
 def _check_comparable(rows: Floats, start: int) -> None:
     # NaN and infinity fail the comparison too: one pass over the data where all is well.
-    if not np.maximum.reduce(np.abs(rows), axis=None) <= LARGEST:
-        i, j = np.argwhere(~(np.abs(rows) <= LARGEST))[0]
+    if not np.maximum.reduce(np.abs(rows), axis=None) <= MAX_VALUE:
+        i, j = np.argwhere(~(np.abs(rows) <= MAX_VALUE))[0]
         raise ValueError(
-            f"X[{start + i}, {j}] is {rows[i, j]}: only finite values of at most {LARGEST:g} can "
+            f"X[{start + i}, {j}] is {rows[i, j]}: only finite values of at most {MAX_VALUE:g} can "
             "be compared. Drop or repair that row, or rescale the column."
         )
 

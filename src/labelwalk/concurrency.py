@@ -1,0 +1,150 @@
+"""Concurrency: threads share objects in turn, interrupts wait for a row, BLAS uses one thread."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from _signal import getsignal as get_handler  # type: ignore[import-not-found]
+from _signal import signal as set_handler
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, wraps
+from types import FrameType
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+
+
+class Lockable(Protocol):
+    """What has a lock that one thread can take again and again."""
+
+    _lock: threading.RLock
+
+
+Self_ = TypeVar("Self_", bound=Lockable)
+
+
+def synchronized(
+    method: Callable[Concatenate[Self_, Given], Answer],
+) -> Callable[Concatenate[Self_, Given], Answer]:
+    """Let a method wait until no other thread is in one of its kind.
+
+    Examples
+    --------
+    >>> class Counter:
+    ...     def __init__(self):
+    ...         self._lock, self.n = threading.RLock(), 0
+    ...
+    ...     @synchronized
+    ...     def count(self):
+    ...         self.n += 1
+    >>> counter = Counter()
+    >>> counter.count()
+    >>> counter.n
+    1
+    """
+
+    @wraps(method)
+    def waiting(self: Self_, /, *args: Given.args, **named: Given.kwargs) -> Answer:
+        with self._lock:
+            return method(self, *args, **named)
+
+    return waiting
+
+
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2")
+SIGNALS = tuple(int(getattr(signal, name)) for name in _NAMES if hasattr(signal, name))
+
+# Python runs handlers in the main thread alone, so what that thread holds back is all there is.
+_held: dict[int, Callable[[int, FrameType | None], Any]] = {}
+_pending: list[int] = []
+
+
+def _hold(number: int, _: FrameType | None) -> None:
+    _pending.append(number)
+
+
+class defer_interrupts:  # noqa: N801  # reads as a function
+    """Hold back signals inside the block, and deliver them on the way out.
+
+    Their handlers may raise, as that of Ctrl-C does, and must not do so while a state is changed.
+    `deliver_interrupts` marks places in the block where they may. A hold within a hold, or in
+    another thread than the main one, changes nothing.
+    """
+
+    is_outermost = False
+
+    def __enter__(self) -> None:
+        if _held or threading.get_ident() != threading.main_thread().ident:
+            return
+        self.is_outermost = True
+        _pending.clear()
+        try:
+            for number in SIGNALS:
+                handler = get_handler(number)
+                if callable(handler):
+                    set_handler(number, _hold)
+                    _held[number] = handler
+        except BaseException:  # a handler that was not held yet has raised
+            self.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        if not self.is_outermost:
+            return
+        try:
+            for number, handler in _held.items():
+                set_handler(number, handler)
+        except BaseException:  # a handler that was restored first has raised
+            for number, handler in _held.items():
+                set_handler(number, handler)
+            raise
+        finally:
+            _held.clear()
+        if _pending:
+            for number in _pending.copy():
+                signal.raise_signal(number)
+
+
+def deliver_interrupts() -> None:
+    """Let signals that came since the hold began take effect here."""
+    if _pending and threading.current_thread() is threading.main_thread():
+        while _pending:
+            number = _pending.pop(0)
+            _held[number](number, None)
+
+
+_blas_lock = threading.RLock()
+
+
+@contextmanager
+def single_blas_thread() -> Iterator[None]:
+    """Limit BLAS to one thread inside the block.
+
+    Two BLAS threads on a busy machine are up to a hundred times slower than one at the sizes
+    solved here, and split sums differently. Blocks may be nested. Blocks of several threads take
+    turns, because the limit of most BLAS libraries is one for the whole process and would be
+    lifted by whichever thread leaves first: keep blocks short and do not wait in one for another
+    thread. Where a thread of the program holds a limit of its own through threadpoolctl, that
+    limit stands.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> with single_blas_thread():
+    ...     print(np.eye(2) @ np.ones(2))
+    [1. 1.]
+    """
+    with _blas_lock, _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    # A controller only knows the libraries loaded before it: scipy brings a BLAS of its own.
+    import scipy.linalg  # noqa: F401
+
+    return ThreadpoolController()
