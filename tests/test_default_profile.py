@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from labelwalk import Gaussian, OnlineLearner, SelfTuning
 from labelwalk.arrays import Floats, Ints, Label
-from labelwalk.engine.weights import capped_mean
+from labelwalk.engine.weights import compute_capped_mean
 from labelwalk.kernels.answer import compute_class_mass, fit_biases
 from tests.reference.balance import balanced
 from tests.reference.harmonic import quantized_row_form, reaches_a_label
@@ -133,7 +133,7 @@ def test_a_representative_is_the_mean_of_its_examples(seed: int, k: int | None) 
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=40), st.floats(1.01, 20))
 def test_the_capped_mean_is_the_mean_of_capped_counts(counts: list[int], cap: float) -> None:
     weights = np.array(counts, dtype=float)
-    mean = capped_mean(weights, cap)
+    mean = compute_capped_mean(weights, cap)
     assert np.minimum(weights, cap * mean).mean() == pytest.approx(mean)
 
 

@@ -78,7 +78,7 @@ def test_sharpened_answers_keep_their_sums_and_their_order(seed: int, power: flo
     rng = np.random.default_rng(seed)
     answers = rng.dirichlet(np.ones(4), size=6) * rng.random((6, 1))
     answers[0] = 0.0
-    sharp = bandwidth._sharpened(answers, np.ones(4), power)
+    sharp = bandwidth._sharpen(answers, np.ones(4), power)
     np.testing.assert_allclose(sharp.sum(axis=1), answers.sum(axis=1), atol=1e-12)
     assert (sharp.argmax(axis=1) == answers.argmax(axis=1)).all()
 

@@ -41,8 +41,8 @@ def check_number(
         number = float(value)  # type: ignore[arg-type]
         if (low < number if above else low <= number) and number <= high:
             return
-    wanted = f"above {low:g} and up to {high:.9g}" if above else f"from {low:g} to {high:.9g}"
-    raise ValueError(f"{name}={shown(value)} is not a number {wanted}. Try {repair}.")
+    expected = f"above {low:g} and up to {high:.9g}" if above else f"from {low:g} to {high:.9g}"
+    raise ValueError(f"{name}={shown(value)} is not a number {expected}. Try {repair}.")
 
 
 def check_whole(name: str, value: object, repair: str, *, least: int = 1, most: int = MOST) -> None:
@@ -93,11 +93,11 @@ def column_names(X: Any) -> tuple[str, ...]:
         return X.names
     for attribute in ("column_names", "columns", "index"):  # Arrow; pandas, Polars; a pandas row
         if not callable(getattr(type(X), attribute, callable)):
-            return checked_names(list(getattr(X, attribute)))
+            return check_names(list(getattr(X, attribute)))
     return ()
 
 
-def checked_names(names: Sequence[object]) -> tuple[str, ...]:
+def check_names(names: Sequence[object]) -> tuple[str, ...]:
     """Return the names of columns; none if not strings. Refuse names that two columns share."""
     strings = tuple(str(name) for name in names if isinstance(name, str))
     if strings and len(set(strings)) < len(names):
@@ -109,9 +109,9 @@ def checked_names(names: Sequence[object]) -> tuple[str, ...]:
     return strings
 
 
-def places(given: Sequence[str], wanted: Sequence[str]) -> list[int]:
+def places(given: Sequence[str], expected: Sequence[str]) -> list[int]:
     """Return where each of the wanted columns is among those given, which must be the same ones."""
-    missing, extra = Counter(wanted) - Counter(given), Counter(given) - Counter(wanted)
+    missing, extra = Counter(expected) - Counter(given), Counter(given) - Counter(expected)
     if missing or extra:
         raise ValueError(
             f"the columns are not those of the learner: missing are {shown(list(missing))}, extra "
@@ -121,7 +121,7 @@ def places(given: Sequence[str], wanted: Sequence[str]) -> list[int]:
     at: dict[str, list[int]] = {}
     for i in reversed(range(len(given))):
         at.setdefault(given[i], []).append(i)
-    return [at[name].pop() for name in wanted]
+    return [at[name].pop() for name in expected]
 
 
 def as_rows(
@@ -184,7 +184,7 @@ def _as_numbers(X: ArrayLike) -> Floats:
     except ValueError as error:
         raise ValueError(f"X is ragged ({error}). Give rows of one length.") from None
     if given.dtype == object:
-        given = _unboxed(given)
+        given = _unbox(given)
     if given.dtype.kind not in "fiub":
         raise ValueError(
             f"X has dtype {given.dtype}, which is not numeric. Convert or drop text columns."
@@ -199,7 +199,7 @@ def _writable(given: np.ndarray[Any, Any]) -> Floats:
     return np.require(given, dtype=np.float64, requirements=["C", "A", "W"])
 
 
-def _unboxed(given: np.ndarray[tuple[int, ...], np.dtype[np.object_]]) -> Floats:
+def _unbox(given: np.ndarray[tuple[int, ...], np.dtype[np.object_]]) -> Floats:
     if any(isinstance(value, str | bytes) for value in given.flat):
         raise ValueError("X holds text, which is not numeric. Convert or drop text columns.")
     try:

@@ -30,7 +30,7 @@ from labelwalk.engine.persistence import LearnerParts
 from labelwalk.engine.scaling import Scale
 from labelwalk.engine.sources import Sources
 from labelwalk.engine.state import State, resize
-from labelwalk.engine.weights import capped_mean
+from labelwalk.engine.weights import compute_capped_mean
 from labelwalk.io.rows import InputError
 from labelwalk.kernels.compare import compute_bandwidths
 from labelwalk.kernels.counters import NEVER, NO_ROW, KernelParams
@@ -232,7 +232,7 @@ def _weigh_vertices(cover: Cover, n_labelled: int, rules: KernelParams) -> tuple
     counts = cover.examples.astype(np.float64)
     if rules.label_weight == 0.0:
         return np.concatenate([counts, np.ones(n_labelled)]), rules.sink
-    mean = capped_mean(counts, rules.weight_cap)
+    mean = compute_capped_mean(counts, rules.weight_cap)
     labelled = np.full(n_labelled, rules.label_weight * mean)
     weights = np.concatenate([np.minimum(counts, rules.weight_cap * mean), labelled])
     return weights, rules.sink * mean

@@ -172,7 +172,7 @@ def choose_vertices(
         i = _best(scores, graph.v[free])
         chosen.append(free[i])
         labelled[free[i]] = True
-        N = _answered(N, i)
+        N = _condition_on_answer(N, i)
         free, whole, solved = np.delete(free, i), np.delete(whole, i), np.delete(solved, i)
         if (np.diagonal(N) < CANCELLED * solved).any():
             N = _visits(graph._replace(labelled=labelled))
@@ -216,7 +216,7 @@ def _visits(graph: Graph) -> Floats:
     return factorise_graph(graph).solve(np.eye(len(graph.w))[:, free])[free]
 
 
-def _answered(N: Floats, i: int) -> Floats:
+def _condition_on_answer(N: Floats, i: int) -> Floats:
     """Return N once i is labelled: without the walks that come to i."""
     rest = np.delete(np.arange(len(N)), i)
     fewer = N[np.ix_(rest, rest)] - np.outer(N[rest, i], N[i, rest] / N[i, i])
@@ -306,7 +306,7 @@ def _question(
 
 def _find_unlabelled_examples(state: State) -> Ints:
     """Return where the examples lie that vertices stand for and no label was told of, in order."""
-    kept = state.memory
-    told = kept.seen_first[kept.seen_label != UNLABELLED]
-    places = np.flatnonzero((kept.seen_vertex >= 0) & ~np.isin(kept.seen_number, told))
-    return places[np.argsort(kept.seen_number[places])]
+    memory = state.memory
+    labelled_ids = memory.seen_first[memory.seen_label != UNLABELLED]
+    places = np.flatnonzero((memory.seen_vertex >= 0) & ~np.isin(memory.seen_number, labelled_ids))
+    return places[np.argsort(memory.seen_number[places])]

@@ -150,7 +150,7 @@ def tune(state: State, settings: Settings, rules: KernelParams) -> Tuning:
     best = _better([score(answer, truth) for answer in answers])
     powers = SHARPNESS if settings.calibrate else SHARPNESS[:1]
     bias = state.system.bias[1:]
-    sharp = [score(_sharpened(answers[best], bias, power), truth) for power in powers]
+    sharp = [score(_sharpen(answers[best], bias, power), truth) for power in powers]
     return Tuning(*pairs[best], powers[_better(sharp)])
 
 
@@ -170,7 +170,7 @@ def _predict_left_out(
     return held_out(graph, codes, state.n_classes)
 
 
-def _sharpened(answers: Floats, bias: Floats, power: float) -> Floats:
+def _sharpen(answers: Floats, bias: Floats, power: float) -> Floats:
     """Raise answers to a power, under the prior; each row keeps its sum."""
     scores = answers * bias
     scores = (scores / np.maximum(scores.max(axis=1, keepdims=True), 1e-300)) ** power
@@ -180,10 +180,10 @@ def _sharpened(answers: Floats, bias: Floats, power: float) -> Floats:
 
 def _better(scores: list[Floats]) -> int:
     """Return the best choice that is clearly better than the first, or the first."""
-    best, most = 0, 0.0
-    for i, own in enumerate(scores):
-        gain = own - scores[0]
+    best, best_gain = 0, 0.0
+    for i, candidate in enumerate(scores):
+        gain = candidate - scores[0]
         error = float(gain.std(ddof=1)) / np.sqrt(len(gain))
-        if gain.mean() > max(most, error, WORTHWHILE):
-            best, most = i, float(gain.mean())
+        if gain.mean() > max(best_gain, error, WORTHWHILE):
+            best, best_gain = i, float(gain.mean())
     return best

@@ -329,7 +329,7 @@ class Engine:
         """
         if self._settled is None:
             state, counters, tolerance = self.state, self.state.counters, self.rules.tolerance
-            settled = relaxation.settled_copy(state.system, state.n, tolerance, state.readout)
+            settled = relaxation.copy_settled(state.system, state.n, tolerance, state.readout)
             if self.rules.balanced and counters.n_seen >= counters.balance_at_seen:
                 fit_biases(state.vertices, settled[0], state.n, shares)
             self._settled = settled  # only now: an interrupt must not leave half of it

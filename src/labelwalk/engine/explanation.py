@@ -181,15 +181,15 @@ class Explanation:
 
     def __str__(self) -> str:
         likely = [end for end in self.met if end.probability >= SHOWN]
-        lines = [f"{end.probability:7.1%}  {end.label}: {_known_as(end)}" for end in likely]
+        lines = [f"{end.probability:7.1%}  {end.label}: {_describe_point(end)}" for end in likely]
         lines.append(f"{self.sink:7.1%}  no label")
         if self.path:
-            way = " -> ".join(_known_as(point) for point in self.path)
+            way = " -> ".join(_describe_point(point) for point in self.path)
             lines.append(f"most probable way: {way}")
         return "\n".join(lines)
 
 
-def _known_as(point: Waypoint) -> str:
+def _describe_point(point: Waypoint) -> str:
     return "a merged vertex" if point.example_id < 0 else f"example {point.example_id}"
 
 

@@ -63,9 +63,11 @@ def measure_graph_benefit(state: State, settings: Settings) -> GraphBenefit:
     one_moment = bool(counters.last_taught - counters.first_taught < ONE_MOMENT * counters.n_seen)
     if not counted.any():
         return GraphBenefit(0, 0.0, 0.0, 0.0, young, one_moment)
-    near = find_nearest_label(state, codes)
-    walked = _predict_by_graph(state, codes, near if settings.unreached == "nearest" else None)
-    by_graph, by_nearest = (walked == labels)[counted], (near == labels)[counted]
+    nearest_label = find_nearest_label(state, codes)
+    walked = _predict_by_graph(
+        state, codes, nearest_label if settings.unreached == "nearest" else None
+    )
+    by_graph, by_nearest = (walked == labels)[counted], (nearest_label == labels)[counted]
     return GraphBenefit(
         n_labels=int(counted.sum()),
         graph=float(by_graph.mean()),
@@ -86,8 +88,8 @@ def _predict_by_graph(state: State, codes: Ints, guess: Ints | None) -> Ints:
     return np.where(scores.max(axis=1) > 0, scores.argmax(axis=1), lost)
 
 
-def _error(one: Bools, other: Bools) -> float:
-    gain = one.astype(np.float64) - other
+def _error(is_right: Bools, is_other_right: Bools) -> float:
+    gain = is_right.astype(np.float64) - is_other_right
     return float(gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else 0.0
 
 
@@ -145,8 +147,8 @@ def outliers(state: State, settings: Settings) -> Measurement:
 
 def recent_outliers(state: State, settings: Settings) -> Measurement:
     """The same share since the last block began."""
-    seen, _, far = _recently(state)
-    return at_most(far / max(1, seen), MOST_RECENT_OUTLIERS)
+    seen, _, n_far = _recently(state)
+    return at_most(n_far / max(1, seen), MOST_RECENT_OUTLIERS)
 
 
 def new_vertices(state: State, settings: Settings) -> Measurement:
@@ -174,7 +176,7 @@ def certificate(state: State, settings: Settings) -> Measurement:
     limit = max(settings.tolerance, ROUNDING)
     if state.n == 0:
         return at_most(0.0, limit)
-    _, errors = relaxation.settled_copy(state.system, state.n, settings.tolerance, state.readout)
+    _, errors = relaxation.copy_settled(state.system, state.n, settings.tolerance, state.readout)
     return at_most(errors.max(), limit)
 
 
@@ -201,9 +203,9 @@ def graph(state: State, settings: Settings) -> Measurement:
     return graph_gain(measure_graph_benefit(state, settings))
 
 
-def graph_gain(found: GraphBenefit) -> Measurement:
+def graph_gain(benefit: GraphBenefit) -> Measurement:
     """Measure what the graph is worth."""
-    return Measurement(found.graph - found.nearest, 0.0, found.helps)
+    return Measurement(benefit.graph - benefit.nearest, 0.0, benefit.helps)
 
 
 def conflicts(state: State, settings: Settings) -> Measurement:
@@ -269,11 +271,11 @@ def _judge_next(state: State) -> None:
 
 def _recently(state: State) -> tuple[int, int, int]:
     """Examples, founded vertices and outliers since the last full block began."""
-    counters, (seen, founded, far) = state.counters, state.watch.marks[0].tolist()
+    counters, (seen, founded, n_far) = state.counters, state.watch.marks[0].tolist()
     return (
         int(counters.n_seen) - seen,
         int(counters.n_founded) - founded,
-        int(counters.n_outliers) - far,
+        int(counters.n_outliers) - n_far,
     )
 
 

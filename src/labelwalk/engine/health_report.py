@@ -189,9 +189,9 @@ def report_health(state: State, settings: Settings) -> Health:
     signs = []
     for name, measure in HEALTH_METRICS.items():
         measured = graph_gain(benefit) if name == "graph" else measure(state, settings)
-        meaning = _said(name, measured)
+        meaning = _describe_metric(name, measured)
         if name == "graph":
-            meaning = _said_of(benefit, meaning)
+            meaning = _describe_benefit(benefit, meaning)
         elif name in ("sink", "classes") and not state.system.clamped[: state.n].any():
             meaning = NO_LABELS
         signs.append(Sign(name, measured.value, measured.limit, measured.ok, meaning))
@@ -201,17 +201,17 @@ def report_health(state: State, settings: Settings) -> Health:
 def events(state: State) -> list[Event]:
     """Return the events that are logged, oldest first."""
     return [
-        Event(at, name, value, ok, _said(name, Measurement(value, limit, ok)))
+        Event(at, name, value, ok, _describe_metric(name, Measurement(value, limit, ok)))
         for at, name, ok, value, limit in state.events.events
     ]
 
 
-def _said(name: str, measured: Measurement) -> str:
+def _describe_metric(name: str, measured: Measurement) -> str:
     fine, wrong = SENTENCES[name]
     return (fine if measured.ok else wrong).format(value=measured.value)
 
 
-def _said_of(benefit: GraphBenefit, meaning: str) -> str:
+def _describe_benefit(benefit: GraphBenefit, meaning: str) -> str:
     if not benefit.enough:
         return TOO_EARLY.format(n=benefit.n_labels)
     details = LEFT_OUT.format(n=benefit.n_labels, graph=benefit.graph, nearest=benefit.nearest)

@@ -17,22 +17,22 @@ from labelwalk.kernels.cover import UNLABELLED, measure_mean_distances, remove_e
 from labelwalk.solver import relaxation
 
 
-def remove_vertices(state: State, gone: Ints) -> None:
+def remove_vertices(state: State, removed: Ints) -> None:
     """Remove vertices with all they stand for; degrees and residuals are out of date then."""
-    regrouping = remove_from_cover(state.vertices, state.counters, gone)
-    relaxation.keep(state.system, regrouping.kept)
-    update_vertices_of_examples(state.memory, regrouping.merged_into)
+    remap = remove_from_cover(state.vertices, state.counters, removed)
+    relaxation.keep(state.system, remap.kept)
+    update_vertices_of_examples(state.memory, remap.merged_into)
     if state.counters.vertex >= 0:
-        state.counters.vertex = regrouping.merged_into[state.counters.vertex]
+        state.counters.vertex = remap.merged_into[state.counters.vertex]
     free = ~state.system.clamped[: state.n]
     state.counters.total_weight = float(state.system.v[: state.n][free].sum())
 
 
 def find_taught_vertex(state: State, number: int) -> int:
     """Return the labelled vertex that stands for an example that was taught, or -1."""
-    own = np.flatnonzero(_is_labelled(state) & (state.vertices.founder[: state.n] == number))
-    if len(own):
-        return int(own[0])
+    founded = np.flatnonzero(_is_labelled(state) & (state.vertices.founder[: state.n] == number))
+    if len(founded):
+        return int(founded[0])
     places = _find_taught(state, number)
     return int(state.memory.seen_vertex[places[0]]) if len(places) else -1
 
@@ -156,9 +156,9 @@ class LabelConflictWarning(UserWarning):
 def find_conflicts(state: State) -> list[tuple[int, int]]:
     """Return the pairs of labelled vertices of two classes at one place, older first."""
     n, label = state.n, state.vertices.label[: state.n]
-    told = label != UNLABELLED
-    counters = (state.vertices.distance[:n, :n] == 0.0) & told & told[:, None]
-    pairs = np.argwhere(np.triu(counters & (label != label[:, None]), 1))
+    is_labelled = label != UNLABELLED
+    is_same_place = (state.vertices.distance[:n, :n] == 0.0) & is_labelled & is_labelled[:, None]
+    pairs = np.argwhere(np.triu(is_same_place & (label != label[:, None]), 1))
     return [(int(i), int(j)) for i, j in pairs]
 
 

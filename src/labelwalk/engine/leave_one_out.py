@@ -187,10 +187,13 @@ def predict_left_out(
     counted = np.flatnonzero(has_label_sibling(labels)) if len(labels) else labels
     answers = blank_answers(len(counted), len(classes))
     if len(counted):
-        values, near = held_out(state.graph, codes, len(classes)), find_nearest_label(state, codes)
+        values, nearest_label = (
+            held_out(state.graph, codes, len(classes)),
+            find_nearest_label(state, codes),
+        )
         sharpness = float(state.counters.sharpness)
         for row, i in enumerate(counted.tolist()):
-            guess = int(near[i]) if settings.unreached == "nearest" else NO_CLASS
+            guess = int(nearest_label[i]) if settings.unreached == "nearest" else NO_CLASS
             write_answer(answers, row, values[i], 0.0, bias, guess, sharpness)
     names = np.empty(len(classes), dtype=object)
     names[:] = classes
@@ -203,5 +206,5 @@ def find_nearest_label(state: State, codes: Ints) -> Ints:
     l = np.flatnonzero(codes >= 0)
     apart = state.vertices.mean_distances[np.ix_(l, l)].copy()
     np.fill_diagonal(apart, np.inf)
-    near: Ints = codes[l][apart.argmin(axis=1)]
-    return near
+    nearest_label: Ints = codes[l][apart.argmin(axis=1)]
+    return nearest_label

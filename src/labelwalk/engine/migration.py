@@ -14,7 +14,7 @@ from labelwalk.storage.model_file import RemovedFeatureError
 _N_EVENTS, _N_SIGNS = 64, 16
 
 
-def removed_arrays(n: int) -> dict[str, NDArray[Any]]:
+def create_removed_arrays(n: int) -> dict[str, NDArray[Any]]:
     """Return the arrays of removed features, empty, so that version 0.7 reads the file."""
     arrays: dict[str, NDArray[Any]] = {
         "mesh": np.zeros((0, n, n)),

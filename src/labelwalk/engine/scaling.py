@@ -149,11 +149,11 @@ class Scale:
             An array is missing, or has another type or number of dimensions.
         """
         scale = cls()
-        for name, wanted in scale.to_arrays().items():
-            given = arrays.get(name)
-            if given is None or (given.dtype, given.ndim) != (wanted.dtype, wanted.ndim):
+        for name, expected in scale.to_arrays().items():
+            stored = arrays.get(name)
+            if stored is None or (stored.dtype, stored.ndim) != (expected.dtype, expected.ndim):
                 raise ValueError(f"its array {name!r} is missing or does not fit")
-            setattr(scale, name.removeprefix("scale."), given.copy())
+            setattr(scale, name.removeprefix("scale."), stored.copy())
         scale.frozen = bool(scale.frozen)
         return scale
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from labelwalk.arrays import Floats, SmallInts
 from labelwalk.engine.cover import create_cover
 from labelwalk.engine.event_log import EventLog
-from labelwalk.engine.migration import removed_arrays
+from labelwalk.engine.migration import create_removed_arrays
 from labelwalk.engine.recent_examples import create_memory
 from labelwalk.kernels.assign import MAX_GROUPS, Memory, Quarantine
 from labelwalk.kernels.certificate import Readout
@@ -332,7 +332,7 @@ def to_arrays(state: State) -> dict[str, NDArray[Any]]:
     for field, name in STORED_COUNTERS.items():
         arrays[f"here.{name}"] = state.progress[field]
         arrays[f"before.{name}"] = state.before_progress[field]
-    return arrays | removed_arrays(state.n)
+    return arrays | create_removed_arrays(state.n)
 
 
 def _list_parts(state: State) -> tuple[NamedTuple, ...]:

@@ -141,15 +141,15 @@ class ExampleTable:
 def example_table(state: State, classes: Sequence[Label]) -> ExampleTable:
     """Copy the examples that are remembered."""
     memory = state.memory
-    known = np.flatnonzero(memory.seen_number != NO_ROW)
-    known = known[np.argsort(memory.seen_number[known])]
+    slots = np.flatnonzero(memory.seen_number != NO_ROW)
+    slots = slots[np.argsort(memory.seen_number[slots])]
     names = np.empty(len(classes) + 1, dtype=object)
     names[: len(classes)] = classes
     return ExampleTable(
-        id=memory.seen_first[known],
-        row=memory.seen_rows[known],
-        vertex=memory.seen_vertex[known].astype(np.int64),
-        label=names[memory.seen_label[known]],
+        id=memory.seen_first[slots],
+        row=memory.seen_rows[slots],
+        vertex=memory.seen_vertex[slots].astype(np.int64),
+        label=names[memory.seen_label[slots]],
     )
 
 
@@ -158,9 +158,9 @@ def newest(state: State) -> Ints:
     memory = state.memory
     held = np.flatnonzero((memory.seen_number != NO_ROW) & (memory.seen_vertex >= 0))
     held = held[np.argsort(memory.seen_number[held])]
-    found: Ints = np.full(state.n, -1, dtype=np.int64)
-    found[memory.seen_vertex[held]] = memory.seen_first[held]  # oldest first: the last one stays
-    return found
+    ids: Ints = np.full(state.n, -1, dtype=np.int64)
+    ids[memory.seen_vertex[held]] = memory.seen_first[held]  # oldest first: the last one stays
+    return ids
 
 
 def waiting(state: State) -> Floats:

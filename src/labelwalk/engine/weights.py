@@ -21,14 +21,14 @@ def weigh(state: State, rules: KernelParams) -> None:
     v[:] = state.vertices.decayed_count[:n]
     if rules.label_weight > 0:
         if counters.n_unlabelled:
-            counters.mean_weight = capped_mean(v[free], rules.weight_cap)
+            counters.mean_weight = compute_capped_mean(v[free], rules.weight_cap)
         v[free] = np.minimum(v[free], rules.weight_cap * counters.mean_weight)
         v[~free] = rules.label_weight * counters.mean_weight
         state.system.g[:n] = rules.sink * counters.mean_weight
     counters.total_weight = float(v[free].sum())
 
 
-def capped_mean(counts: Floats, cap: float) -> float:
+def compute_capped_mean(counts: Floats, cap: float) -> float:
     """Return the mean weight of vertices that weigh their counts, but at most `cap` means.
 
     With the m heaviest capped the mean is that of the others, over n - cap * m.

@@ -17,8 +17,6 @@ from labelwalk._validation import check_whole
 from labelwalk.arrays import Floats
 from labelwalk.faces.frames import Box, Image, check_image, crop_box
 from labelwalk.faces.profiles import PIXELS, VECTORS, Profile
-from labelwalk._validation import check_whole
-from labelwalk.faces.profiles import PIXELS, Profile
 
 Representation: TypeAlias = Callable[[Image], Any]
 """A function from the image of a face to its vector.

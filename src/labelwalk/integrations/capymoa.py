@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import TYPE_CHECKING, Literal
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np

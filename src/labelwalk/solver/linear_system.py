@@ -101,18 +101,18 @@ def as_weights(weights: ArrayLike | None, w: Floats, *, copies: bool = False) ->
 
 def as_positive(name: str, values: ArrayLike, n: int) -> Floats:
     """Return n finite numbers > 0, from as many or from one."""
-    given = np.asarray(values, dtype=np.float64)
-    if given.shape not in ((), (n,)):
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape not in ((), (n,)):
         raise ValueError(
-            f"{name} has shape {given.shape}: pass one number or one per vertex, shape ({n},)"
+            f"{name} has shape {array.shape}: pass one number or one per vertex, shape ({n},)"
         )
-    wrong = ~((given >= np.finfo(np.float64).tiny) & np.isfinite(given))
+    wrong = ~((array >= np.finfo(np.float64).tiny) & np.isfinite(array))
     if wrong.any():
         raise ValueError(
-            f"{name} contains {given[wrong][0]}: every entry must be finite and > 0; "
+            f"{name} contains {array[wrong][0]}: every entry must be finite and > 0; "
             + ("leave out vertices of weight 0" if name == "weights" else "a small one is 1e-6")
         )
-    return np.broadcast_to(given, (n,))
+    return np.broadcast_to(array, (n,))
 
 
 def as_columns(name: str, values: ArrayLike, n: int | None = None) -> Floats:
@@ -196,7 +196,7 @@ class Factorisation:
         b = as_columns("rhs", rhs, self.n_vertices)
         f = np.zeros(b.shape)
         with single_blas_thread():
-            f[self.short] = _substituted(self.lower, self.root, b[self.short])
+            f[self.short] = _substitute(self.lower, self.root, b[self.short])
             f[self.long] = self.visits @ b[self.long]
         return f
 
@@ -261,10 +261,10 @@ def _cholesky(w: Floats, u: Ints, v: Floats, escape: Floats) -> tuple[Floats, Fl
         lower, _ = cho_factor(A.T, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:  # rounding has made the matrix singular
         return A, np.full(len(u), np.inf)
-    return lower, _substituted(lower, root, diagonal[:, None])[:, 0]
+    return lower, _substitute(lower, root, diagonal[:, None])[:, 0]
 
 
-def _substituted(lower: Floats, root: Floats, b: Floats) -> Floats:
+def _substitute(lower: Floats, root: Floats, b: Floats) -> Floats:
     if len(b) == 0:  # SciPy 1.13 would refuse
         return b
     g = cho_solve((lower, True), root * b, overwrite_b=True, check_finite=False)

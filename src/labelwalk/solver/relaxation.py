@@ -112,7 +112,7 @@ def settle_vertices(system: System, n: int, tolerance: float, readout: Readout) 
         solve_exactly(system, n)
 
 
-def settled_copy(
+def copy_settled(
     system: System, n: int, tolerance: float, readout: Readout
 ) -> tuple[System, Floats]:
     """Return the system with every vertex settled, and the bounds; the original is not touched."""
