@@ -21,7 +21,6 @@ from threadpoolctl import threadpool_limits
 
 import labelwalk
 from labelwalk import __version__
-from labelwalk import __version__
 from paper.findings import Columns, Findings
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
