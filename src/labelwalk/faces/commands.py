@@ -290,9 +290,9 @@ def _select_erasure(store: PeopleStore, who: str | None) -> tuple[str, Callable[
             title = f"{format_unknown(number)}: seen about {pluralize(stranger.examples, 'time')}"
             return title, partial(store.forget_stranger, stranger.number)
     people = ", ".join(recognizer.people) or "nobody"
-    others = ", ".join(f"#{stranger.number}" for stranger in strangers) or "nobody"
+    numbers = ", ".join(f"#{stranger.number}" for stranger in strangers) or "nobody"
     raise ValueError(
-        f"there is nobody called {who!r}. Known by name: {people}. Unknown are: {others}."
+        f"there is nobody called {who!r}. Known by name: {people}. Unknown are: {numbers}."
     )
 
 

@@ -29,7 +29,7 @@ class UnknownPersonError(LabelwalkError, LookupError):
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with a name."""
+    """A person with a name."""
 
     name: str
     taught: int  # number of views that were labelled
@@ -39,7 +39,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Stranger:
-    """Somebody without a name."""
+    """A person without a name."""
 
     number: int  # counts from 1 and stays the same, as in "unknown #1"
     examples: int  # approximate number of views
@@ -116,8 +116,8 @@ class StrangerNumbers:
         if before._last != self._last:
             return False
         total = Counter(before._numbers.values())
-        left = Counter(n for f, n in before._numbers.items() if self._numbers.get(f) == n)
-        return all(0 < total[n] <= 2 * left[n] for n in self._numbers.values())
+        remaining = Counter(n for f, n in before._numbers.items() if self._numbers.get(f) == n)
+        return all(0 < total[n] <= 2 * remaining[n] for n in self._numbers.values())
 
 
 def clean_name(name: str) -> str:

@@ -79,7 +79,7 @@ class DurableLearner(LearnerHandle):
         self._submit(Teach(vectors, tuple(names)))
 
     def observe(self, vectors: Floats) -> Recognition:
-        """Learn vectors without labels, and answer them by what is known after all of them."""
+        """Learn vectors without labels, and answer them with the learner after all of them."""
         first = self._submit(Observe(vectors)).first
         verdicts = self.ask(lambda learner: learner.predict(vectors))
         return Recognition(verdicts, np.arange(first, first + len(vectors)))
@@ -291,9 +291,9 @@ class PeopleStore:
         for stranger in strangers:
             if stranger.number == number:
                 return stranger
-        others = ", ".join(f"#{stranger.number}" for stranger in strangers) or "nobody"
+        numbers = ", ".join(f"#{stranger.number}" for stranger in strangers) or "nobody"
         raise UnknownPersonError(
-            f"there is no unknown #{number}, or no longer. Unknown are: {others}."
+            f"there is no unknown #{number}, or no longer. Unknown are: {numbers}."
         )
 
     def _list_labels(self) -> dict[int, Label]:

@@ -120,12 +120,12 @@ class FacePipeline:
         """
         self.recognizer.name(example, name)
         taught = [example]
-        others = [other for other in self.list_views(example) if other != example]
-        n = min(MAX_TAUGHT_VIEWS - 1, len(others))
-        for i in np.linspace(0, len(others) - 1, n).round().astype(int):
+        views = [view for view in self.list_views(example) if view != example]
+        n = min(MAX_TAUGHT_VIEWS - 1, len(views))
+        for i in np.linspace(0, len(views) - 1, n).round().astype(int):
             with suppress(ValueError):  # that view has another label
-                self.recognizer.name(others[i], name)
-                taught.append(others[i])
+                self.recognizer.name(views[i], name)
+                taught.append(views[i])
         for votes in self._votes.values():
             if example in votes.examples:
                 votes.settle(name)

@@ -1,4 +1,4 @@
-"""Presence: events when somebody appears, gets a name or leaves, and how often each was there."""
+"""Presence: events when a person appears, gets a name or leaves, and how often each was seen."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Event(NamedTuple):
 
 
 class Presence(NamedTuple):
-    """How often somebody was there: number of views, and of tracks."""
+    """How often a person was seen: number of views, and of tracks."""
 
     who: Who
     faces: int
@@ -100,8 +100,8 @@ class PresenceTracker:
 
     def update(self, frame: Frame, faces: Iterable[Face], alive: Collection[int]) -> list[Event]:
         """Return the events of a frame."""
-        left = [self._leave(track) for track in list(self._visits) if track not in alive]
-        return left + [event for face in faces for event in self._update_face(frame, face)]
+        departures = [self._leave(track) for track in list(self._visits) if track not in alive]
+        return departures + [event for face in faces for event in self._update_face(frame, face)]
 
     def end(self) -> list[Event]:
         """End all tracks, and return these events."""

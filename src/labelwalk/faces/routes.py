@@ -230,17 +230,17 @@ def add_routes(
         return {"undone": await run(lambda people: people.undo(wrong.examples))}
 
     @app.post("/api/faces/forget")
-    async def forget(who: ForgottenPerson) -> Any:
-        return describe(await run(lambda people: _forget(people, who)))
+    async def forget(body: ForgottenPerson) -> Any:
+        return describe(await run(lambda people: _forget(people, body)))
 
     @app.get("/api/faces/sink")
     async def see_sink() -> Any:
         return await run(_describe_sink)
 
     @app.post("/api/faces/sink")
-    async def set_sink(wanted: Sink) -> Any:
+    async def set_sink(body: Sink) -> Any:
         def change(people: PeopleStore) -> dict[str, Any]:
-            warning = people.recognizer.set_sink(wanted.sink)
+            warning = people.recognizer.set_sink(body.sink)
             return _describe_sink(people) | {"warning": warning}
 
         return await run(change)
@@ -285,11 +285,11 @@ def _describe_camera(camera: OwnCamera | None) -> dict[str, Any] | None:
     return None if camera is None else {"name": camera.name, "error": camera.error}
 
 
-def _forget(people: PeopleStore, who: ForgottenPerson) -> ErasureResult:
-    if who.name is not None and who.stranger is None:
-        return people.forget(who.name)
-    if who.stranger is not None and who.name is None:
-        return people.forget_stranger(who.stranger)
+def _forget(people: PeopleStore, body: ForgottenPerson) -> ErasureResult:
+    if body.name is not None and body.stranger is None:
+        return people.forget(body.name)
+    if body.stranger is not None and body.name is None:
+        return people.forget_stranger(body.stranger)
     raise ValueError("give a name or the number of a stranger, one of the two.")
 
 
