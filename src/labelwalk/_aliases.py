@@ -17,7 +17,7 @@ MODULE_ALIASES: dict[str, str] = {
     "faces.dlib_vectors": "faces.representations",
     "faces.onlooker": "faces.pipeline",
     "faces.opening": "faces.capture",
-    "faces.writing": "faces.recording",
+    "faces.writing": "faces.drawing",
     "harmonic": "solver.harmonic",
     "modelfile": "storage.model_file",
     "river": "integrations.river",

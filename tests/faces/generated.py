@@ -10,8 +10,8 @@ from pathlib import Path
 from PIL import Image as Pillow
 
 from labelwalk.faces.demo import DemoVideo
+from labelwalk.faces.drawing import VideoFile
 from labelwalk.faces.frames import Image
-from labelwalk.faces.recording import VideoFile
 
 FRAMES = 50
 

@@ -265,7 +265,7 @@ def test_nothing_is_printed_about_damage(people: People, tmp_path: Path) -> None
 import sys
 from labelwalk.faces.frames import SourceError
 from labelwalk.faces.capture import open_source
-from labelwalk.faces.recording import VideoFile
+from labelwalk.faces.drawing import VideoFile
 
 for path in sys.argv[2:]:
     try:

@@ -12,9 +12,9 @@ import pytest
 
 from labelwalk.faces.capture import open_source
 from labelwalk.faces.demo import scene
+from labelwalk.faces.drawing import CODECS, VideoFile
 from labelwalk.faces.frames import SourceError
 from labelwalk.faces.pictures import pad_to_size
-from labelwalk.faces.recording import CODECS, VideoFile
 
 pytestmark = pytest.mark.shell
 
@@ -74,7 +74,7 @@ def test_a_disk_that_is_full_is_told(kind: str, tmp_path: Path) -> None:
 import resource, signal, sys
 import numpy as np
 from labelwalk.faces.frames import SourceError
-from labelwalk.faces.recording import VideoFile
+from labelwalk.faces.drawing import VideoFile
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))

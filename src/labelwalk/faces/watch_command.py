@@ -20,11 +20,11 @@ from labelwalk.cli.terminal import Status, echo, show_progress
 from labelwalk.faces.commands import Faces, Smallest, app, has_learners, open_folder, print_table
 
 if TYPE_CHECKING:
+    from labelwalk.faces.drawing import Recording
     from labelwalk.faces.frames import Frame, Source, SourceError
     from labelwalk.faces.people_store import PeopleStore
     from labelwalk.faces.pipeline import FacePipeline
     from labelwalk.faces.presence import Event, Presence, Who
-    from labelwalk.faces.recording import Recording
     from labelwalk.io.stop_signals import StopSignals
 
 DEMO = "demo"
@@ -86,8 +86,8 @@ def watch(
         raise typer.BadParameter("--keep-crops keeps pictures with people. Give --people too.")
     with exit_on_error():
         from labelwalk.faces.detection import HaarDetector
+        from labelwalk.faces.drawing import Recording
         from labelwalk.faces.pipeline import FacePipeline
-        from labelwalk.faces.recording import Recording
         from labelwalk.faces.representations import find_representation
         from labelwalk.io.formats import check_distinct
         from labelwalk.io.stop_signals import StopSignals
