@@ -13,21 +13,11 @@ from labelwalk.io.output import RowSink
 from labelwalk.io.rows import RowSource
 from labelwalk.io.text_records import open_stdin
 
-FORMATS = ("csv", "tsv", "ndjson", "parquet", "arrow", "arrows", "npz", "npy", "images", "kafka")
-FORMAT_OF_SUFFIX = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".ndjson": "ndjson",
-    ".jsonl": "ndjson",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".arrows": "arrows",
-    ".npz": "npz",
-    ".npy": "npy",
-}
 TEXT_FORMATS = ("csv", "tsv", "ndjson")
+TABLE_FORMATS = ("parquet", "arrow", "arrows", "npz", "npy")
+FORMAT_OF_SUFFIX = {f".{name}": name for name in TEXT_FORMATS + TABLE_FORMATS}
+FORMAT_OF_SUFFIX |= {".tab": "tsv", ".jsonl": "ndjson", ".feather": "arrow"}
+FORMATS = (*TEXT_FORMATS, *TABLE_FORMATS, "images", "kafka")
 COMPRESSED_SUFFIXES = (".gz", ".zst")
 REMOVED_OUTPUTS = {"arrow": "an Arrow file", "npz": "NPZ"}
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple, Protocol, Self
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -28,17 +28,6 @@ MAX_RECORD_BYTES = 1 << 26  # a longer record is a quote that was never closed
 POLL_INTERVAL_S = 0.2  # between looks at a file that may grow
 UTF8_BOM = b"\xef\xbb\xbf"
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
-
-
-class ByteStream(Protocol):
-    """The methods that are needed of an open file."""
-
-    def read1(self, size: int = ..., /) -> bytes:
-        """Return the bytes that are available, at least one unless it is the end."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *error: Any) -> Any: ...
 
 
 class Record(NamedTuple):
@@ -212,14 +201,14 @@ def open_stdin() -> io.BufferedReader:
     return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), BLOCK_BYTES)
 
 
-def _open(path: str) -> ByteStream:
+def _open(path: str) -> io.BufferedIOBase:
     if path == "-":
         return open_stdin()
     try:
         if path.endswith(".gz"):
             return gzip.open(path, "rb")
         if path.endswith(".zst"):
-            stream: ByteStream = pa.CompressedInputStream(pa.OSFile(path), "zstd")
+            stream: io.BufferedIOBase = pa.CompressedInputStream(pa.OSFile(path), "zstd")
             return stream
         return open(path, "rb")
     except OSError as error:
@@ -245,7 +234,7 @@ def _name_path_in_errors(path: str) -> Iterator[None]:
         raise describe_read_error(path, error) from error
 
 
-def _skip_bytes(file: ByteStream, offset: int, path: str) -> None:
+def _skip_bytes(file: io.BufferedIOBase, offset: int, path: str) -> None:
     """Seek to an offset; where that is impossible, read up to it."""
     if isinstance(file, io.BufferedReader) and file.seekable() and path != "-":
         size = file.seek(0, os.SEEK_END)
