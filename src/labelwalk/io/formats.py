@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -90,6 +91,7 @@ def find_format(path: str, name: str | None = None) -> str:
     )
 
 
+@cache  # the first bytes are gone once they have been read
 def _guess_stdin_format() -> str:
     start = open_stdin().peek(64).lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith((b"\xff\xff\xff\xff", b"ARROW1")):
