@@ -139,7 +139,7 @@ def test_a_new_prior_begins_from_nothing(seed: int) -> None:
     row = rows(seed + 2, 1)[0]
     said, table = learner.predict(row), learner.vertices
     free = [name is None for name in table.label]
-    solved = learner._engine.settled(learner._shares())[0].f[1:, : len(table)].T
+    solved = learner._engine.settle(learner._shares())[0].f[1:, : len(table)].T
     f, counts = solved[free].tolist(), table.count[free].tolist()
     bias = np.array(balanced(f, counts, [1.0] * 3, [0.1, 0.1, 0.8]))
     if said.label is not None:

@@ -183,7 +183,7 @@ def test_the_prior_is_brought_to_bear_on_the_solution(
     if due:
         counts = now.vertices.examples[:size][codes < 0].tolist()
         bias = balanced(exact[codes < 0].tolist(), counts, bias, [share, 1.0 - share])
-    foreseen = learner._engine.settled(learner._shares())[0].bias[1:]
+    foreseen = learner._engine.settle(learner._shares())[0].bias[1:]
     np.testing.assert_allclose(foreseen, bias, rtol=1e-3)
     assert (now.system.bias[1:] == [1.0, 1.0]).all()
     learner.observe(rows[-1])

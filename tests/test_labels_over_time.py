@@ -141,7 +141,7 @@ class TestRetract:
         assert "cloud 0" not in learner.vertices.label
         learner.retract(label="new")
         assert "new" not in learner.vertices.label
-        assert learner._engine.taught(ids[0]) == -1
+        assert learner._engine.find_label(ids[0]) == -1
         assert_all_are_counted(learner)
 
     @given(seeds)

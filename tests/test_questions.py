@@ -35,7 +35,7 @@ def test_it_asks_about_the_vertices_that_help_most(seed: int, by: Any, n: int) -
     asked = learner.ask(n, by=by)
     assert learner.digest() == before
     table, engine = learner.vertices, learner._engine
-    f = np.ascontiguousarray(engine.settled(learner._shares())[0].f[1:, : learner.n_vertices].T)
+    f = np.ascontiguousarray(engine.settle(learner._shares())[0].f[1:, : learner.n_vertices].T)
     best = choose_vertices(engine.state.graph, f, table.count.astype(float), n, by)
     assert [question.vertex for question in asked] == best.tolist()
     for question in asked:

@@ -295,8 +295,8 @@ class OnlineLearner:
         first, n_conflicts = self.n_seen, int(self._engine.state.counters.n_conflicts)
         _compile_loop()
         with defer_interrupts(), self._naming(names, X) as codes:
-            for some, n_classes in split_at_new_classes(codes, self._engine.state.n_classes):
-                self._feed(rows[some], codes[some], n_classes)
+            for block, n_classes in split_at_new_classes(codes, self._engine.state.n_classes):
+                self._feed(rows[block], codes[block], n_classes)
         if self._engine.state.counters.n_conflicts > n_conflicts:
             warn_of_conflicts(self._engine.state, self.classes, self._scale.scaled(rows), codes)
         return self._ids(first, single) if ids else None
@@ -327,12 +327,12 @@ class OnlineLearner:
         check_covers(self.settings.prior, names)
         state = self._engine.state
         x = state.memory.seen_rows[[find_place(state.memory, state.counters, number)]]
-        known, n_conflicts = self._engine.taught(number), int(state.counters.n_conflicts)
-        if known != UNLABELLED:
-            if self.classes[known] == names[0]:
+        code, n_conflicts = self._engine.find_label(number), int(state.counters.n_conflicts)
+        if code != UNLABELLED:
+            if self.classes[code] == names[0]:
                 return
             raise ValueError(
-                f"example_id={number} was taught {self.classes[known]!r} before, and now "
+                f"example_id={number} was taught {self.classes[code]!r} before, and now "
                 f"{names[0]!r}. Take the old label back first: retract(example_id={number})."
             )
         with defer_interrupts(), self._naming(names, x) as codes:
@@ -373,7 +373,7 @@ class OnlineLearner:
         else:
             number = as_id(example_id)
             check_exists(self._engine.state.counters, number)
-            if self._engine.taught(number) == UNLABELLED:
+            if self._engine.find_label(number) == UNLABELLED:
                 raise ValueError(
                     f"example_id={number} is not known as taught: it never was, was taken back, "
                     "or merged with other labels of its class. Take back by retract(label=...)."
@@ -548,9 +548,9 @@ class OnlineLearner:
             return []
         engine, original = self._engine, self._scale.original
         labelled = engine.state.graph.labelled.any()
-        rule, settled = by if labelled else "variance", engine.settled(self._shares())[0]
-        asked = questions(engine.state, settled, self.classes, n, rule)
-        return [replace(question, example=original(question.example)) for question in asked]
+        rule, settled = by if labelled else "variance", engine.settle(self._shares())[0]
+        chosen = questions(engine.state, settled, self.classes, n, rule)
+        return [replace(question, example=original(question.example)) for question in chosen]
 
     @synchronized
     def explain(self, x: ArrayLike) -> Explanation:
@@ -585,10 +585,10 @@ class OnlineLearner:
             return Explanation([], 1.0, [])
         engine, original = self._engine, self._scale.original
         similar = engine.similarities(self._scale.scaled(rows)[0])
-        said = explain(engine.state, similar, engine.sink, self.classes)
-        met = [replace(end, point=original(end.point)) for end in said.met]
-        path = [replace(point, point=original(point.point)) for point in said.path]
-        return Explanation(met, said.sink, path)
+        explanation = explain(engine.state, similar, engine.sink, self.classes)
+        met = [replace(end, point=original(end.point)) for end in explanation.met]
+        path = [replace(point, point=original(point.point)) for point in explanation.path]
+        return Explanation(met, explanation.sink, path)
 
     def _feed(self, rows: Floats, codes: Ints, n_classes: int | None = None) -> list[KernelAnswers]:
         """Learn rows in order: one by one while the scale is being measured, then all at once."""
@@ -612,8 +612,8 @@ class OnlineLearner:
         if scale.just_measured:
             engine = Engine.start(self.settings, row.shape[1])
             rows, codes = scale.scaled(scale.rows), scale.labels
-            for some, n_classes in split_at_new_classes(codes, 0):
-                answers = engine.feed(rows[some], codes[some], self._shares(n_classes))
+            for block, n_classes in split_at_new_classes(codes, 0):
+                answers = engine.feed(rows[block], codes[block], self._shares(n_classes))
         else:
             shares = self._shares(1 + int(scale.labels.max()))
             answers = engine.learn(scale.scaled(row), code, shares)
@@ -680,9 +680,8 @@ class OnlineLearner:
 
     @feature_names.setter
     def feature_names(self, names: Sequence[str]) -> None:
-        given = tuple(names)
-        check_feature_names(given, self.n_features or 0)
-        self._feature_names = given
+        check_feature_names(tuple(names), self.n_features or 0)
+        self._feature_names = tuple(names)
 
     @property
     def n_seen(self) -> int:
@@ -833,7 +832,7 @@ class OnlineLearner:
         [True, True, True, True]
         """
         state = self._engine.state
-        bias = self._engine.settled(self._shares())[0].bias if state.n else state.system.bias
+        bias = self._engine.settle(self._shares())[0].bias if state.n else state.system.bias
         return predict_left_out(state, bias, self.settings, self.classes)
 
     @property
@@ -982,8 +981,8 @@ class OnlineLearner:
         self._feature_names = parts.feature_names
 
     def _parts(self) -> LearnerParts:
-        kept = self._scale, self._sources, self._feature_names
-        return LearnerParts(self.settings, list(self.classes), self._engine.state, *kept)
+        rest = self._scale, self._sources, self._feature_names
+        return LearnerParts(self.settings, list(self.classes), self._engine.state, *rest)
 
     def _contents(self) -> tuple[dict[str, Any], dict[str, Any]]:
         return to_contents(self._parts())

@@ -125,7 +125,7 @@ def solve_cover(cover: Cover, rows: Floats, labels: Sequence[Label], settings: S
 
 def freeze_learner(learner: OnlineLearner) -> Model:
     """Return a model that answers as a learner does now."""
-    frozen = learner._engine.frozen(learner._shares())
+    frozen = learner._engine.get_predictor(learner._shares())
     return Model(learner.classes, frozen, learner.settings.abstain_below)
 
 
@@ -183,7 +183,7 @@ def _solve_sparse_cover(cover: Cover, learner: OnlineLearner) -> BatchPredictor:
     Walks take more steps on more vertices, so each sink is smaller: their sum stays the same.
     """
     engine, settings = learner._engine, learner.settings
-    coarse = engine.frozen(learner._shares())
+    coarse = engine.get_predictor(learner._shares())
     rules, labelled = engine.rules, coarse.solved.labelled
     centers = cover.means if settings.moving else cover.points
     points = np.concatenate([centers, coarse.solved.points[labelled]])

@@ -132,7 +132,7 @@ class Engine:
             if int(self.state.counters.stage) == RowStage.WAITING:
                 self.state.counters.id = NO_ROW
 
-    def taught(self, number: int) -> int:
+    def find_label(self, number: int) -> int:
         """Return the class an example was taught, or UNLABELLED."""
         i = label_removal.find_taught_vertex(self.state, number)
         return int(self.state.vertices.label[i]) if i >= 0 else UNLABELLED
@@ -316,13 +316,13 @@ class Engine:
         if state.n == 0:
             return answers
         if len(rows) >= MANY:
-            return self.frozen(shares).answer(rows)
-        system, errors = self.settled(shares)
+            return self.get_predictor(shares).answer(rows)
+        system, errors = self.settle(shares)
         graph = (state.vertices, system, state.progress, self.rules, state.comparison)
         extend_rows(*graph, state.readout, errors, rows, answers)
         return answers
 
-    def settled(self, shares: Floats) -> tuple[System, Floats]:
+    def settle(self, shares: Floats) -> tuple[System, Floats]:
         """Return a copy of the system in which every vertex is settled, and their errors.
 
         Where the prior is due it is brought to bear, as it would be for the next row.
@@ -335,10 +335,10 @@ class Engine:
             self._settled = settled  # only now: an interrupt must not leave half of it
         return self._settled
 
-    def frozen(self, shares: Floats) -> BatchPredictor:
+    def get_predictor(self, shares: Floats) -> BatchPredictor:
         """Return what answers as this learner does now, and learns no more."""
         if self._frozen is None:
-            self._frozen = freeze(self.state, self.rules, *self.settled(shares))
+            self._frozen = freeze(self.state, self.rules, *self.settle(shares))
         return self._frozen
 
     def similarities(self, x: Floats) -> Floats:

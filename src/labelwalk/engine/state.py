@@ -47,97 +47,37 @@ class Before(NamedTuple):
 
 Arrays = TypeVar("Arrays", Vertices, System, RowComparison, Quarantine, Before, DriftWindow)
 
+
+def _map_names(unchanged: str, **renamed: str) -> dict[str, str]:
+    return {name: name for name in unchanged.split()} | renamed
+
+
 # The names of arrays and counters in a model file. A field may be renamed here and in its class;
 # the stored name never changes. Arrays that are not listed are computed when a file is read.
-STORED_ARRAYS = {
-    # Vertices
-    "points": "points",
-    "distance": "distance",
-    "means": "means",
-    "mean_distances": "apart",
-    "bandwidth": "bandwidth",
-    "similarity_count": "drawn",
-    "examples": "examples",
-    "taught": "taught",
-    "decayed_count": "fresh",
-    "reach": "reach",
-    "label": "label",
-    "founder": "founder",
-    # System
-    "w": "w",
-    "v": "v",
-    "g": "g",
-    "d": "d",
-    "f": "f",
-    "r": "r",
-    "clamped": "clamped",
-    "bias": "bias",
-    "drift": "drift",
-    "peak": "peak",
-    # Comparison
-    "moments": "moments",
-    # Quarantine
-    "held_points": "held_points",
-    "held_count": "held_count",
-    "held_since": "held_since",
-    # Memory
-    "seen_rows": "seen_rows",
-    "seen_vertex": "seen_vertex",
-    "seen_label": "seen_label",
-    "seen_number": "seen_number",
-    "seen_first": "seen_first",
-    # Before
-    "before_bandwidth": "before_bandwidth",
-    "before_moments": "before_moments",
-    # Watch
-    "frame": "frame",
-    "sums": "sums",
-    "level": "level",
-    "noise": "noise",
-    "chance": "chance",
-    "latest": "latest",
-    "marks": "marks",
-}
-STORED_COUNTERS = {
-    "n": "n",
-    "n_unlabelled": "n_unlabelled",
-    "n_absorbed": "mass",
-    "n_seen": "n_seen",
-    "n_outliers": "n_outliers",
-    "n_removed": "n_gone",
-    "n_answer_only": "n_barred",
-    "n_conflicts": "n_conflicts",
-    "n_pending": "n_pending",
-    "n_held": "n_held",
-    "n_moments": "n_moments",
-    "n_founded": "n_founded",
-    "total_weight": "load",
-    "measure_at_seen": "measure_at_seen",
-    "measure_at_founded": "measure_at_founded",
-    "radius": "radius",
-    "mean_weight": "mu",
-    "sigma": "sigma",
-    "width": "width",
-    "evenness": "evenness",
-    "sharpness": "sharpness",
-    "choose_at_seen": "choose_at_seen",
-    "typical": "typical",
-    "balance_at_seen": "balance_at_seen",
-    "forget_at": "forget_at",
-    "first_taught": "first_taught",
-    "last_taught": "last_taught",
-    "judge_at_seen": "judge_at_seen",
-    "watched": "watched",
-    "blocks": "blocks",
-    "usual": "usual",
-    "unsteady": "unsteady",
-    "suspicion": "suspicion",
-    "alarm": "alarm",
-    "alarm_at": "alarm_at",
-    "stage": "stage",
-    "id": "id",
-    "vertex": "vertex",
-}
+STORED_ARRAYS = _map_names(
+    """
+    points distance means bandwidth examples taught reach label founder w v g d f r
+    clamped bias drift peak moments held_points held_count held_since seen_rows
+    seen_vertex seen_label seen_number seen_first before_bandwidth before_moments frame
+    sums level noise chance latest marks
+    """,
+    mean_distances="apart",
+    similarity_count="drawn",
+    decayed_count="fresh",
+)
+STORED_COUNTERS = _map_names(
+    """
+    n n_unlabelled n_seen n_outliers n_conflicts n_pending n_held n_moments n_founded
+    measure_at_seen measure_at_founded radius sigma width evenness sharpness
+    choose_at_seen typical balance_at_seen forget_at first_taught last_taught
+    judge_at_seen watched blocks usual unsteady suspicion alarm alarm_at stage id vertex
+    """,
+    n_absorbed="mass",
+    n_removed="n_gone",
+    n_answer_only="n_barred",
+    total_weight="load",
+    mean_weight="mu",
+)
 
 
 @dataclass
