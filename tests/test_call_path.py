@@ -8,12 +8,16 @@ from pathlib import Path
 from types import FrameType
 
 import numpy as np
+import pytest
+from typer.testing import CliRunner
 
 import labelwalk
 from labelwalk import OnlineLearner
+from labelwalk.cli import app
 
 PACKAGE = str(Path(labelwalk.__file__).parent)
 MAX_MODULES = 12
+MAX_MODULES_OF_A_COMMAND = 45  # 68 in version 0.7.0
 
 
 def find_entered_modules(call: Callable[[], object]) -> set[str]:
@@ -43,3 +47,24 @@ def test_one_observation_enters_few_modules() -> None:
     modules = find_entered_modules(lambda: learner.observe(x))
     assert len(modules) <= MAX_MODULES, sorted(modules)
     assert any(path.endswith("learner.py") for path in modules)
+
+
+@pytest.mark.shell
+@pytest.mark.parametrize("source", ["in.csv", "row.csv"], ids=["new learner", "saved learner"])
+def test_one_row_of_a_command_enters_few_modules(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("in.csv").write_text("x,y,label\n0,0,low\n9,9,high\n1,0,\n")
+    Path("row.csv").write_text("x,y\n8,9\n")
+
+    def label(path: str) -> None:
+        result = CliRunner().invoke(app, ["label", path, "-oout.csv", "--model=m.lw"])
+        assert result.exit_code == 0, result.output
+
+    label("in.csv")
+    label("row.csv")  # all modules are imported now
+    if source == "in.csv":
+        Path("m.lw").unlink()
+    modules = find_entered_modules(lambda: label(source))
+    assert len(modules) <= MAX_MODULES_OF_A_COMMAND, sorted(modules)
