@@ -1,9 +1,9 @@
-"""Accuracy of the default profile on real streams, strictly online, four labels a class.
+"""Accuracy of the default profile on real streams, strictly online, four labels per class.
 
-Each example is answered at its own step, and no label comes after the start. Shuffled data: the
-mean of five seeds. An answer of None counts as wrong. What part each stream had in choosing the
-profile stands last; docs/decisions/default-profile.md says how it was chosen. A row is missed
-where it is under what was asked, or more than a point under the nearest label.
+Each example is answered at its own step, and no label comes after the start. Shuffled data: mean of
+five seeds. None counts as an error. The last column states the role of each stream in choosing the
+profile; see docs/decisions/default-profile.md. A row misses its target if it is below the required
+accuracy, or more than one point below the nearest label.
 
     python benchmarks/accuracy.py --data FOLDER [--write docs/results/accuracy.md]
 """

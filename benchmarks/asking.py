@@ -1,8 +1,8 @@
-"""Labels that are asked for against labels at random: how many give the same accuracy.
+"""Requested labels against random labels: how many give the same accuracy.
 
-The learner first sees 2000 examples without a label. Then it is told labels of some of them, either
-of examples drawn at random or of those it asks about (four questions at a time), and it names 2000
-later examples. Means of five seeds; faces are shuffled. The learner is the default one.
+The learner first sees 2000 unlabelled examples. Then it is taught labels, either of random examples
+or of those it asks for (four questions at a time), and it labels 2000 later examples. Means of five
+seeds; faces are shuffled. The learner has default settings.
 
     python benchmarks/asking.py --data FOLDER [--write docs/results/asking.md]
 """

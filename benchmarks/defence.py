@@ -1,8 +1,8 @@
-"""Streams that go wrong in the middle: what accuracy is left after a stuck source, or outliers.
+"""Streams with faults in the second half: accuracy after a stuck source, or outliers.
 
-optdigits, shuffled, four labels a class, k = 500, the default learner. After half of the stream
-comes what should not; accuracy is that on the second half, each example answered at its own step.
-Means of three seeds. "Unprotected" is the same learner without weight cap and quarantine.
+optdigits, shuffled, four labels per class, k = 500, default learner. The fault starts after half of
+the stream; accuracy is that of the second half, each example answered at its own step. Means of
+three seeds. "Unprotected" is the same learner without weight cap and quarantine.
 
     python benchmarks/defence.py --data FOLDER [--write docs/results/defence.md]
 """

@@ -1,15 +1,15 @@
-"""Faces named from four labels each, with the sink that the recogniser finds by itself.
+"""Faces recognized from four labels each, with the sink that the recognizer chooses.
 
-Faces out of twelve tracking videos, as vectors of dlib's network and as 32 × 32 pixels. "Office":
-the eight people with most faces, whose videos are cut into ten segments that take turns. "Places":
-one man in an office, where four of his faces are labelled, then in a room and a lobby, then
-outdoors; all other people, and detections that show no face, are strangers at random moments. "For
-500 frames": somebody unknown stands before a camera that knows five others, and is named as on a
+Faces from twelve tracking videos, as vectors of dlib's network and as 32 × 32 pixels. "Office": the
+eight people with most faces, whose videos are cut into ten segments that take turns. "Places": one
+man in an office, where four of his faces are labelled, then in a room and a lobby, then outdoors;
+all other people, and detections without a face, appear as strangers at random times. "For 500
+frames": an unknown person stands in front of a camera that knows five others, and is named as in a
 video, by the votes of the views on a track. Every face is answered before it is learned. The
-nearest neighbour names whoever is within a radius, the best one for it, chosen with the truth.
-Where a line tells the sink and the cliff, the sink is that of the last look, some faces ago, and
-the cliff that of the end. The constants of a profile (bandwidth, usual sink, weights, smoothing)
-are the same for all lines, but were chosen on these very faces: see docs/decisions/faces.md.
+nearest neighbour uses the radius that is best given the truth. Where a line gives sink and cliff,
+the sink is that of the last update, some faces earlier, and the cliff that of the end. The
+constants of a profile (bandwidth, usual sink, weights, smoothing) are the same for all lines, but
+were chosen on these faces: see docs/decisions/faces.md.
 
     python benchmarks/faces.py --data FOLDER [--write FILE.md]
 """

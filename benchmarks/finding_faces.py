@@ -1,11 +1,10 @@
-"""From frames to vectors: how fast each step is, and how many faces are found.
+"""From frames to vectors: the speed of each step, and the number of faces found.
 
 Two videos of 320 × 240 pixels with the box of one face in each frame. Times are medians over every
-fourth frame; precision and recall are of the detector alone, and every face counts as named. In
-the last lines all steps of a recogniser run on every frame, with 500 centroids: how many frames a
-second, and the share of each step in that time and in that of the processor, which other programs
-disturb less. Other threads than the one that does all this help to decode and to find faces; theirs
-is not counted.
+fourth frame; precision and recall are those of the detector, and every face counts as named. In the
+last lines a recognizer runs all steps on every frame, with 500 centroids: frames per second, and
+the share of each step in wall time and in processor time, which other programs disturb less.
+Additional threads decode and find faces; their time is not included.
 
     python benchmarks/finding_faces.py --data FOLDER [--write FILE]
 """

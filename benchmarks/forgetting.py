@@ -1,7 +1,7 @@
-"""Classes that move away and come back: what a learner that forgets makes of it.
+"""Classes that move away and come back, with and without forgetting.
 
-An endless stream of digits (64 features, 10 classes, 4 labels a class at the start), k = 500. Every
-class moves in a direction of its own, by twice the distance between class means, stays there, and
+An endless stream of digits (64 features, 10 classes, 4 labels per class at the start), k = 500.
+Every class moves in its own direction by twice the distance between class means, stays there, and
 comes back. "Back" is the accuracy over 500 examples, 1500 examples after the return; R is the
 radius within which an example joins a vertex. Means of three seeds.
 

@@ -1,10 +1,10 @@
-"""Labels that come late: what one label changes, and whether teach_later is as good as teach.
+"""Late labels: the effect of one label, and teach_later compared with teach.
 
 One late label: nine digits, or nine of ten clusters, are taught four labels each, and 50 000
-examples pass. Then one example of the tenth is taught. Counted are the vertices of the tenth (by
-the class of the nearest of 2000 examples) that are named so at once. Late against at once:
-optdigits, k = 500, 1000 examples, then labels of 40 of them, by id or as examples; accuracy on the
-rest, means of three seeds.
+examples pass. Then one example of the tenth is taught. The table counts the vertices of the tenth
+(by the class of the nearest of 2000 examples) that get its label immediately. Late and immediate
+labels: optdigits, k = 500, 1000 examples, then labels of 40 of them, by id or as examples; accuracy
+on the rest, means of three seeds.
 
     python benchmarks/late_labels.py --data FOLDER [--write docs/results/late-labels.md]
 """

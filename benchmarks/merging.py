@@ -1,11 +1,11 @@
-"""What is lost where covers of shards are merged, and what more vertices are worth.
+"""The loss from merging covers of shards, and the value of more vertices.
 
 Rows are shuffled and cut into shards, each is covered by at most k vertices, and the covers are
-merged two at a time, as a job does, or four. "Stated" is the distortion that the cover proves,
-"largest" and "mean" are distances of rows to the nearest founder, and no k points at all could
-bring the largest below the first number of "optimum". Accuracy is that of the model on the merged
-cover. Digits of scikit-learn from four labels a class, and made-up rows (20,000 of 64 features, 50
-clusters of ten classes) from twenty. Means of five seeds.
+merged two at a time, as in a job, or four. "Stated" is the distortion that the cover proves,
+"largest" and "mean" are distances of rows to the nearest founder, and no k points could bring the
+largest below the first number of "optimum". Accuracy is that of the model on the merged cover.
+Digits of scikit-learn with four labels per class, and generated rows (20,000 of 64 features, 50
+clusters of ten classes) with twenty. Means of five seeds.
 
     python benchmarks/merging.py [--write docs/results/merging.md]
 """
