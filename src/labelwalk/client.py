@@ -77,20 +77,10 @@ class LabelQuestion:
 
 
 class ErasureReport(NamedTuple):
-    """What was erased.
+    """What was erased, in numbers and in words."""
 
-    Attributes
-    ----------
-    erased : int
-        Number of examples.
-    older : bool
-        Whether some examples are older than the retained events, so that their influence remains.
-    meaning : str
-        The same in words.
-    """
-
-    erased: int
-    older: bool
+    erased: int  # examples
+    older: bool  # whether examples older than the retained events still have influence
     meaning: str
 
 
@@ -104,13 +94,7 @@ class Call(Generic[T]):
     options: dict[str, Any] = field(default_factory=dict)
 
     def read_response(self, response: httpx.Response) -> T:
-        """Return the result.
-
-        Raises
-        ------
-        ServiceError
-            The service rejected the request.
-        """
+        """Return the result, or raise `ServiceError`."""
         if not response.is_success:
             raise ServiceError(response.status_code, _read_reason(response))
         return self.read(response)

@@ -48,24 +48,12 @@ class Cover:
     """Vertices that stand for rows, oldest first.
 
     Two vertices are at least `radius` apart, and every row is within the reach of its vertex.
-
-    Attributes
-    ----------
-    points : array of shape (n, features)
-        Founders, which are rows themselves.
-    means : array of shape (n, features)
-        Means of the rows of each vertex.
-    examples : array of n integers
-        Number of rows of each vertex.
-    reach : array of n floats
-        Largest possible distance of a row to its founder.
-    radius : float
     """
 
-    points: Floats
-    means: Floats
-    examples: Ints
-    reach: Floats
+    points: Floats  # founders, which are rows themselves
+    means: Floats  # of the rows of each vertex
+    examples: Ints  # number of rows of each vertex
+    reach: Floats  # largest possible distance of a row to its founder
     radius: float
 
     def __len__(self) -> int:
@@ -98,14 +86,7 @@ class Cover:
 
 
 def empty_cover(n_features: int) -> Cover:
-    """Return a cover of no rows.
-
-    Examples
-    --------
-    >>> cover = empty_cover(3)
-    >>> len(cover), cover.n_seen, cover.distortion
-    (0, 0, 0.0)
-    """
+    """Return a cover of no rows."""
     points = np.empty((0, n_features))
     return Cover(points, points, np.empty(0, dtype=np.int64), np.empty(0), 0.0)
 
@@ -261,12 +242,8 @@ def typical_distance(distances: Floats, examples: Ints, share: float) -> float:
 class CoverBuilder:
     """A cover that rows and other covers can be added to.
 
-    Parameters
-    ----------
-    capacity, n_features : int
-    on_far : function, optional
-        Receives vertices that are far from all others, and the whole cover when it is too coarse
-        for most rows. Without it all vertices stay.
+    The function `on_far` receives vertices that are far from all others, and the whole cover when
+    it is too coarse for most rows. Without it all vertices stay.
     """
 
     def __init__(

@@ -66,13 +66,6 @@ class RowSpec(NamedTuple):
     def read(self, batches: Iterable[pa.RecordBatch | pa.Table]) -> Iterator[Examples]:
         """Yield batches as examples, up to the first value that is not a number.
 
-        Raises
-        ------
-        InputError, ColumnError
-            A value is missing or not a number, or a column is missing.
-        TypeError
-            A batch is of another type.
-
         Examples
         --------
         >>> batch = pa.RecordBatch.from_pydict({"x": [1.0, 2.0], "label": ["low", None]})
@@ -97,12 +90,8 @@ def resolve_schema(
 ) -> tuple[RowSpec, str]:
     """Return how the rows of all files are read, and the prefix of the names of new columns.
 
-    A file may lack the column of labels if another file has it: its rows are unlabelled.
-
-    Raises
-    ------
-    ColumnError, InputError
-        A file lacks a column or has it with another type, or has one named like a new column.
+    A file may lack the column of labels if another file has it: its rows are unlabelled. All other
+    columns that are read must be the same in all files.
     """
     if any(columns.label in schema.names for schema in schemas):
         columns = replace(columns, label_optional=True)
@@ -155,13 +144,7 @@ def _check_no_others(names: Sequence[str], features: Sequence[str]) -> None:
 
 
 def add_answer_columns(schema: pa.Schema, prefix: str) -> pa.Schema:
-    """Return the columns of a file followed by those of its answers.
-
-    Raises
-    ------
-    InputError
-        A column is named like a new one.
-    """
+    """Return the columns of a file followed by those of its answers, which must be new names."""
     for name, dtype in ANSWER_COLUMNS.items():
         if prefix + name in schema.names:
             raise InputError(
@@ -197,13 +180,7 @@ def _as_table(batch: pa.RecordBatch | pa.Table) -> pa.Table:
 
 
 def format_of(file: DataFile) -> str:
-    """Return the format of a file, by its name.
-
-    Raises
-    ------
-    InputError
-        The name has no known suffix.
-    """
+    """Return the format of a file, by its name."""
     for suffix, name in FORMAT_SUFFIXES.items():
         if file.name.endswith(suffix):
             return name

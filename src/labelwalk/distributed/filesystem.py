@@ -79,11 +79,6 @@ class DataFile(NamedTuple):
 def parse_location(name: str) -> Location:
     """Return the location of a path or an address.
 
-    Raises
-    ------
-    InputError
-        Arrow does not know addresses of this kind.
-
     Examples
     --------
     >>> parse_location("/data/rows").path
@@ -104,11 +99,6 @@ def find_files(name: str) -> list[DataFile]:
 
     Files are skipped if their names, or those of their folders, begin with "." or "_", as in
     Hadoop and Arrow.
-
-    Raises
-    ------
-    InputError
-        There are no files.
     """
     folder, pattern = _split_pattern(name)
     location = parse_location(folder)
@@ -134,13 +124,7 @@ def find_files(name: str) -> list[DataFile]:
 
 
 def check_unchanged(files: Sequence[DataFile]) -> None:
-    """Raise an error if a file has changed since it was found.
-
-    Raises
-    ------
-    InputError
-        A file was written or removed.
-    """
+    """Raise an error if a file has changed since it was found."""
     infos = files[0].location.system.get_file_info([file.location.path for file in files])
     for file, info in zip(files, infos, strict=True):
         if _version_of(info) != (file.size, file.changed):
@@ -244,11 +228,6 @@ def write_file(
 
     The unfinished file, which remains if the process is killed, lies in the folder of the file or
     in the folder `temporary` of the same disk.
-
-    Raises
-    ------
-    OSError
-        The disk is full, or permission is denied.
     """
     folder, name = os.path.split(location.path)
     part = (temporary or Location(location.system, folder)) / f".{name}.{uuid.uuid4().hex}"

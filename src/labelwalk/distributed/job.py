@@ -341,13 +341,7 @@ class OutputFolder:
         self.work = self._works / self._fingerprint[:16]
 
     def begin(self) -> JobResult | None:
-        """Begin or resume; return the result if the job has finished.
-
-        Raises
-        ------
-        InputError
-            The folder has other content.
-        """
+        """Begin or resume; return the result if the job has finished."""
         with with_path_in_errors(self._name):
             result = self.read_result()
             is_begun = (self.work / JOB_FILE).exists() and not self._end.exists()
@@ -378,13 +372,7 @@ class OutputFolder:
         return _result_from_stored(stored["outcome"])
 
     def finish(self, result: JobResult) -> None:
-        """Write the result, and remove the folder of work.
-
-        Raises
-        ------
-        InputError
-            An input file has changed, or another job writes to the same folder.
-        """
+        """Write the result, and remove the folder of work. Input files must not have changed."""
         check_unchanged(self._files)
         if self._works.list_names() != [self._fingerprint[:16]]:
             raise InputError(

@@ -36,10 +36,7 @@ BlockAnswer = TypeVar("BlockAnswer")
 class GapError(LabelwalkError, ValueError):
     """A block that does not follow the rows that were learned.
 
-    Attributes
-    ----------
-    position : int
-        The position of the learner: send its rows from there on.
+    The `position` is that of the learner: send its rows from there on.
     """
 
     def __init__(self, key: str, position: int, requested: int) -> None:
@@ -55,13 +52,7 @@ class GapError(LabelwalkError, ValueError):
 
 
 def count_learned(key: str, n: int, position: int, current: int) -> int:
-    """Return how many of n rows from a position on a learner at `current` has learned.
-
-    Raises
-    ------
-    GapError
-        Rows between are missing.
-    """
+    """Return how many of n rows from a position on a learner at `current` has learned."""
     check_whole("position", position, "0", least=0)
     if position > current:
         raise GapError(key, current, position)
@@ -146,19 +137,8 @@ class KeyedLearners:
     def observe(self, key: str, rows: Any, position: int) -> Verdicts:
         """Learn rows without labels, and answer each.
 
-        Rows that were learned before are answered by the present learner.
-
-        Parameters
-        ----------
-        key : str
-        rows : array of shape (n, features)
-        position : int
-            Number of rows of this key before these.
-
-        Raises
-        ------
-        GapError
-            Rows between are missing.
+        There are `position` rows of this key before these. Rows that were learned before are
+        answered by the present learner; a gap raises `GapError`.
         """
         keyed = self._load(key)
         checked, _ = as_rows(rows, keyed.learner.n_features, keyed.learner.feature_names)
@@ -334,11 +314,6 @@ class ReplayFeeder(Generic[BlockAnswer]):
 
         After an error, send the same block again: it may have been learned, and does not count
         twice.
-
-        Parameters
-        ----------
-        key : str
-        rows : array of shape (n, features)
         """
         answer: BlockAnswer = self._feed(key, rows, None)
         return answer

@@ -187,13 +187,7 @@ def _check_reachable(address: str) -> None:
 
 
 def wait_for(reference: Any, source: str) -> Any:
-    """Wait for the result of a task or a call; its errors are raised unchanged.
-
-    Raises
-    ------
-    ConnectionError
-        The worker was lost, again and again.
-    """
+    """Wait for the result of a task or a call; its errors are raised unchanged."""
     try:
         return ray.get(reference)
     except RayTaskError as error:

@@ -141,10 +141,8 @@ class Coordinator:
     def hand_over(self, update: SketchUpdate) -> int:
         """Save a sketch, make a model with it, and return the saved position of its partition.
 
-        Raises
-        ------
-        ValueError
-            Its rows have other features than those of other partitions; nothing is changed.
+        Rows with other features than those of other partitions raise a ValueError and change
+        nothing.
         """
         name, position, sketch = update
         check_partition(name, list(self._updates))
@@ -277,18 +275,8 @@ class Partitions:
     def observe(self, name: str, rows: Any, position: int) -> SharedAnswer:
         """Take rows without labels, and answer each from the newest model.
 
-        Parameters
-        ----------
-        name : str
-        rows : array of shape (n, features)
-            Those that were taken before are only answered.
-        position : int
-            Number of rows of this partition before these.
-
-        Raises
-        ------
-        GapError
-            Rows between are missing.
+        There are `position` rows of this partition before these. Rows that were taken before are
+        only answered; a gap raises `GapError`.
         """
         return self._get(name).observe(rows, position)
 

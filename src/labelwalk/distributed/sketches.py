@@ -41,19 +41,7 @@ class Budget(NamedTuple):
 
 
 def budget_from_settings(settings: Settings) -> Budget:
-    """Return the budget that the settings of a learner allow.
-
-    Raises
-    ------
-    ValueError
-        The settings are not supported for shards.
-
-    Examples
-    --------
-    >>> from labelwalk import OnlineLearner
-    >>> budget_from_settings(OnlineLearner(n_centroids=500).settings)
-    Budget(n_centroids=500, labels_per_class=64, growth=1.5)
-    """
+    """Return the budget that the settings of a learner allow."""
     check_settings(settings)
     assert settings.n_centroids is not None  # checked by check_settings
     return Budget(settings.n_centroids, settings.labels_per_class, float(settings.growth))
@@ -98,20 +86,13 @@ def check_settings(settings: Settings) -> None:
 class Sketch:
     """A cover of rows without labels, and one of the rows of each label.
 
-    Attributes
-    ----------
-    cover : Cover
-    taught : dict from labels to Cover
-    features : names
-        The feature columns, in order.
-    held : tuple of Cover
-        Covers of unlabelled rows that are far from those of `cover`. They are not learned from
-        until enough rows are seen to decide what they are.
+    The covers in `held` are of unlabelled rows far from those of `cover`. They are not learned from
+    until enough rows are seen to decide what they are.
     """
 
     cover: Cover
     taught: dict[str, Cover] = field(default_factory=dict)
-    features: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()  # the feature columns, in order
     held: tuple[Cover, ...] = ()
 
     @property
@@ -211,11 +192,6 @@ class SketchBuilder:
 
     A builder made from a sketch continues as if it had never stopped, to the bit, unless the
     earlier cover turns out to be too coarse for later rows: that is judged by later rows alone.
-
-    Parameters
-    ----------
-    budget : Budget
-    start : Sketch, optional
     """
 
     def __init__(self, budget: Budget, start: Sketch | None = None) -> None:
@@ -302,13 +278,7 @@ def merge(sketches: Sequence[Sketch], n_centroids: int, labels_per_class: int = 
 
 
 def in_pairs(items: Sequence[Item]) -> list[Sequence[Item]]:
-    """Return items in pairs, in order; the last may be single.
-
-    Examples
-    --------
-    >>> in_pairs("abcde")
-    ['ab', 'cd', 'e']
-    """
+    """Return items in pairs, in order; the last may be single."""
     return [items[i : i + 2] for i in range(0, len(items), 2)]
 
 

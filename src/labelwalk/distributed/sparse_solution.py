@@ -95,17 +95,9 @@ def solve_sparse(
 ) -> SparseSolution:
     """Solve for the probability of every class at every vertex.
 
-    Parameters
-    ----------
-    w : sparse array of shape (n, n)
-        Similarities, symmetric, 0 on the diagonal.
-    v, sink : arrays of n floats
-        Weights, and sinks above 0.
-    codes : array of n integers
-        The class of a labelled vertex, -1 elsewhere.
-    n_classes : int
-    tolerance : float
-        The largest error to aim for.
+    The similarities `w` are symmetric and 0 on the diagonal, the weights `v` and sinks above 0. The
+    code of a vertex is its class, or -1 without a label. The error is at most `tolerance`, if that
+    can be reached.
     """
     is_labelled = codes >= 0
     _, component = connected_components(w, directed=False)

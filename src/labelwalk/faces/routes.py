@@ -58,48 +58,37 @@ _SINK: Schema = {
 }
 SCHEMAS: dict[str, Schema] = {
     "Everybody": record(
-        {
-            "on": BOOLEAN,
-            "representation": nullable(TEXT),
-            "keeps_crops": BOOLEAN,
-            "people": array(ref("Person")),
-            "strangers": array(ref("Stranger")),
-            "examples": COUNT,
-            "vertices": COUNT,
-            "source": nullable(record({"name": TEXT, "error": nullable(TEXT)})),
-        }
+        on=BOOLEAN,
+        representation=nullable(TEXT),
+        keeps_crops=BOOLEAN,
+        people=array(ref("Person")),
+        strangers=array(ref("Stranger")),
+        examples=COUNT,
+        vertices=COUNT,
+        source=nullable(record(name=TEXT, error=nullable(TEXT))),
     ),
-    "Person": record({"name": TEXT, "taught": COUNT, "examples": COUNT, "views": array(COUNT)}),
+    "Person": record(name=TEXT, taught=COUNT, examples=COUNT, views=array(COUNT)),
     "Stranger": record(
-        {
-            "number": POSITIVE_INTEGER,
-            "examples": COUNT,
-            "newest": nullable(COUNT),
-            "views": array(COUNT),
-        }
+        number=POSITIVE_INTEGER, examples=COUNT, newest=nullable(COUNT), views=array(COUNT)
     ),
     "Frame": record(
-        {
-            "width": POSITIVE_INTEGER,
-            "height": POSITIVE_INTEGER,
-            "faces": array(ref("Face")),
-            "milliseconds": _NOT_NEGATIVE,
-        }
+        width=POSITIVE_INTEGER,
+        height=POSITIVE_INTEGER,
+        faces=array(ref("Face")),
+        milliseconds=_NOT_NEGATIVE,
     ),
     "Face": record(
-        {
-            "box": _BOX,
-            "track": POSITIVE_INTEGER,
-            "name": nullable(TEXT),
-            "stranger": nullable(POSITIVE_INTEGER),
-            "confidence": NUMBER,
-            "example": COUNT,
-        }
+        box=_BOX,
+        track=POSITIVE_INTEGER,
+        name=nullable(TEXT),
+        stranger=nullable(POSITIVE_INTEGER),
+        confidence=NUMBER,
+        example=COUNT,
     ),
-    "NamedViews": record({"name": TEXT, "examples": array(COUNT)}),
-    "UndoneViews": record({"undone": POSITIVE_INTEGER}),
-    "SinkTold": record(_SINK),
-    "SinkSet": record(_SINK | {"warning": nullable(TEXT)}),
+    "NamedViews": record(name=TEXT, examples=array(COUNT)),
+    "UndoneViews": record(undone=POSITIVE_INTEGER),
+    "SinkTold": record(**_SINK),
+    "SinkSet": record(**_SINK, warning=nullable(TEXT)),
 }
 
 

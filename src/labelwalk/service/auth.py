@@ -51,10 +51,7 @@ def join_token_path(folder: str) -> str:
 def load_or_create_tokens(folder: str) -> tuple[Tokens, bool]:
     """Return the tokens of a folder, and whether they are new.
 
-    Raises
-    ------
-    ValueError
-        The file is invalid, or readable by other users.
+    A file that is invalid, or readable by other users, raises a ValueError.
 
     Examples
     --------
@@ -98,15 +95,8 @@ def _load_tokens(path: str) -> Tokens:
 class AuthMiddleware:
     """Passes on requests to known routes from the right host and origin with a valid token.
 
-    Parameters
-    ----------
-    application : ASGI application
-    tokens : Tokens
-    hosts : iterable of str
-        Names of this server with the port. A request for another name may come from a page that
-        made its own name resolve to this server (DNS rebinding).
-    permissions : mapping from (method, path) to a permission
-        Requests to other routes are rejected.
+    The `hosts` are the names of this server with the port. A request for another name may come from
+    a page that made its own name resolve to this server (DNS rebinding).
     """
 
     def __init__(

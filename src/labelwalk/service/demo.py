@@ -44,12 +44,7 @@ def _make_example(i: int) -> Floats:
 
 
 class Demo:
-    """Feeds the learner "demo" in a thread, from where it stopped if it exists already.
-
-    Parameters
-    ----------
-    store : LearnerStore
-    """
+    """Feeds the learner "demo" in a thread, from where it stopped if it exists already."""
 
     def __init__(self, store: LearnerStore) -> None:
         self._store = store
@@ -59,13 +54,7 @@ class Demo:
         self._learner = 0
 
     def start(self) -> str:
-        """Create the learner if it does not exist, start to feed it, and return its name.
-
-        Raises
-        ------
-        NameTakenError
-            The learner exists and has another number of features.
-        """
+        """Create the learner if it does not exist, start to feed it, and return its name."""
         with self._lock:
             learner = self._find_or_create()
             if self._thread is None or not self._thread.is_alive() or learner != self._learner:

@@ -58,14 +58,7 @@ class FastRequest(NamedTuple):
 
 
 class RawRowsFastPath:
-    """Answers `observe` and `predict` of raw rows without the framework.
-
-    Parameters
-    ----------
-    application : ASGI application
-        For all other requests.
-    store : LearnerStore
-    """
+    """Answers `observe` and `predict` of raw rows without the framework."""
 
     def __init__(self, application: ASGIApp, store: LearnerStore) -> None:
         self._application, self._store = application, store
@@ -116,12 +109,7 @@ def _match_fast_request(scope: Scope) -> FastRequest | None:
 
 
 class RowStream:
-    """An ASGI application that observes rows over a WebSocket.
-
-    Parameters
-    ----------
-    store : LearnerStore
-    """
+    """An ASGI application that observes rows over a WebSocket."""
 
     def __init__(self, store: LearnerStore) -> None:
         self._store = store

@@ -27,27 +27,13 @@ QUEUE_IS_FULL = ErrorResponse(
 
 @dataclass(frozen=True)
 class Limits:
-    """What a service permits.
-
-    Attributes
-    ----------
-    body : int
-        Bytes of a body.
-    patience : float
-        Seconds until the head of a request is complete, and then until its body is.
-    timeout : float
-        Seconds until a response starts.
-    sockets : int
-        WebSockets at the same time.
-    rate : float or None
-        Requests per second and token. None: no rate limit.
-    """
+    """What a service permits."""
 
     body: int = MAX_BODY_BYTES
-    patience: float = 30.0
-    timeout: float = 300.0
-    sockets: int = 100
-    rate: float | None = None
+    patience: float = 30.0  # seconds until a head is complete, and then until its body is
+    timeout: float = 300.0  # seconds until a response starts
+    sockets: int = 100  # WebSockets at the same time
+    rate: float | None = None  # requests per second and token; None: no rate limit
 
     def list_middlewares(self) -> list[Callable[[ASGIApp], ASGIApp]]:
         """Return the middlewares behind authorization that apply these limits, outermost first."""
@@ -76,12 +62,6 @@ class LoadSheddingMiddleware:
 
     The queue has a limit of its own. This one keeps a flood of requests that cannot be accepted
     from taking the time of those that can.
-
-    Parameters
-    ----------
-    application : ASGI application
-    is_full : function
-        Returns whether the queue is full.
     """
 
     def __init__(self, application: ASGIApp, is_full: Callable[[], bool]) -> None:
@@ -100,14 +80,6 @@ class LoadSheddingMiddleware:
 class TokenBucket:
     """A rate limit: a bucket that fills with time, and each request takes one unit out.
 
-    Attributes
-    ----------
-    rate : float
-        Requests per second.
-    level : float
-    updated_at : float
-        Seconds.
-
     Examples
     --------
     >>> bucket = TokenBucket(rate=0.5, level=1.0, updated_at=0.0)
@@ -115,9 +87,9 @@ class TokenBucket:
     (0.0, 1.5, 0.0)
     """
 
-    rate: float
+    rate: float  # requests per second
     level: float
-    updated_at: float
+    updated_at: float  # seconds
 
     def take(self, clock: float) -> float:
         """Take a unit out, or return the seconds until there is one."""
@@ -133,14 +105,8 @@ class TokenBucket:
 class RateLimitMiddleware:
     """Limits the requests per second of each token; a WebSocket counts once.
 
-    Requests without a token, to routes that need none, do not count.
-
-    Parameters
-    ----------
-    application : ASGI application
-        Behind an `AuthMiddleware`, which determines the token.
-    rate : float
-        Requests per second.
+    Requests without a token, to routes that need none, do not count. The `AuthMiddleware` in front
+    determines the token.
     """
 
     def __init__(self, application: ASGIApp, rate: float) -> None:
@@ -168,16 +134,7 @@ class RateLimitMiddleware:
 
 
 class ConcurrencyMiddleware:
-    """Limits the number of requests, or of WebSockets, at the same time.
-
-    Parameters
-    ----------
-    application : ASGI application
-    kind : "http" or "websocket"
-    limit : int
-    rejection : ErrorResponse
-        For those beyond the limit.
-    """
+    """Limits the number of requests ("http"), or of WebSockets ("websocket"), at the same time."""
 
     def __init__(
         self, application: ASGIApp, kind: str, limit: int, rejection: ErrorResponse
@@ -201,15 +158,7 @@ class ConcurrencyMiddleware:
 
 
 class BodyMiddleware:
-    """Reads the whole body of a request before it passes the request on.
-
-    Parameters
-    ----------
-    application : ASGI application
-    max_bytes : int
-    timeout_s : float
-        Seconds until the body must be complete.
-    """
+    """Reads the whole body of a request before it passes the request on."""
 
     def __init__(self, application: ASGIApp, max_bytes: int, timeout_s: float) -> None:
         self._application, self._max_bytes, self._timeout_s = application, max_bytes, timeout_s

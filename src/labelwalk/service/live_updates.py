@@ -60,37 +60,19 @@ class HistoryPoint(NamedTuple):
 
 @dataclass
 class SampledLearner:
-    """The samples and measurements of a learner.
-
-    Attributes
-    ----------
-    sample : LearnerSample or None
-    status : dict
-        The last measurements; empty before the first.
-    n_statuses : int
-    history : deque of HistoryPoint
-    last_count : (seconds, examples) or None
-        For the rate.
-    """
+    """The samples and measurements of a learner."""
 
     sample: LearnerSample | None = None
-    status: dict[str, Any] = field(default_factory=dict)
+    status: dict[str, Any] = field(default_factory=dict)  # the last measurements
     n_statuses: int = 0
     history: deque[HistoryPoint] = field(default_factory=lambda: deque(maxlen=MAX_HISTORY_POINTS))
-    last_count: tuple[float, int] | None = None
+    last_count: tuple[float, int] | None = None  # seconds and examples, for the rate
 
 
 class PageSampler:
     """Samples the learners of a store in a thread.
 
-    Parameters
-    ----------
-    store : LearnerStore
-
-    Attributes
-    ----------
-    is_stopping : function
-        Returns whether the server stops; connections are closed then.
+    Connections are closed when `is_stopping` returns that the server stops.
     """
 
     def __init__(self, store: LearnerStore) -> None:
@@ -249,18 +231,7 @@ def _measure_learner(managed: ManagedLearner) -> tuple[dict[str, Any], dict[str,
 
 
 class LiveUpdates(Response):
-    """Server-sent events until the page closes, the learner is deleted, or the server stops.
-
-    Parameters
-    ----------
-    sampler : PageSampler
-    number : int
-        Of the learner.
-
-    Raises
-    ------
-    TooManyPagesError
-    """
+    """Server-sent events until the page closes, the learner is deleted, or the server stops."""
 
     def __init__(self, sampler: PageSampler, number: int) -> None:
         super().__init__()
@@ -301,13 +272,7 @@ class LiveUpdates(Response):
 
 
 class EventDiff:
-    """Finds what one page has not been sent yet.
-
-    Parameters
-    ----------
-    n_statuses : int
-        Statuses measured before the page opened, which are not sent.
-    """
+    """Finds what one page has not been sent yet; the first `n_statuses` are not sent."""
 
     def __init__(self, n_statuses: int) -> None:
         self._sample: LearnerSample | None = None

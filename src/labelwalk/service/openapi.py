@@ -34,32 +34,15 @@ _LEARNER = "/api/learners/{name}"
 
 @dataclass(frozen=True)
 class Route:
-    """What a route needs and returns, beyond the signature of its function.
-
-    Attributes
-    ----------
-    permission : "nothing", "read" or "write"
-    summary : str
-    answer : schema or None
-        Of the response body. None: no body.
-    media : str or tuple of str
-        Content types of the response.
-    body : str or None
-        Schema of the request body: rows can also be sent as raw numbers or Arrow, `BINARY_BODIES`
-        as bytes. None: declared by the signature, or no body.
-    errors : tuple of int
-        Statuses in addition to those of the permission, the path and the body.
-    is_cacheable : bool
-        Whether a browser may store the response and revalidate it.
-    """
+    """What a route needs and returns, beyond the signature of its function."""
 
     permission: Permission
     summary: str
-    answer: Schema | None
-    media: str | tuple[str, ...] = JSON
-    body: str | None = None
-    errors: tuple[int, ...] = ()
-    is_cacheable: bool = False
+    answer: Schema | None  # None: no response body
+    media: str | tuple[str, ...] = JSON  # content types of the response
+    body: str | None = None  # schema of rows, or `BINARY_BODIES`; None: see the signature
+    errors: tuple[int, ...] = ()  # in addition to those of the permission, the path and the body
+    is_cacheable: bool = False  # a browser may store the response and revalidate it
 
 
 _LIVE: Schema = TEXT | {
@@ -184,12 +167,7 @@ MODEL_PROPERTIES: dict[str, Schema] = {
 
 
 def complete_document(document: Schema) -> Schema:
-    """Return the OpenAPI document of an application, completed from `ROUTES`.
-
-    Parameters
-    ----------
-    document : dict
-        Made by FastAPI from the signatures. Routes that are not in `ROUTES` stay as they are.
+    """Return the document that FastAPI made from the signatures, completed from `ROUTES`.
 
     Examples
     --------

@@ -29,14 +29,9 @@ MAX_KEY_LENGTH = 200  # characters of an idempotency key
 
 @dataclass(frozen=True)
 class RowsBody:
-    """The rows of a request with their labels or sources.
+    """The rows of a request with their labels or sources: one per row, or none.
 
-    Attributes
-    ----------
-    rows : matrix
-        From Arrow: with the names of its columns.
-    labels, sources : tuples
-        One entry per row, or empty.
+    Rows from Arrow have the names of their columns.
     """
 
     rows: Rows
@@ -45,22 +40,10 @@ class RowsBody:
 
 
 def parse_rows(content: bytes, kind: str, query: Mapping[str, str], *columns: str) -> RowsBody:
-    """Parse a request body.
+    """Parse a request body, or raise `BodyError`.
 
-    Parameters
-    ----------
-    content : bytes
-    kind : str
-        The content type.
-    query : mapping
-        Query parameters. For raw numbers: `type`, f4 or f8, and `features`, the numbers per row.
-    *columns : str
-        "label", "source" or both: these columns of an Arrow stream are decoded.
-
-    Raises
-    ------
-    BodyError
-    TooManyRowsError
+    The query of raw numbers has their `type`, f4 or f8, and `features`, the numbers per row. Of the
+    columns "label" and "source" of an Arrow stream, those listed are decoded.
 
     Examples
     --------
@@ -92,12 +75,7 @@ def _parse(
 
 
 def parse_raw_rows(content: bytes, kind: str, features: str) -> Rows:
-    """Parse rows of little-endian numbers.
-
-    Raises
-    ------
-    BodyError
-    """
+    """Parse rows of little-endian numbers."""
     row_size = _compute_row_size(kind, features)
     if len(content) % row_size:
         raise BodyError(

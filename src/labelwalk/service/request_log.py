@@ -38,14 +38,7 @@ MAX_REJECTION_KINDS = 1000
 
 
 class ServiceLog:
-    """Writes a line for each event of a sufficient level.
-
-    Parameters
-    ----------
-    stream : text file
-    form : "json" or "plain"
-    level : "debug", "info", "warning" or "error"
-        Minimum level; "debug" logs every request.
+    """Writes a line for each event of a sufficient level; "debug" logs every request.
 
     Examples
     --------
@@ -141,15 +134,7 @@ class Rejection(NamedTuple):
 
 
 class RequestLogMiddleware:
-    """Logs the route and the status of each request.
-
-    Parameters
-    ----------
-    application : ASGI application
-    log : ServiceLog
-    routes : iterable of (method, path)
-        Requests to other paths are logged with the route "none".
-    """
+    """Logs the route and the status of each request; unknown routes are logged as "none"."""
 
     def __init__(
         self, application: ASGIApp, log: ServiceLog, routes: Iterable[tuple[str, str]]

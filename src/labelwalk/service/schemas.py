@@ -46,12 +46,12 @@ def nullable(schema: Schema) -> Schema:
     return any_of(schema, {"type": "null"})
 
 
-def record(required: Schema, optional: Schema | None = None) -> Schema:
+def record(optional: Schema | None = None, /, **required: Schema) -> Schema:
     """Return an object with these fields only.
 
     Examples
     --------
-    >>> record({"name": TEXT})["required"]
+    >>> record(name=TEXT)["required"]
     ['name']
     """
     return {
@@ -120,22 +120,18 @@ TUNABLE_SETTINGS: dict[str, Schema] = {
     "abstain_below": SETTINGS["abstain_below"],
 }
 _GAUSSIAN = record(
-    {
-        "kind": enum("Gaussian"),
-        "bandwidth": any_of(enum("cover", "scale"), {"type": "number", "exclusiveMinimum": 0}),
-        "threshold": SHARE,
-        "distance": {"type": "null"},
-    }
+    kind=enum("Gaussian"),
+    bandwidth=any_of(enum("cover", "scale"), {"type": "number", "exclusiveMinimum": 0}),
+    threshold=SHARE,
+    distance={"type": "null"},
 )
 _SELF_TUNING = record(
-    {
-        "kind": enum("SelfTuning"),
-        "neighbour": {"type": "integer", "minimum": 1, "maximum": 64},
-        "width": any_of(enum("auto"), between(1e-3, 1e3)),
-        "evenness": any_of(enum("auto"), SHARE),
-        "threshold": SHARE,
-        "distance": {"type": "null"},
-    }
+    kind=enum("SelfTuning"),
+    neighbour={"type": "integer", "minimum": 1, "maximum": 64},
+    width=any_of(enum("auto"), between(1e-3, 1e3)),
+    evenness=any_of(enum("auto"), SHARE),
+    threshold=SHARE,
+    distance={"type": "null"},
 )
 _CURRENT_SETTINGS: dict[str, Schema] = SETTINGS | {
     "similarity": any_of(_GAUSSIAN, _SELF_TUNING),
@@ -160,146 +156,117 @@ _MILLISECONDS = nullable({"type": "number", "minimum": 0})
 _MIB: Schema = {"type": "number", "exclusiveMinimum": 0}
 # Data of the server-sent events by name.
 LIVE_EVENTS: dict[str, Schema] = {
-    "map": record({"version": COUNT, "examples": COUNT}),
-    "verdicts": record({"verdicts": array(ref("Verdict")), "passed": COUNT}),
+    "map": record(version=COUNT, examples=COUNT),
+    "verdicts": record(verdicts=array(ref("Verdict")), passed=COUNT),
     "standing": record(
-        {
-            "examples": COUNT,
-            "vertices": COUNT,
-            "radius": NUMBER,
-            "alarms": array(TEXT),
-            "rate": NUMBER,
-            "latency_ms": record({"p50": _MILLISECONDS, "p99": _MILLISECONDS}),
-            "memory_mib": _MIB,
-            "waiting": COUNT,
-        }
+        examples=COUNT,
+        vertices=COUNT,
+        radius=NUMBER,
+        alarms=array(TEXT),
+        rate=NUMBER,
+        latency_ms=record(p50=_MILLISECONDS, p99=_MILLISECONDS),
+        memory_mib=_MIB,
+        waiting=COUNT,
     ),
 }
 SCHEMAS: dict[str, Schema] = {
-    "Error": record({"error": TEXT}),
-    "Alive": record({"alive": {"const": True}}),
-    "Ready": record({"ready": {"const": True}}, {"damage": TEXT}),
-    "Session": record({"may": enum("read", "write")}),
-    "Named": record({"name": TEXT}),
-    "Rows": record({"rows": _ROWS}, {"sources": array(LABEL)}),
-    "OneRow": record({"rows": _ROWS | {"maxItems": 1}}),
-    "LabelledRows": record({"rows": _ROWS, "labels": array(LABEL) | {"minItems": 1}}),
-    "First": record({"first": COUNT}),
-    "Predictions": record(_PREDICTIONS),
-    "Verdicts": record({"first": COUNT} | _PREDICTIONS),
-    "Erased": record({"erased": COUNT, "older": BOOLEAN, "meaning": TEXT}),
-    "Settings": record({}, SETTINGS),
-    "CurrentSettings": record(_CURRENT_SETTINGS),
+    "Error": record(error=TEXT),
+    "Alive": record(alive={"const": True}),
+    "Ready": record({"damage": TEXT}, ready={"const": True}),
+    "Session": record(may=enum("read", "write")),
+    "Named": record(name=TEXT),
+    "Rows": record({"sources": array(LABEL)}, rows=_ROWS),
+    "OneRow": record(rows=_ROWS | {"maxItems": 1}),
+    "LabelledRows": record(rows=_ROWS, labels=array(LABEL) | {"minItems": 1}),
+    "First": record(first=COUNT),
+    "Predictions": record(**_PREDICTIONS),
+    "Verdicts": record(first=COUNT, **_PREDICTIONS),
+    "Erased": record(erased=COUNT, older=BOOLEAN, meaning=TEXT),
+    "Settings": record(SETTINGS),
+    "CurrentSettings": record(**_CURRENT_SETTINGS),
     "LearnerSummary": record(
-        {
-            "name": TEXT,
-            "examples": COUNT,
-            "features": nullable(COUNT),
-            "classes": array(LABEL),
-            "vertices": COUNT,
-            "radius": NUMBER,
-            "settings": ref("CurrentSettings"),
-        }
+        name=TEXT,
+        examples=COUNT,
+        features=nullable(COUNT),
+        classes=array(LABEL),
+        vertices=COUNT,
+        radius=NUMBER,
+        settings=ref("CurrentSettings"),
     ),
     "Question": record(
-        {
-            "example": nullable(COUNT),
-            "row": array(NUMBER),
-            "guess": _ANSWER,
-            "confidence": SHARE,
-            "count": COUNT,
-        }
+        example=nullable(COUNT), row=array(NUMBER), guess=_ANSWER, confidence=SHARE, count=COUNT
     ),
     "HealthMetric": record(
-        {
-            "name": TEXT,
-            "value": NUMBER,
-            "limit": nullable(NUMBER),
-            "ok": BOOLEAN,
-            "meaning": TEXT,
-        }
+        name=TEXT, value=NUMBER, limit=nullable(NUMBER), ok=BOOLEAN, meaning=TEXT
     ),
     "Vertices": record(
-        {
-            "label": array(_ANSWER),
-            "count": array(COUNT),
-            "probabilities": array(array(SHARE)),
-            "point": array(array(NUMBER)),
-        }
+        label=array(_ANSWER),
+        count=array(COUNT),
+        probabilities=array(array(SHARE)),
+        point=array(array(NUMBER)),
     ),
     "Map": record(
-        {
-            "learner": TEXT,
-            "examples": COUNT,
-            "classes": array(LABEL),
-            "axes": COUNT,
-            "vertices": record(
-                {
-                    "id": array({"type": "integer"}),
-                    **_POINTS,
-                    "count": array(COUNT),
-                    "label": array(_ANSWER),
-                    "confidence": array(SHARE),
-                    "taught": array(BOOLEAN),
-                    "example": array(nullable(COUNT)),
-                }
-            ),
-            "quarantine": record(_POINTS),
-            "outliers": COUNT,
-            "radius": NUMBER,
-        }
+        learner=TEXT,
+        examples=COUNT,
+        classes=array(LABEL),
+        axes=COUNT,
+        vertices=record(
+            id=array({"type": "integer"}),
+            **_POINTS,
+            count=array(COUNT),
+            label=array(_ANSWER),
+            confidence=array(SHARE),
+            taught=array(BOOLEAN),
+            example=array(nullable(COUNT)),
+        ),
+        quarantine=record(**_POINTS),
+        outliers=COUNT,
+        radius=NUMBER,
     ),
     "Vertex": record(
-        {
-            "id": {"type": "integer"},
-            "count": COUNT,
-            "label": _ANSWER,
-            "confidence": SHARE,
-            "taught": BOOLEAN,
-            "row": array(NUMBER),
-            "probabilities": mapping(SHARE),
-            "examples": array(ref("NearExample")),
-            "why": TEXT,
-        }
+        id={"type": "integer"},
+        count=COUNT,
+        label=_ANSWER,
+        confidence=SHARE,
+        taught=BOOLEAN,
+        row=array(NUMBER),
+        probabilities=mapping(SHARE),
+        examples=array(ref("NearExample")),
+        why=TEXT,
     ),
     "NearExample": record(
-        {
-            "example": COUNT,
-            "row": array(NUMBER),
-            "distance": {"type": "number", "minimum": 0},
-            "label": _ANSWER,
-            "confidence": SHARE,
-        }
+        example=COUNT,
+        row=array(NUMBER),
+        distance={"type": "number", "minimum": 0},
+        label=_ANSWER,
+        confidence=SHARE,
     ),
     "Verdict": record(
-        {
-            "example": COUNT,
-            "label": _ANSWER,
-            "confidence": SHARE,
-            "outlier": BOOLEAN,
-            "taught": _ANSWER,
-            "x": NUMBER,
-            "y": NUMBER,
-        }
+        example=COUNT,
+        label=_ANSWER,
+        confidence=SHARE,
+        outlier=BOOLEAN,
+        taught=_ANSWER,
+        x=NUMBER,
+        y=NUMBER,
     ),
-    "Recent": record({"verdicts": array(ref("Verdict"))}),
-    "Taught": record({"example": COUNT, "label": LABEL, "how": enum(Teach.kind, TeachLater.kind)}),
+    "Recent": record(verdicts=array(ref("Verdict"))),
+    "Taught": record(example=COUNT, label=LABEL, how=enum(Teach.kind, TeachLater.kind)),
     "History": record(
-        {
-            "at": array(NUMBER),
-            "signs": mapping(array(nullable(NUMBER))),
-            "rate": array(NUMBER),
-            "latency_ms": array(_MILLISECONDS),
-            "memory_mib": array(_MIB),
-        }
+        at=array(NUMBER),
+        signs=mapping(array(nullable(NUMBER))),
+        rate=array(NUMBER),
+        latency_ms=array(_MILLISECONDS),
+        memory_mib=array(_MIB),
     ),
     "Answers": record(
-        {"answered": SHARE, "confidence": SHARE, "labels": mapping(COUNT), "silent": COUNT},
         {"precision": nullable(SHARE), "recall": SHARE},
+        answered=SHARE,
+        confidence=SHARE,
+        labels=mapping(COUNT),
+        silent=COUNT,
     ),
-    "SettingsPreview": record(
-        {"before": ref("Answers"), "after": ref("Answers"), "changed": COUNT, "of": COUNT}
-    ),
+    "SettingsPreview": record(before=ref("Answers"), after=ref("Answers"), changed=COUNT, of=COUNT),
     **{f"{name.capitalize()}Event": schema for name, schema in LIVE_EVENTS.items()},
 }
 BODY_EXAMPLES: dict[str, Schema] = {

@@ -89,13 +89,7 @@ def _bracket_ipv6(host: str) -> str:
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound to a port but does not listen yet.
-
-    Raises
-    ------
-    OSError
-        The port is not available.
-    """
+    """Return a socket that is bound to a port but does not listen yet."""
     sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -234,23 +228,8 @@ def serve(
 ) -> None:
     """Serve until SIGINT or SIGTERM; all accepted changes are on disk when this returns.
 
-    Parameters
-    ----------
-    store : LearnerStore
-        Closed at the end.
-    tokens : Tokens
-    sock : socket
-        A bound socket.
-    hosts : iterable of str
-        Accepted values of the Host header.
-    certificate, private_key : paths, optional
-        For TLS.
-    demo : bool
-        Whether to start the demo stream.
-    faces : ServiceExtension, optional
-        Closed at the end.
-    limits : Limits, optional
-    log : ServiceLog
+    The socket is bound, `hosts` are the accepted values of the Host header, and `certificate` and
+    `private_key` are the files for TLS. The store and the faces are closed at the end.
     """
     limits = limits or Limits()
     sampler, stream, stop = PageSampler(store), Demo(store), threading.Event()

@@ -39,14 +39,7 @@ REVALIDATE, CACHE_FOR_A_DAY = "no-cache", "max-age=86400"
 
 @dataclass(frozen=True)
 class StaticFile:
-    """A file with its HTTP headers.
-
-    Attributes
-    ----------
-    content : bytes
-    content_type : str
-    cache_control : str
-    """
+    """A file with its HTTP headers."""
 
     content: bytes
     content_type: str

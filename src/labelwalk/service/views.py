@@ -83,13 +83,7 @@ def draw_map(managed: ManagedLearner) -> dict[str, Any]:
 
 
 def describe_vertex(managed: ManagedLearner, vertex_id: int) -> dict[str, Any]:
-    """Return a vertex in detail, with the remembered examples that are nearest to it.
-
-    Raises
-    ------
-    NoVertexError
-        It does not exist, or has been merged or forgotten.
-    """
+    """Return a vertex in detail, with the remembered examples that are nearest to it."""
     learner, table = managed.learner, managed.learner.vertices
     ids = _list_vertex_ids(managed, table)
     if vertex_id not in ids:
@@ -225,17 +219,7 @@ def copy_learner(managed: ManagedLearner) -> tuple[bytes, Floats]:
 def preview_settings(content: bytes, rows: Floats, command: Adjust) -> dict[str, Any]:
     """Compare the answers of a learner before and after its settings change.
 
-    Parameters
-    ----------
-    content : bytes
-        The file of the learner: the change is applied to a copy.
-    rows : array of shape (n, d)
-    command : Adjust
-
-    Raises
-    ------
-    ValueError
-        The settings are invalid.
+    The change is applied to a copy, which is read from `content`.
 
     Examples
     --------
@@ -257,14 +241,9 @@ def preview_settings(content: bytes, rows: Floats, command: Adjust) -> dict[str,
 def parse_settings(values: Mapping[str, Any], classes: Sequence[Label]) -> Adjust:
     """Return the command that changes settings; names of classes in JSON are always strings.
 
-    Raises
-    ------
-    ValueError
-        The prior has two shares for one class.
-
     Examples
     --------
-    >>> parse_settings({"prior": {"3": 0.4, "cat": 0.6}}, [3, "cat"]).dials
+    >>> parse_settings({"prior": {"3": 0.4, "cat": 0.6}}, [3, "cat"]).settings
     {'prior': [[3, 0.4], ['cat', 0.6]]}
     """
     settings = dict(values)
