@@ -6,10 +6,15 @@ import os
 
 import pytest
 
-from tests.optional_faces import MISSING
+from tests.support.missing_libraries import MISSING
 
 collect_ignore = [
-    path for name in MISSING for path in (f"src/labelwalk/{name}.py", f"tests/test_{name}.py")
+    path
+    for name in MISSING
+    for path in (
+        f"src/labelwalk/integrations/{name}.py",
+        f"tests/unit/integrations/test_{name}.py",
+    )
 ]
 
 # programs of version 0.7.0 that wrote the golden files

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from labelwalk.faces.capture import open_source
 from labelwalk.faces.demo import DemoVideo
 from labelwalk.faces.frames import Image
-from tests.faces.real_videos import real
+from tests.unit.faces.real_videos import real
 from tests.page.filming import (
     Clip,
     faces,

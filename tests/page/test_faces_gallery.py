@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.faces import generated
-from tests.faces.people import look_alike, views
+from tests.unit.faces import generated
+from tests.unit.faces.people import look_alike, views
 from tests.page.filming import (
     Clip,
     faces,

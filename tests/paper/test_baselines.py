@@ -43,7 +43,7 @@ from tests.reference.manifold import Kept, ReferenceManifoldSVM
 from tests.reference.poisson import confidences, neighbour_graph, potentials
 from tests.reference.semi_boost import ReferenceSemiBoost
 from tests.reference.temporal import ReferenceTemporal
-from tests.small_graphs import Graph, bare, chain, graphs, mask
+from tests.support.small_graphs import Graph, bare, chain, graphs, mask
 
 pytestmark = pytest.mark.shell
 

@@ -50,7 +50,7 @@ from paper.bounds.solutions import (
 )
 from tests.reference import bounds as reference
 from tests.reference.optimum import optimal_k_center
-from tests.small_graphs import Graph, chain, graphs, mask
+from tests.support.small_graphs import Graph, chain, graphs, mask
 
 pytestmark = pytest.mark.shell
 

@@ -29,8 +29,8 @@ from labelwalk.faces.representations import Pixels
 from labelwalk.service.erasure import CleanupError
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.worker import BusyError
-from tests.faces import generated
-from tests.faces.people import look_alike, views
+from tests.unit.faces import generated
+from tests.unit.faces.people import look_alike, views
 from tests.service.asking import TOKENS, Asking
 from tests.service.test_server import ENVIRONMENT, free_port, served, wait_until
 
