@@ -15,7 +15,6 @@ from playwright.sync_api import Page, expect
 from labelwalk.faces.capture import open_source
 from labelwalk.faces.demo import DemoVideo
 from labelwalk.faces.frames import Image
-from tests.unit.faces.real_videos import real
 from tests.page.filming import (
     Clip,
     faces,
@@ -31,6 +30,7 @@ from tests.page.filming import (
 from tests.page.hands import see
 from tests.page.pictures import ARE_WANTED, keep
 from tests.page.serving import PHONE, Serving, looking
+from tests.unit.faces.real_videos import real
 
 pytestmark = [pytest.mark.slow, pytest.mark.shell]
 

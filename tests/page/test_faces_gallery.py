@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.unit.faces import generated
-from tests.unit.faces.people import look_alike, views
 from tests.page.filming import (
     Clip,
     faces,
@@ -26,6 +24,8 @@ from tests.page.filming import (
 )
 from tests.page.hands import see
 from tests.page.serving import Serving, chromium, looking
+from tests.unit.faces import generated
+from tests.unit.faces.people import look_alike, views
 
 pytestmark = [pytest.mark.slow, pytest.mark.shell]
 

@@ -143,7 +143,8 @@ def test_named_files_exist(path: Path) -> None:
 
 def test_reference_knows_every_public_name() -> None:
     page = (ROOT / "docs" / "reference" / "labelwalk.rst").read_text("utf-8")
-    missing = [name for name in labelwalk.__all__ if f":: labelwalk.{name}\n" not in page]
+    names = [name for name in labelwalk.__all__ if name != "__version__"]
+    missing = [name for name in names if f":: labelwalk.{name}\n" not in page]
     assert not missing
 
 

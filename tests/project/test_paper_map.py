@@ -117,7 +117,7 @@ def test_departures_are_numbered_in_order() -> None:
 SAMPLE = """\
 | in the paper | here | shown by |
 |---|---|---|
-| eq. 1 | `labelwalk.solver.harmonic.solve` | `tests/project/test_paper_map.py::test_the_map_covers` |
+| eq. 1 | `labelwalk.solver.harmonic.solve` | `tests/test_map.py::test_the_map` |
 | eq. 2 | not yet | not yet |
 
 | other | table |

@@ -29,10 +29,10 @@ from labelwalk.faces.representations import Pixels
 from labelwalk.service.erasure import CleanupError
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.worker import BusyError
-from tests.unit.faces import generated
-from tests.unit.faces.people import look_alike, views
 from tests.service.asking import TOKENS, Asking
 from tests.service.test_server import ENVIRONMENT, free_port, served, wait_until
+from tests.unit.faces import generated
+from tests.unit.faces.people import look_alike, views
 
 pytestmark = [pytest.mark.shell, pytest.mark.slow]
 

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.missing_libraries import has_java
 from tests.project.test_docs import FENCED, Block, blocks_to_run, run_block
+from tests.support.missing_libraries import has_java
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "other-engines.md"
 NEEDS = re.compile(r"<!-- not run: needs (\w+) -->\s*\Z")

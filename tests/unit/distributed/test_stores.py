@@ -17,9 +17,9 @@ from pyarrow import fs
 
 from labelwalk.distributed.filesystem import ATOMIC_STORES
 from labelwalk.distributed.job import END_FILE, WORK_FOLDER, run
+from tests.service.test_server import free_port
 from tests.unit.distributed.test_job import Dying, KilledError, contents, job
 from tests.unit.distributed.test_sketch import shard
-from tests.service.test_server import free_port
 
 pytest.importorskip("moto.server")
 pytest.importorskip("flask")

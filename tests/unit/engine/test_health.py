@@ -23,8 +23,8 @@ from labelwalk.engine.health_metrics import (
 )
 from labelwalk.kernels.drift import DRIFT_BLOCK_ROWS
 from labelwalk.storage import model_file
-from tests.reference.leave_one_out import held_out
 from tests.invariants.test_learner_invariants import own_graph
+from tests.reference.leave_one_out import held_out
 
 LEARNERS: dict[str, Callable[[], OnlineLearner]] = {
     "default": lambda: OnlineLearner(12),

@@ -20,8 +20,8 @@ from labelwalk.faces.sink_selection import (
     sweep_sinks,
 )
 from labelwalk.learner import OnlineLearner
-from tests.unit.faces.people import look_alike, views
 from tests.reference import cliff as reference
+from tests.unit.faces.people import look_alike, views
 
 
 def learner_of(*people: int, named: int, n: int = 60) -> OnlineLearner:
