@@ -159,7 +159,9 @@ class Endpoints:
         """Teach examples, and return the id of the first."""
         rows = np.atleast_2d(np.asarray(X, dtype=np.float64)).tolist()
         names = [labels] if isinstance(labels, str | int) else list(labels)
-        return _change("teach", name, _read_first, rows=rows, labels=names)
+        return _change(
+            "teach", name, lambda answer: answer.json()["first"], rows=rows, labels=names
+        )
 
     @Endpoint
     def teach_later(self, name: str, example: int, label: Label) -> Call[None]:
@@ -179,7 +181,8 @@ class Endpoints:
     ) -> Call[ErasureReport]:
         """Erase a class with its examples, or examples by their ids, and their influence."""
         body = {"label": label, "examples": [int(example) for example in examples]}
-        return Call("POST", _learner_path(name, "/forget"), _read_erasure, {"json": body})
+        path = _learner_path(name, "/forget")
+        return Call("POST", path, lambda answer: ErasureReport(**answer.json()), {"json": body})
 
     @Endpoint
     def ask(self, name: str, n: int = 5) -> Call[list[LabelQuestion]]:
@@ -194,7 +197,7 @@ class Endpoints:
     @Endpoint
     def export(self, name: str) -> Call[bytes]:
         """Return the file of a learner, as `OnlineLearner.to_bytes` does."""
-        return Call("GET", _learner_path(name, "/export"), _read_content)
+        return Call("GET", _learner_path(name, "/export"), lambda answer: answer.content)
 
     @Endpoint
     def take_in(self, name: str, content: bytes) -> Call[None]:
@@ -317,25 +320,13 @@ def _ignore(response: httpx.Response) -> None:
     """Read a response without content."""
 
 
-def _read_content(response: httpx.Response) -> bytes:
-    return response.content
-
-
 def _read_answers(response: httpx.Response) -> Answers:
     body = response.json()
     return Answers(body.get("first", 0), body["label"], body["confidence"], body["outlier"])
 
 
-def _read_first(response: httpx.Response) -> int:
-    return int(response.json()["first"])
-
-
 def _read_questions(response: httpx.Response) -> list[LabelQuestion]:
     return [LabelQuestion(**question) for question in response.json()]
-
-
-def _read_erasure(response: httpx.Response) -> ErasureReport:
-    return ErasureReport(**response.json())
 
 
 def _read_reason(response: httpx.Response) -> str:

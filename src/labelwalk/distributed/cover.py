@@ -77,11 +77,7 @@ class Cover:
     def select(self, mask: Bools) -> Cover:
         """Return the cover with some of the vertices."""
         return Cover(
-            self.points[mask],
-            self.means[mask],
-            self.examples[mask],
-            self.reach[mask],
-            self.radius,
+            self.points[mask], self.means[mask], self.examples[mask], self.reach[mask], self.radius
         )
 
 

@@ -26,19 +26,11 @@ from labelwalk.distributed.dataset import (
 )
 from labelwalk.distributed.filesystem import DataFile, Location, with_path_in_errors, write_file
 from labelwalk.distributed.model import Model, model_from_bytes
+from labelwalk.io.checkpoint import STORED_STATS
 from labelwalk.io.examples import Columns, Examples
 from labelwalk.io.rows import AnswerColumns, TableRows, append_columns
 from labelwalk.io.task import RunStats
 
-STORED_COUNTS = {  # name in `RunStats`: name in the files of a job
-    "rows": "rows",
-    "taught": "taught",
-    "answered": "answered",
-    "outliers": "outliers",
-    "skipped": "skipped",
-    "judged": "judged",
-    "right": "right",
-}
 MAX_LISTED_OUTLIERS = 5  # of a file
 
 
@@ -236,15 +228,15 @@ def read_counts(tasks: Iterable[LabelTask]) -> tuple[RunStats, tuple[Outliers, .
             name = task.file.name
             _, n, earlier = outliers.get(name, Outliers(name, 0, ()))
             rows = (*earlier, *rows)[:MAX_LISTED_OUTLIERS]
-            outliers[name] = Outliers(name, n + counts[STORED_COUNTS["outliers"]], rows)
+            outliers[name] = Outliers(name, n + counts[STORED_STATS["outliers"]], rows)
     return tally_from_stored(total), tuple(outliers.values())
 
 
 def tally_to_stored(tally: RunStats) -> dict[str, int]:
     """Return counts with the names they have in the files of a job."""
-    return {stored: getattr(tally, name) for name, stored in STORED_COUNTS.items()}
+    return {stored: getattr(tally, name) for name, stored in STORED_STATS.items()}
 
 
 def tally_from_stored(counts: Mapping[str, int]) -> RunStats:
     """Return counts from the files of a job; a missing one is 0."""
-    return RunStats(**{name: counts.get(stored, 0) for name, stored in STORED_COUNTS.items()})
+    return RunStats(**{name: counts.get(stored, 0) for name, stored in STORED_STATS.items()})

@@ -65,15 +65,10 @@ class ModelUpdate(NamedTuple):
 class SharedAnswer:
     """The answer of a model to a block of rows, and how many rows the model may lack.
 
-    Attributes
-    ----------
-    verdicts : Verdicts
-    version : int
-        Number of rows the model has learned from; 0 before the first model, when nothing is
-        answered.
-    lag : int
-        Largest number of rows that all partitions have taken and the model lacks: those of this
-        partition, counted, the block itself included, and twice `every` of each other one.
+    The `version` is the number of rows the model has learned from; 0 before the first model, when
+    nothing is answered. The `lag` is the largest number of rows that all partitions have taken and
+    the model lacks: those of this partition, counted, the block itself included, and twice `every`
+    of each other one.
     """
 
     verdicts: Verdicts
@@ -135,7 +130,7 @@ class Coordinator:
         """Return the saved sketch of a partition: it continues from there."""
         check_partition(name, list(self._updates))
         with self._save_lock:  # a file being written looks like one of a killed writer
-            saved = self._files.load(name, _read_sketch)
+            saved = self._files.load(name, lambda path: read_sketch(parse_location(str(path))))
         return SketchUpdate(name, *(saved or (0, Sketch(empty_cover(0)))))
 
     def hand_over(self, update: SketchUpdate) -> int:
@@ -217,10 +212,6 @@ def _write_sketch(path: Path, sketch: Sketch) -> None:
         raise OSError(
             f"Cannot write {path} ({reason}). Fix this, and send the same block again."
         ) from error
-
-
-def _read_sketch(path: Path) -> Sketch:
-    return read_sketch(parse_location(str(path)))
 
 
 class InProcessLink:

@@ -115,9 +115,6 @@ class AuthMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or reject it."""
-        if scope["type"] == "lifespan":
-            await self._application(scope, receive, send)
-            return
         rejection = self._check(scope)
         if rejection is None:
             await self._application(scope, receive, _add_security_headers(send))

@@ -7,13 +7,7 @@ import shutil
 import time
 
 from labelwalk.service.database import DamagedError, Database
-from labelwalk.service.journal import (
-    JOURNAL_FILE,
-    MARK_FILE,
-    HighWaterMark,
-    Journal,
-    JournalReader,
-)
+from labelwalk.service.journal import JOURNAL_FILE, MARK_FILE, HighWaterMark, Journal, JournalReader
 from labelwalk.service.snapshots import Snapshots
 from labelwalk.storage.atomic_write import sync_folder
 

@@ -58,28 +58,13 @@ class LearnerStore:
     One thread executes requests, another writes them to disk. An answer is sent when everything
     before it is on disk, so no answer is lost; only predictions do not wait.
 
-    Parameters
-    ----------
-    folder : str
-    snapshot_every : int
-        Examples between two rounds of snapshots.
-    retain : float, optional
-        Seconds for which events are kept at least, so that they can be erased; learners stay.
-        None: forever.
-    passphrase : str, optional
-        The passphrase of the folder; a new folder takes it as its own and is encrypted.
+    A round of snapshots is written every `snapshot_every` examples. Events are kept for at least
+    `retain` seconds, or forever, so that they can be erased; learners stay. A new folder takes the
+    passphrase as its own and is encrypted.
 
-    Attributes
-    ----------
-    cipher : Cipher
-        Encrypts the content of the folder.
-    damage : str or None
-        Damage in events that a start does not need: the learners are right, their past is not.
-    on_erased : list of functions
-        Called when something was erased, or a learner was deleted or rebuilt: for those who store
-        more of examples.
-    timing : WriteLatency
-        How long commands took until they were answered.
+    Damage in events that a start does not need is described in `damage`: the learners are right,
+    their past is not. The functions in `on_erased` are called when something was erased, or a
+    learner was deleted or rebuilt: for those who store more of examples.
 
     Examples
     --------
@@ -214,15 +199,15 @@ class LearnerStore:
 
     def get_status(self) -> ServiceStatus:
         """Return the status at once."""
-        learners = {
-            managed.name: LearnerStatus(
+        learners = {}
+        for managed in tuple(self._worker.learners.values()):
+            learner = managed.learner
+            learners[managed.name] = LearnerStatus(
                 managed.next_example_id,
-                managed.learner.n_vertices,
-                managed.learner.n_outliers,
-                len(managed.learner.classes),
+                learner.n_vertices,
+                learner.n_outliers,
+                len(learner.classes),
             )
-            for managed in tuple(self._worker.learners.values())
-        }
         return ServiceStatus(
             self._journal.last.sequence,
             self._worker.queue.weight,

@@ -67,63 +67,52 @@ ROUTES: dict[tuple[str, str], Route] = {
     ("POST", "/api/backups"): Route("write", "Back up all learners.", ref("Named")),
     ("GET", "/api/learners"): Route("read", "List the learners.", array(ref("LearnerSummary"))),
     ("POST", "/api/learners"): Route("write", "Create a learner.", ref("Named"), errors=(409,)),
-    ("GET", _LEARNER): Route("read", "Get a summary of a learner.", ref("LearnerSummary")),
-    ("DELETE", _LEARNER): Route("write", "Delete a learner.", None),
-    ("POST", _LEARNER + "/observe"): Route(
+}
+_LEARNER_ROUTES = {
+    ("GET", ""): Route("read", "Get a summary of a learner.", ref("LearnerSummary")),
+    ("DELETE", ""): Route("write", "Delete a learner.", None),
+    ("POST", "/observe"): Route(
         "write",
         "Learn rows without labels, and answer them.",
         ref("Verdicts"),
         body="Rows",
         errors=(409,),
     ),
-    ("POST", _LEARNER + "/teach"): Route(
+    ("POST", "/teach"): Route(
         "write", "Learn rows with labels.", ref("First"), body="LabelledRows", errors=(409,)
     ),
-    ("POST", _LEARNER + "/teach_later"): Route(
+    ("POST", "/teach_later"): Route(
         "write", "Label an example that was observed.", ref("First"), errors=(409,)
     ),
-    ("POST", _LEARNER + "/retract"): Route("write", "Remove a label.", ref("First"), errors=(409,)),
-    ("POST", _LEARNER + "/forget"): Route(
+    ("POST", "/retract"): Route("write", "Remove a label.", ref("First"), errors=(409,)),
+    ("POST", "/forget"): Route(
         "write", "Erase a class or examples and their influence.", ref("Erased")
     ),
-    ("POST", _LEARNER + "/predict"): Route(
+    ("POST", "/predict"): Route(
         "read", "Answer rows without learning.", ref("Predictions"), body="Rows"
     ),
-    ("POST", _LEARNER + "/explain"): Route(
-        "read", "Explain the answer to a row.", TEXT, body="OneRow"
-    ),
-    ("GET", _LEARNER + "/ask"): Route(
-        "read", "Suggest what to label next.", array(ref("Question"))
-    ),
-    ("GET", _LEARNER + "/health"): Route(
-        "read", "Get the health metrics.", array(ref("HealthMetric"))
-    ),
-    ("GET", _LEARNER + "/vertices"): Route("read", "Get the vertices as columns.", ref("Vertices")),
-    ("GET", _LEARNER + "/vertices/{id}"): Route("read", "Get a vertex in detail.", ref("Vertex")),
-    ("GET", _LEARNER + "/map"): Route("read", "Get all vertices in the plane.", ref("Map")),
-    ("GET", _LEARNER + "/recent"): Route(
-        "read", "Get the last verdicts, newest first.", ref("Recent")
-    ),
-    ("GET", _LEARNER + "/taught"): Route(
+    ("POST", "/explain"): Route("read", "Explain the answer to a row.", TEXT, body="OneRow"),
+    ("GET", "/ask"): Route("read", "Suggest what to label next.", array(ref("Question"))),
+    ("GET", "/health"): Route("read", "Get the health metrics.", array(ref("HealthMetric"))),
+    ("GET", "/vertices"): Route("read", "Get the vertices as columns.", ref("Vertices")),
+    ("GET", "/vertices/{id}"): Route("read", "Get a vertex in detail.", ref("Vertex")),
+    ("GET", "/map"): Route("read", "Get all vertices in the plane.", ref("Map")),
+    ("GET", "/recent"): Route("read", "Get the last verdicts, newest first.", ref("Recent")),
+    ("GET", "/taught"): Route(
         "read", "Get the last labels that are in effect, newest first.", array(ref("Taught"))
     ),
-    ("GET", _LEARNER + "/history"): Route(
-        "read", "Get the measurements of the last hour.", ref("History")
-    ),
-    ("GET", _LEARNER + "/live"): Route(
-        "read", "Get live updates as server-sent events.", _LIVE, EVENT_STREAM
-    ),
-    ("POST", _LEARNER + "/dials/try"): Route(
+    ("GET", "/history"): Route("read", "Get the measurements of the last hour.", ref("History")),
+    ("GET", "/live"): Route("read", "Get live updates as server-sent events.", _LIVE, EVENT_STREAM),
+    ("POST", "/dials/try"): Route(
         "read", "Preview the effect of other settings.", ref("SettingsPreview")
     ),
-    ("POST", _LEARNER + "/dials"): Route(
-        "write", "Change settings.", ref("CurrentSettings"), errors=(409,)
-    ),
-    ("GET", _LEARNER + "/export"): Route("read", "Export a learner as a file.", {}, RAW),
-    ("PUT", _LEARNER): Route(
+    ("POST", "/dials"): Route("write", "Change settings.", ref("CurrentSettings"), errors=(409,)),
+    ("GET", "/export"): Route("read", "Export a learner as a file.", {}, RAW),
+    ("PUT", ""): Route(
         "write", "Import a learner from a file.", ref("Named"), body="Learner", errors=(409,)
     ),
 }
+ROUTES |= {(verb, _LEARNER + path): route for (verb, path), route in _LEARNER_ROUTES.items()}
 for key, fields in load_extension("route table faces").items():
     route = Route(*fields)
     ROUTES[key] = replace(route, errors=route.errors or (404,))
@@ -136,29 +125,27 @@ ROUTE_PERMISSIONS: dict[tuple[str, str], Permission] = {
 COMMON_ERRORS = (400, 403, 421, 429, 503)
 BODY_ERRORS = (408, 413, 422)
 RETRY_STATUSES = (429, 503)
-RAW_PARAMETERS: list[Schema] = [
-    {
-        "name": "type",
-        "in": "query",
-        "required": False,
-        "description": f"Number type of a body of type {RAW}.",
-        "schema": {"type": "string", "enum": ["f4", "f8"]},
-    },
-    {
-        "name": "features",
-        "in": "query",
-        "required": False,
-        "description": f"Numbers per row of a body of type {RAW}.",
-        "schema": {"type": "integer", "minimum": 1, "maximum": 2**24 - 1},
-    },
+
+
+def _describe_parameter(name: str, place: str, description: str, schema: Schema) -> Schema:
+    fields = {"in": place, "required": False, "description": description, "schema": schema}
+    return {"name": name, **fields}
+
+
+RAW_PARAMETERS = [
+    _describe_parameter(
+        "type", "query", f"Number type of a body of type {RAW}.", schemas.enum("f4", "f8")
+    ),
+    _describe_parameter(
+        "features",
+        "query",
+        f"Numbers per row of a body of type {RAW}.",
+        {"type": "integer", "minimum": 1, "maximum": 2**24 - 1},
+    ),
 ]
-IF_NONE_MATCH: Schema = {
-    "name": "If-None-Match",
-    "in": "header",
-    "required": False,
-    "description": "The ETag of the stored response.",
-    "schema": TEXT,
-}
+IF_NONE_MATCH = _describe_parameter(
+    "If-None-Match", "header", "The ETag of the stored response.", TEXT
+)
 # Properties of pydantic models that the settings describe more precisely.
 MODEL_PROPERTIES: dict[str, Schema] = {
     "CreateLearnerBody": {"settings": ref("Settings")},
@@ -243,9 +230,5 @@ def _describe_error_response(status: int) -> Schema:
 def _describe_body(name: str) -> dict[str, Any]:
     if name in BINARY_BODIES:
         return {RAW: {"schema": {}}}
-    example = {"small": {"value": BODY_EXAMPLES[name]}}
-    return {
-        JSON: {"schema": ref(name), "examples": example},
-        RAW: {"schema": {}},
-        ARROW: {"schema": {}},
-    }
+    rows = {"schema": ref(name), "examples": {"small": {"value": BODY_EXAMPLES[name]}}}
+    return {JSON: rows, RAW: {"schema": {}}, ARROW: {"schema": {}}}

@@ -148,9 +148,6 @@ class RequestLogMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and log its result."""
-        if scope["type"] == "lifespan":
-            await self._application(scope, receive, send)
-            return
         start, statuses = time.perf_counter(), list[int]()
 
         async def send_and_note_status(message: Message) -> None:

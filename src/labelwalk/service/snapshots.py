@@ -46,10 +46,7 @@ class Snapshots:
         self._listed: dict[int, _ListedState] = {}
 
     def save(
-        self,
-        position: JournalPosition,
-        changed: Mapping[int, bytes],
-        learner_ids: Collection[int],
+        self, position: JournalPosition, changed: Mapping[int, bytes], learner_ids: Collection[int]
     ) -> None:
         """Store a round: the states of learners that have changed since the last one."""
         stored = {digest for (digest,) in self._database.read("SELECT digest FROM contents")}

@@ -35,13 +35,7 @@ from labelwalk.service.idempotency import IdempotencyCache
 from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.journal_writer import EventGroup, JournalWriter, Outcome
 from labelwalk.service.managed_learner import ManagedLearner
-from labelwalk.service.snapshots import (
-    CREATE,
-    DELETE,
-    Snapshots,
-    rebuild_learner,
-    restore_learners,
-)
+from labelwalk.service.snapshots import CREATE, DELETE, Snapshots, rebuild_learner, restore_learners
 
 MAX_WAITING = 20_000  # examples in the queue
 FULL_SHARE = 0.9  # of the queue, above which requests are turned away early
