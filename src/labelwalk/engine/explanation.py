@@ -52,7 +52,7 @@ def compute_absorption(graph: Graph, similar: Floats, sink: float) -> Floats:
     >>> from labelwalk.solver.linear_system import as_graph
     >>> w = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]])
     >>> graph = as_graph(w, np.array([True, False, True]), None, sink=1.0)
-    >>> print(ends(graph, np.array([0.0, 1.0, 1.0]), sink=2.0))
+    >>> print(compute_absorption(graph, np.array([0.0, 1.0, 1.0]), sink=2.0))
     [0.0625 0.375 ]
     """
     l, u = np.flatnonzero(graph.labelled), np.flatnonzero(~graph.labelled)
@@ -95,7 +95,7 @@ def find_strongest_path(graph: Graph, similar: Floats, sink: float, target: int)
     >>> from labelwalk.solver.linear_system import as_graph
     >>> w = np.array([[0.0, 3.0], [3.0, 0.0]])
     >>> graph = as_graph(w, np.array([False, True]), None, sink=1.0)
-    >>> print(strongest_path(graph, np.array([0.75, 0.05]), sink=0.2, target=1))
+    >>> print(find_strongest_path(graph, np.array([0.75, 0.05]), sink=0.2, target=1))
     Path(vertices=[0, 1], steps=[0.75, 0.75])
     """
     n = len(graph.w)

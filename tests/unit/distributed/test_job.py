@@ -154,7 +154,7 @@ def write_some(file, schema, tables, out):
     out.write(b"half")
     out.flush()
     os.kill(os.getpid(), signal.SIGKILL)
-naming.write_like = write_some
+label_files.write_like = write_some
 run(job(Path(sys.argv[1]), Path(sys.argv[2])))
 """
 
