@@ -1,4 +1,4 @@
-"""Names for the types that pass between the rooms."""
+"""Types of arrays and labels that several packages share."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Singles: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]
 SmallInts: TypeAlias = NDArray[np.int32]
 Places: TypeAlias = NDArray[np.uint32]
-"""Unsigned, so that compiled loops need not look for indices from the end."""
+"""Unsigned, so that compiled loops need not handle negative indices."""
 Bools: TypeAlias = NDArray[np.bool_]
 
 Label: TypeAlias = str | int
-"""What a class is called."""
+"""The name of a class."""

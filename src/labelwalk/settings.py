@@ -1,4 +1,4 @@
-"""Settings of a learner: checked once, never changed."""
+"""Settings of a learner: validated once, immutable."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from labelwalk.similarity import REMOVED_FUNCTIONS, Gaussian, SelfTuning, Simila
 WARM_UP = 100  # examples, where the bandwidth is measured, before any can be an outlier
 MOST_REMEMBERED = 10_000_000
 REMOVED_PARAMETERS = {
-    "window": "window was removed: use half_life=n / 3 where the last n examples are to count.",
+    "window": "window was removed: use half_life=n / 3 to let about the last n examples count.",
     "distance": REMOVED_FUNCTIONS,
 }
 FAR = 5.0  # local distances of a self-tuning graph past which an example is like nothing known
 
 
 def reject_removed(parameters: Mapping[str, object]) -> None:
-    """Refuse keyword arguments of a constructor that has no parameter of that name."""
+    """Reject unknown or removed keyword arguments of a constructor."""
     for name, value in parameters.items():
         if name in REMOVED_PARAMETERS:
-            raise TypeError(f"{name}={shown(value)} cannot be given. {REMOVED_PARAMETERS[name]}")
+            raise TypeError(f"{name}={shown(value)} is not supported. {REMOVED_PARAMETERS[name]}")
         raise TypeError(f"unexpected keyword argument {name!r}. Check its spelling.")
 
 
@@ -70,7 +70,7 @@ class Settings:
             check_whole("n_centroids", self.n_centroids, "500, or None to keep all examples")
         if not isinstance(self.similarity, Similarity):
             raise ValueError(
-                f"similarity={shown(self.similarity)} is not a SelfTuning or Gaussian. "
+                f"similarity={shown(self.similarity)} is neither a SelfTuning nor a Gaussian. "
                 f"{REMOVED_FUNCTIONS}"
             )
         check_choice("scale", self.scale, ("none", "robust"))
@@ -95,8 +95,8 @@ class Settings:
             check_number("source_share", self.source_share, 0, 1, "0.5, or None", above=True)
             if self.readout == "vertex":
                 raise ValueError(
-                    f"source_share={self.source_share} needs readout='example': what is not "
-                    "learned has no vertex to be read at."
+                    f"source_share={self.source_share} requires readout='example', since an "
+                    "example that is not learned has no vertex to read. Set readout='example'."
                 )
         self._check_forgetting()
         if not isinstance(self.calibrate, bool):
@@ -113,8 +113,8 @@ class Settings:
         check_number("half_life", self.half_life, 1, MAX_PARAMETER, "1000 examples, or None")
         if self.label_weight is None:
             raise ValueError(
-                f"half_life={self.half_life} needs a label_weight, which is None: labels do not "
-                "fade with the rest. Try label_weight=3.0."
+                f"half_life={self.half_life} requires a label_weight, since labels do not fade. "
+                "Try label_weight=3.0."
             )
 
     @property
@@ -130,7 +130,7 @@ class Settings:
         return self.representative == "mean"
 
     def rules(self) -> KernelParams:
-        """Return what the compiled loop needs to know."""
+        """Return the parameters of the compiled loop."""
         tuned = self.similarity if isinstance(self.similarity, SelfTuning) else None
         return KernelParams(
             n_centroids=NEVER if self.n_centroids is None else int(self.n_centroids),
@@ -152,11 +152,11 @@ class Settings:
         )
 
     def parameters(self) -> dict[str, Any]:
-        """Return the settings as the arguments they were made from."""
+        """Return the settings as arguments of the constructor."""
         return dict(vars(self))
 
     def describe(self) -> dict[str, Any]:
-        """Return the settings as JSON can hold them, with those that version 0.7 expects."""
+        """Return the settings as JSON values, with removed ones that version 0.7 expects."""
         kind = type(self.similarity).__name__
         similarity = {"kind": kind, **vars(self.similarity), "distance": None}
         prior: Any = self.prior
@@ -166,12 +166,12 @@ class Settings:
 
     @classmethod
     def from_description(cls, description: dict[str, Any]) -> Settings:
-        """Return the settings that `describe` described."""
+        """Return the settings from the result of `describe`."""
         kinds = {"Gaussian": Gaussian, "SelfTuning": SelfTuning}
         described = dict(description["similarity"])
         kind = described.pop("kind")
         if kind not in kinds:
-            raise ValueError("its similarity is unknown. Upgrade labelwalk.")
+            raise ValueError("its similarity is unknown: upgrade labelwalk")
         similarity = kinds[kind](**described)
         prior = description["prior"]
         prior = dict(prior) if isinstance(prior, list) else prior
@@ -183,7 +183,7 @@ REPAIR = 'Try prior="uniform", or a share above 0 for every class, such as {"cat
 
 
 def check_prior(prior: object) -> None:
-    """Refuse what is not None, "uniform", or positive shares of classes."""
+    """Raise ValueError unless a prior is None, "uniform" or positive shares of classes."""
     if prior is None or (isinstance(prior, str) and prior == "uniform"):
         return
     shares = prior if isinstance(prior, dict) else {}
@@ -200,13 +200,13 @@ def check_prior(prior: object) -> None:
 
 
 def check_covers(prior: object, labels: Sequence[Label]) -> None:
-    """Refuse labels that a prior has no share for."""
+    """Raise ValueError if a prior has no share for a label."""
     if isinstance(prior, dict):
         for label in labels:
             if label not in prior:
                 raise ValueError(
-                    f"label {shown(label)} has no share in prior={shown(prior)}. Make the learner "
-                    "with a share for every class that may be taught."
+                    f"label {shown(label)} has no share in prior={shown(prior)}. Create the "
+                    "learner with a share for every class."
                 )
 
 
@@ -222,7 +222,7 @@ def shares(prior: object, classes: Sequence[Label]) -> Floats:
 
 
 class AdjustableSettings(TypedDict, total=False):
-    """Settings that can be changed after a learner has begun."""
+    """Settings that can be changed while a learner is in use."""
 
     sink: float
     prior: Literal["uniform"] | dict[Label, float] | None
@@ -241,11 +241,12 @@ def adjust_settings(settings: Settings, changes: Mapping[str, Any], *, begun: bo
     for name in changes:
         if name not in AdjustableSettings.__annotations__:
             names = ", ".join(AdjustableSettings.__annotations__)
-            raise ValueError(f"{name} cannot be adjusted. Choose among {names}.")
+            raise ValueError(f"{name} cannot be adjusted. Choose from {names}.")
     new = replace(settings, **changes)
     if begun and new.half_life is None and settings.half_life is not None:
         raise ValueError(
-            f"half_life=None, but examples have begun to fade with half_life={settings.half_life}, "
-            "and do not come back. Give a very long one, such as 1e12, and no more will."
+            "half_life=None cannot restore examples that have faded with "
+            f"half_life={settings.half_life}. Use a very long half-life, such as 1e12, to stop the "
+            "fading."
         )
     return new

@@ -1,4 +1,4 @@
-"""How alike two examples are: a Gaussian of one width or of many."""
+"""Similarity of examples: a Gaussian with one bandwidth, or with a bandwidth for each vertex."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from labelwalk._validation import (
 from labelwalk.arrays import Floats
 
 REMOVED_FUNCTIONS = (
-    "Distance and similarity functions were removed: give rows whose Euclidean distance is the "
-    "one you want (an embedding), or solve your own weighted graph with "
-    "labelwalk.solver.harmonic.solve."
+    "Distance and similarity functions were removed: pass embeddings whose Euclidean distance is "
+    "meaningful, or solve a weighted graph of your own with labelwalk.solver.harmonic.solve."
 )
 COVER_FRACTION, COVER_NEIGHBOUR = 0.26, 5
 AUTO = ((0.28, 0.25), (0.34, 0.0), (0.28, 1.0))  # width and evenness: the usual, local, even
@@ -34,7 +33,7 @@ class Gaussian:
     Parameters
     ----------
     bandwidth : float, "cover" or "scale"
-        σ. A number is the paper's section 5.2. "scale" is its section 5.1: σ² = p·s², with p
+        σ. A number, as in section 5.2 of the paper. "scale", as in section 5.1: σ² = p·s², with p
         features and s the mean of their standard deviations over the examples so far, measured
         again whenever their number has doubled. "cover" is 0.26 times the median distance from a
         vertex to its fifth nearest, and follows the cover as it grows and coarsens.
@@ -59,38 +58,38 @@ class Gaussian:
         if not named and not (is_number(self.bandwidth) and float(self.bandwidth) > 0):
             raise ValueError(
                 f"bandwidth={shown(self.bandwidth)} is not a positive number, 'cover' or 'scale'. "
-                "Try bandwidth='cover', which measures itself."
+                "Try bandwidth='cover', which is measured."
             )
         check_number("threshold", self.threshold, 0, LARGEST_THRESHOLD, "0 to keep everything")
 
     @property
     def cut(self) -> float:
-        """Turn ε into the number of bandwidths past which nothing is similar."""
+        """The number of bandwidths beyond which the similarity is below ε and counts as zero."""
         return bandwidths_to(self.threshold)
 
 
 @dataclass(frozen=True)
 class SelfTuning:
-    """A Gaussian whose bandwidth is another at every vertex: wide where vertices are sparse.
+    """A Gaussian with a bandwidth for each vertex, larger where vertices are sparse.
 
-    Two vertices at distance d are similar by exp(-d² / 2 s_i s_j). The bandwidth s_i of a vertex is
-    `width` times a local distance: the distance ℓ_i to its `neighbour`-th nearest vertex, drawn
-    towards the median ℓ of all vertices: ℓ_i to the power 1 - `evenness`, times ℓ to the power
-    `evenness`. All are measured again as the cover grows and coarsens.
+    Two vertices at distance d have the similarity exp(-d² / 2 s_i s_j). The bandwidth s_i of a
+    vertex is `width` times a local distance, which is the distance ℓ_i to its `neighbour`-th
+    nearest vertex, shrunk towards the median ℓ of all vertices: ℓ_i to the power 1 - `evenness`,
+    times ℓ to the power `evenness`. All are measured again as the cover grows and coarsens.
 
-    What is "auto" starts as the first pair of `AUTO` and is chosen again when 64 examples have been
-    seen, and four times as many, and so on: another pair is taken where it foretells the labels
-    taught, each left out in turn, better by two percent and the standard error of that.
+    Values of "auto" start as the first pair of `AUTO`, and are chosen again after 64 examples,
+    after four times as many, and so on: another pair is chosen if it predicts left-out labels
+    better, by more than two percent and more than the standard error.
 
     Parameters
     ----------
     neighbour : int
-        Which nearest vertex sets the local distance.
+        Rank of the nearest vertex whose distance is the local distance.
     width : float or "auto"
-        Bandwidth over local distance. "auto" is 0.28 or 0.34, see below.
+        Bandwidth divided by local distance. "auto" is 0.28 or 0.34, see above.
     evenness : float or "auto"
-        From 0, every vertex its own bandwidth (Zelnik-Manor and Perona 2004), to 1, the same for
-        all: a Gaussian whose bandwidth follows the cover. "auto" is 0.25, 0 or 1, see below.
+        From 0, a separate bandwidth for every vertex (Zelnik-Manor and Perona 2004), to 1, one
+        bandwidth for all, which follows the cover. "auto" is 0.25, 0 or 1, see above.
     threshold : float
         ε: similarities below it are zero.
 
@@ -118,7 +117,7 @@ class SelfTuning:
 
     @property
     def pairs(self) -> list[tuple[float, float]]:
-        """The pairs of width and evenness to choose from, the first one to begin with."""
+        """The pairs of width and evenness to choose from; the first is the initial one."""
         pairs = [
             (
                 width if self.width == "auto" else float(self.width),
@@ -130,12 +129,12 @@ class SelfTuning:
 
     @property
     def cut(self) -> float:
-        """Turn ε into the number of bandwidths past which nothing is similar."""
+        """The number of bandwidths beyond which the similarity is below ε and counts as zero."""
         return bandwidths_to(self.threshold)
 
 
 def bandwidths_to(threshold: float) -> float:
-    """Return at how many bandwidths a Gaussian has fallen to a threshold."""
+    """Return the number of bandwidths at which a Gaussian equals a threshold."""
     return float(np.sqrt(-2.0 * np.log(threshold))) if threshold else np.inf
 
 
@@ -144,11 +143,11 @@ Similarity: TypeAlias = Gaussian | SelfTuning
 
 def _check_removed(distance: Any) -> None:
     if distance is not None:
-        raise ValueError(f"distance={shown(distance)} cannot be given. {REMOVED_FUNCTIONS}")
+        raise ValueError(f"distance={shown(distance)} is not supported. {REMOVED_FUNCTIONS}")
 
 
 def euclidean(x: Floats, rows: Floats) -> Floats:
-    """Return the Euclidean distance of one row to many, features added in order."""
+    """Return the Euclidean distance of a row to each of several rows, features added in order."""
     total = np.zeros(len(rows))
     for p in range(rows.shape[1]):
         gap = rows[:, p] - x[p]

@@ -15,28 +15,29 @@ from labelwalk.kernels.answer import NO_CLASS, KernelAnswers
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdict:
-    """What the learner says of one example.
+    """The answer to one example.
 
     Attributes
     ----------
     label : str, int or None
-        The most probable class; None where the learner abstains.
+        The most probable class; None if the learner abstains.
     confidence : float
-        The score of that class, or of the best one where it abstains.
+        The score of that class, or of the best one if the learner abstains.
     probabilities : array
-        One number a class, in the order of `learner.classes`. They sum to 1 minus `sink`.
+        Probability of each class, in the order of `learner.classes`. They sum to 1 minus `sink`.
     scores : array
-        What classes are compared by: their probabilities, unless there is a prior or a guess. A
-        guess gives the nearest label its chance, one in the number of classes plus one, of what the
-        sink has taken; a prior marks down classes that take more than their share of the stream.
-        All are sharpened by a power where that foretells left-out labels better.
+        The values by which classes are compared: their probabilities, unless there is a fallback or
+        a prior. The fallback adds the probability of the sink, divided by the number of classes
+        plus one, to the class of the nearest label. A prior reduces the scores of classes that
+        exceed their share of the stream. With `calibrate`, all are raised to the power that best
+        predicts left-out labels.
     outlier : bool
-        Nothing the learner knows is similar to the example.
+        Whether the example is similar to no vertex.
     bound : float
-        No class is further than this from its probability in the exact solution on the learner's
-        graph (so the sink by no more than this times the number of classes).
+        Maximum error of each probability, compared with the exact solution on the learner's graph.
+        The error of the sink is at most this times the number of classes.
     certain : bool
-        The exact solution is proven to give the same answer.
+        Whether the exact solution provably gives the same answer.
     """
 
     label: Label | None
@@ -49,13 +50,13 @@ class Verdict:
 
     @property
     def sink(self) -> float:
-        """The probability that a random walk from here meets no label: "I don't know"."""
+        """The probability that a random walk from the example reaches no label: "I don't know"."""
         return max(0.0, 1.0 - float(self.probabilities.sum()))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Verdicts:
-    """What the learner says of many examples: the attributes of `Verdict`, as arrays."""
+    """The answers to several examples: the attributes of `Verdict`, as arrays."""
 
     label: NDArray[np.object_]
     confidence: Floats
@@ -67,7 +68,7 @@ class Verdicts:
 
     @property
     def sink(self) -> Floats:
-        """The probability that a random walk meets no label: "I don't know"."""
+        """The probabilities that a random walk reaches no label: "I don't know"."""
         sinks: Floats = np.maximum(0.0, 1.0 - self.probabilities.sum(axis=1))
         return sinks
 
@@ -125,7 +126,7 @@ def joined(parts: Sequence[KernelAnswers]) -> KernelAnswers:
 
 
 def decide(answers: KernelAnswers, classes: Sequence[Label], abstain_below: float) -> Verdicts:
-    """Name the winners, and abstain where there is none or too little confidence."""
+    """Return the labels of the winners; abstain if there is none or the confidence is too low."""
     confidence = answers.scores.max(axis=1, initial=0.0)
     winner, certain = answers.winner, answers.certain
     if abstain_below > 0.0:

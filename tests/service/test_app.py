@@ -161,9 +161,9 @@ def test_columns_of_arrow_are_taken_by_name(taught: Client) -> None:
     assert rows[2:].tolist() == [[0.0, 100.0], [9.0, 100.0]] * 4
     before = taught("GET", path + "export").content
     others: list[tuple[dict[str, Any], str]] = [
-        ({"x": [1.0]}, "missing are ['y']"),
-        (turned | {"z": [1.0, 2.0]}, "extra are ['z']"),
-        ({"x": [1.0], "Y": [1.0]}, "extra are ['Y']"),
+        ({"x": [1.0]}, "missing ['y']"),
+        (turned | {"z": [1.0, 2.0]}, "extra ['z']"),
+        ({"x": [1.0], "Y": [1.0]}, "extra ['Y']"),
     ]
     for table, said in others:
         for verb in ("observe", "predict", "explain", "teach"):

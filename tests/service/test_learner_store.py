@@ -65,7 +65,7 @@ def test_names_of_columns_last(tmp_path: Path, passphrase: str | None) -> None:
     for _ in range(2):
         assert store.submit(number, teach, "first").result().first == 0
         assert store.submit(number, turned, "second").result() == told
-        with pytest.raises(ValueError, match=r"missing are \['y'\]"):
+        with pytest.raises(ValueError, match=r"missing \['y'\]"):
             store.submit(number, Observe(NamedRows(rows, ("x", "z")))).result()
         with pytest.raises(KeyReusedError):
             store.submit(number, other, "second").result()

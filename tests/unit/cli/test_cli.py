@@ -393,7 +393,7 @@ class TestSettings:
         [
             ({"sink": "x"}, {}, "sink='x' from --sink: input should be a valid number"),
             ({}, {"LABELWALK_SCALE": "big"}, "scale='big' from the environment"),
-            ({"label_weight": "none", "half_life": "9"}, {}, "needs a label_weight"),
+            ({"label_weight": "none", "half_life": "9"}, {}, "requires a label_weight"),
             (
                 {},
                 {"LABELWALK_WINDOW": "9"},

@@ -203,7 +203,7 @@ def test_what_is_wrong_is_told_as_here(here: None, tmp_path: Path) -> None:
     with pytest.raises(ConnectionError, match="The worker of the learner of 'door' was lost"):
         give_until_killed(feeder)
     for wrong in ({"every": 0}, {"at_hand": 0}, {"n_actors": 0}):
-        with pytest.raises(ValueError, match="=0 is not a whole number"):
+        with pytest.raises(ValueError, match="=0 is not an integer"):
             start_keyed_actors(tmp_path, SETTINGS, **wrong)
 
 

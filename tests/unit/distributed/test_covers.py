@@ -134,7 +134,7 @@ def test_what_makes_no_sense_is_refused_by_name(k: int, growth: float, name: str
 
 
 def test_rows_of_other_widths_are_refused() -> None:
-    with pytest.raises(ValueError, match="3 features, but this learner was started with 2"):
+    with pytest.raises(ValueError, match="3 features, but this learner has 2"):
         build_cover([np.ones((3, 2)), np.ones((3, 3))], 5)
     with pytest.raises(ValueError, match="2 and 3 features"):
         merge_covers([build_cover([np.ones((1, d))], 5) for d in (2, 3)], 5)

@@ -161,7 +161,7 @@ def test_a_half_life_that_comes_later_fades_what_came_before() -> None:
     shorter = learner.settings.half_life
     learner.adjust(half_life=40.0)
     assert (shorter, learner.settings.half_life) == (20.0, 40.0)
-    with pytest.raises(ValueError, match="half_life=None, but examples have begun to fade"):
+    with pytest.raises(ValueError, match="half_life=None cannot restore examples"):
         learner.adjust(half_life=None)
 
 

@@ -280,7 +280,7 @@ class TestSelfTuning:
         ("parameters", "message"),
         [
             ({"neighbour": 0}, "neighbour=0"),
-            ({"neighbour": 65}, "neighbour=65 is not a whole number from 1 to 64"),
+            ({"neighbour": 65}, "neighbour=65 is not an integer from 1 to 64"),
             ({"width": 0.0}, "width=0.0"),
             ({"evenness": 1.5}, "evenness=1.5"),
             ({"threshold": 1.0}, "threshold=1.0"),

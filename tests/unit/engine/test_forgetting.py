@@ -191,7 +191,7 @@ def test_answers_keep_their_bounds(seed: int, settings: dict[str, Any]) -> None:
     [
         ({"half_life": 0.5}, "half_life=0.5 is not a number from 1"),
         ({"half_life": float("nan")}, "half_life=nan"),
-        ({"half_life": 10, "label_weight": None}, "half_life=10 needs a label_weight"),
+        ({"half_life": 10, "label_weight": None}, "half_life=10 requires a label_weight"),
     ],
 )
 def test_bad_settings_are_named(settings: dict[str, Any], message: str) -> None:

@@ -219,7 +219,7 @@ class TestRetract:
         second = learner.teach([1.0, 1.0], "a", ids=True)
         learner.retract(first)
         assert learner.vertices.count.tolist() == [1]
-        with pytest.raises(ValueError, match="is not known as taught"):
+        with pytest.raises(ValueError, match="is not a labelled example"):
             learner.retract(first)
         learner.retract(second)
         assert learner.n_vertices == 0
@@ -533,9 +533,9 @@ class TestConflicts:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "give one of the two"),
-        ({"example_id": 1, "label": "a"}, "give one of the two"),
-        ({"example_id": 7}, "example_id=7 is not known as taught"),
+        ({}, "pass exactly one"),
+        ({"example_id": 1, "label": "a"}, "pass exactly one"),
+        ({"example_id": 7}, "example_id=7 is not a labelled example"),
         ({"example_id": 10**6}, "is no example of this learner"),
         ({"label": ["cloud 0"]}, r"label=\['cloud 0'\] is neither a string nor an integer"),
         ({"example_id": "a"}, "is not an integer"),

@@ -120,9 +120,9 @@ def test_without_labels_it_asks_too() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n": 0}, "n=0 is not a whole number"),
-        ({"n": 2.5}, "n=2.5 is not a whole number"),
-        ({"by": "luck"}, "by='luck' is unknown. Choose error or uncertainty or variance"),
+        ({"n": 0}, "n=0 is not an integer"),
+        ({"n": 2.5}, "n=2.5 is not an integer"),
+        ({"by": "luck"}, "by='luck' is not supported. Choose error or uncertainty or variance"),
     ],
 )
 def test_a_bad_question_is_named(arguments: dict[str, Any], message: str) -> None:
@@ -192,5 +192,5 @@ def test_exact_ends_on_a_given_graph() -> None:
 
 def test_one_example_at_a_time_is_explained() -> None:
     learner, rows = started(0)
-    with pytest.raises(ValueError, match=r"x has 2 rows\. Give one example"):
+    with pytest.raises(ValueError, match=r"x has 2 rows\. Pass one example"):
         learner.explain(rows[:2])

@@ -33,7 +33,7 @@ def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_parameter_window_names_half_life() -> None:
-    with pytest.raises(TypeError, match=r"window=9 cannot be given\. .*half_life=n / 3"):
+    with pytest.raises(TypeError, match=r"window=9 is not supported\. .*half_life=n / 3"):
         OnlineLearner(window=9)  # type: ignore[arg-type]
 
 
@@ -46,7 +46,7 @@ def test_the_parameter_distance_names_an_embedding(similarity: Callable[..., obj
 def test_pairwise_names_an_embedding() -> None:
     with pytest.raises(ImportError, match=r"Pairwise was removed\. .*embedding"):
         labelwalk.Pairwise  # noqa: B018
-    with pytest.raises(ValueError, match=r"is not a SelfTuning or Gaussian\. .*embedding"):
+    with pytest.raises(ValueError, match=r"is neither a SelfTuning nor a Gaussian\. .*embedding"):
         OnlineLearner(similarity=distance)  # type: ignore[arg-type]
 
 

@@ -195,7 +195,7 @@ def test_a_learner_that_tells_no_sources_apart_says_so() -> None:
     [
         ({"source_share": 0}, "source_share=0 is not a number"),
         ({"source_share": 2.0}, "source_share=2.0 is not a number"),
-        ({"source_share": 0.5, "readout": "vertex"}, "needs readout='example'"),
+        ({"source_share": 0.5, "readout": "vertex"}, "requires readout='example'"),
     ],
 )
 def test_bad_settings_are_named(settings: dict[str, Any], message: str) -> None:

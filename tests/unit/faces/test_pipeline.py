@@ -87,7 +87,7 @@ def test_who_was_named_otherwise_is_not_named_again() -> None:
     (face,) = onlooker.process(image)
     onlooker.name(face.example, "ada")
     onlooker.name(face.example, "ada")
-    with pytest.raises(ValueError, match="Take the old label back first"):
+    with pytest.raises(ValueError, match="Remove that label first"):
         onlooker.name(face.example, "ben")
 
 

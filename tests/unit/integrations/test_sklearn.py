@@ -479,7 +479,7 @@ def test_column_of_labels_is_flattened_with_a_warning() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_centroids": 0}, "n_centroids=0 is not a whole number from 1"),
+        ({"n_centroids": 0}, "n_centroids=0 is not an integer from 1"),
         ({"sink": 0}, "sink=0 is not a number"),
         ({"coarsening": "none"}, "coarsening='none' is unknown"),
         ({"similarity": "rbf"}, "similarity='rbf' is not a SelfTuning or Gaussian"),

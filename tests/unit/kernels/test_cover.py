@@ -492,14 +492,14 @@ def test_learners_of_other_settings_do_not_merge(change: dict[str, Any]) -> None
     for either in (learner, other):
         either.teach([1.0, 2.0], "a")
     before = learner.digest()
-    with pytest.raises(ValueError, match="same parameters"):
+    with pytest.raises(ValueError, match="same settings"):
         learner.merge(other)
     assert learner.digest() == before
 
 
 def test_learners_of_other_similarities_do_not_merge() -> None:
     rules = Rules(3, 1.5, "just-enough", "pure", 2)
-    with pytest.raises(ValueError, match="same parameters"):
+    with pytest.raises(ValueError, match="same settings"):
         rules.learner().merge(rules.learner(Gaussian(2.0)))
 
 

@@ -363,7 +363,7 @@ class TestMerging:
             learner.merge(narrow)
         different = OnlineLearner(6)
         different.teach([1.0, 1.0], "c")
-        with pytest.raises(ValueError, match="same parameters"):
+        with pytest.raises(ValueError, match="same settings"):
             learner.merge(different)
         assert learner.classes == ("a", "b")
         assert_goes_on(learner, make)
