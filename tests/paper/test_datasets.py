@@ -55,7 +55,7 @@ def test_digits_come_with_scikit_learn() -> None:
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"name='mnist' is not supported. Choose optdigits or letter"):
+    with pytest.raises(ValueError, match=r"name='mnist' is unknown. Choose optdigits or letter"):
         datasets.load("mnist")
 
 

@@ -1,1 +1,1 @@
-"""What a learner has learned, and every way it changes."""
+"""The state of a learner, and all functions that change it."""

@@ -27,14 +27,14 @@ CANCELLED = 1e-4  # where a variance has fallen to this part, a subtraction has 
 
 
 def uncertainty(f: Floats, counts: Floats) -> Floats:
-    """Examples likely to be mistaken at each vertex itself: counts_i (1 − max_c f_ic).
+    """Expected number of wrong examples at each vertex itself: counts_i (1 − max_c f_ic).
 
     Parameters
     ----------
     f : (n, C) array
         The harmonic solution, one-hot rows at labelled vertices.
     counts : (n,) array
-        How many examples each vertex stands for.
+        Number of examples that each vertex represents.
 
     Returns
     -------
@@ -52,10 +52,10 @@ def uncertainty(f: Floats, counts: Floats) -> Floats:
 
 
 def expected_error_reduction(graph: Graph, f: Floats, counts: Floats) -> Floats:
-    """By how much an answer is expected to lower the number of mistakes at all vertices.
+    """Expected reduction of the number of errors at all vertices by an answer.
 
     The risk is Σ_j counts_j (1 − max_c f_jc) (Zhu, Lafferty and Ghahramani 2003). The answer at i
-    is c with probability f_ic, and what ends in the sink is spread evenly over the classes.
+    is c with probability f_ic, and the probability of the sink is spread evenly over the classes.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def expected_error_reduction(graph: Graph, f: Floats, counts: Floats) -> Floats:
     f : (n, C) array
         The harmonic solution of the graph, one-hot rows at labelled vertices.
     counts : (n,) array
-        How many examples each vertex stands for.
+        Number of examples that each vertex represents.
 
     Returns
     -------
@@ -86,16 +86,16 @@ def expected_error_reduction(graph: Graph, f: Floats, counts: Floats) -> Floats:
 
 
 def variance_reduction(graph: Graph, counts: Floats) -> Floats:
-    """By how much an answer lowers the variance of all vertices: Σ_j counts_j G_ji² / G_ii.
+    """Reduction of the variance of all vertices by an answer: Σ_j counts_j G_ji² / G_ii.
 
-    This is V-optimality (Ji and Han 2012). It does not look at the labels, and so it can be asked
-    before there are any.
+    This is V-optimality (Ji and Han 2012). It does not depend on labels, so it can be used before
+    there are any.
 
     Parameters
     ----------
     graph : Graph
     counts : (n,) array
-        How many examples each vertex stands for.
+        Number of examples that each vertex represents.
 
     Returns
     -------
@@ -118,10 +118,10 @@ def variance_reduction(graph: Graph, counts: Floats) -> Floats:
 def choose_vertices(
     graph: Graph, f: Floats, counts: Floats, n: int, by: str, first: Bools | None = None
 ) -> Ints:
-    """Choose vertices to ask about together, so that no two ask the same thing.
+    """Choose several vertices to ask about, so that their answers do not overlap.
 
-    The best vertex is taken, then the best of the others once that one counts as labelled, and so
-    on. Its answer is not known yet, so f stays; what its answer will tell of the others is known.
+    The best vertex is chosen; then it counts as labelled, and the best of the others is chosen, and
+    so on. The answer is not known yet, so f does not change, but the variances of the others do.
 
     Parameters
     ----------
@@ -129,25 +129,25 @@ def choose_vertices(
     f : (n_vertices, C) array
         The harmonic solution of the graph, one-hot rows at labelled vertices.
     counts : (n_vertices,) array
-        How many examples each vertex stands for.
+        Number of examples that each vertex represents.
     n : int
-        How many to choose.
+        Number of vertices to choose.
     by : {"uncertainty", "error", "variance"}
-        `uncertainty`, each times the part of its variance the vertices taken before leave open;
+        `uncertainty`, times the share of its variance that the chosen vertices leave;
         `expected_error_reduction`; or `variance_reduction`.
     first : (n_vertices,) array of bool, optional
-        Which vertices are asked about before all others.
+        Which vertices are chosen before all others.
 
     Returns
     -------
     vertices : (m,) array of int
-        Unlabelled vertices, best first; all there are where these are fewer than n. Of equally good
-        ones the heavier comes first, then the older.
+        Unlabelled vertices, best first; fewer than n if there are fewer. In a tie, the heavier
+        vertex comes first, then the older.
 
     Raises
     ------
     ValueError
-        `by` is none of these.
+        `by` is not one of these.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def choose_vertices(
     [0 2]
     """
     if by not in RULES:
-        raise ValueError(f"by is {by!r}: pass one of {', '.join(map(repr, RULES))}")
+        raise ValueError(f"by={by!r} is not supported: pass one of {', '.join(map(repr, RULES))}")
     labelled, chosen = graph.labelled.copy(), []
     free, N = np.flatnonzero(~labelled), _visits(graph)
     whole = solved = np.diagonal(N)  # before any answer, and when N was last solved for
@@ -189,7 +189,7 @@ def _scores(by: str, N: Floats, whole: Floats, v: Floats, f: Floats, counts: Flo
 
 
 def _errors_saved(N: Floats, f: Floats, counts: Floats) -> Floats:
-    """Score each i; entry ji of every square array is about vertex j once i has answered."""
+    """Score each i; entry ji of every square array is about vertex j after i is labelled."""
     h = N / np.diagonal(N)
     missing = np.maximum(1.0 - f.sum(axis=1), 0.0)
     answers = f + missing[:, None] / max(f.shape[1], 1)
@@ -217,7 +217,7 @@ def _visits(graph: Graph) -> Floats:
 
 
 def _condition_on_answer(N: Floats, i: int) -> Floats:
-    """Return N once i is labelled: without the walks that come to i."""
+    """Return N after i is labelled: without the walks that reach i."""
     rest = np.delete(np.arange(len(N)), i)
     fewer = N[np.ix_(rest, rest)] - np.outer(N[rest, i], N[i, rest] / N[i, i])
     return np.maximum(fewer, 0.0)
@@ -230,7 +230,7 @@ def _best(scores: Floats, v: Floats) -> int:
 
 
 def _spread(scores: Floats, graph: Graph) -> Floats:
-    """Return scores of unlabelled vertices among 0 at labelled ones."""
+    """Return scores for all vertices, 0 at labelled ones."""
     everywhere = np.zeros(len(graph.w))
     everywhere[~graph.labelled] = scores
     return everywhere
@@ -238,21 +238,21 @@ def _spread(scores: Floats, graph: Graph) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """One vertex whose label would help.
+    """A vertex to label.
 
     Attributes
     ----------
     example_id : int or None
-        The id of the remembered example nearest to the vertex's representative, of those it stands
-        for and that have no label yet, to be answered with `teach_later`; None where there is none.
+        Id of the remembered, unlabelled example of the vertex that is nearest to its
+        representative, to answer with `teach_later`; None if there is none.
     example : array
-        That example, or else the representative, to be answered with `teach`.
+        That example, or the representative, to answer with `teach`.
     vertex : int
         The row of `learner.vertices`.
     count : int
-        How many examples the vertex stands for.
+        Number of examples that the vertex represents.
     guess : str, int or None
-        Its most probable class as things stand.
+        The most probable class at present.
     confidence : float
         The probability of that class.
     """
@@ -268,9 +268,9 @@ class Question:
 def questions(
     state: State, settled: System, classes: Sequence[Label], n: int, by: str
 ) -> list[Question]:
-    """Return at most n questions, the best first, none asking what another one asks.
+    """Return at most n questions, the best first, without overlap.
 
-    Vertices with an example to show come before all others.
+    Vertices with a remembered example come before all others.
     """
     f = np.ascontiguousarray(settled.f[STEPS + 1 :, : state.n].T)
     counts = state.vertices.examples[: state.n].astype(np.float64)
@@ -305,7 +305,7 @@ def _question(
 
 
 def _find_unlabelled_examples(state: State) -> Ints:
-    """Return where the examples lie that vertices stand for and no label was told of, in order."""
+    """Return the indices of remembered examples with a vertex and without a label, in order."""
     memory = state.memory
     labelled_ids = memory.seen_first[memory.seen_label != UNLABELLED]
     places = np.flatnonzero((memory.seen_vertex >= 0) & ~np.isin(memory.seen_number, labelled_ids))

@@ -1,9 +1,9 @@
 """Bandwidths: measured from the stream, and tuned by how well left-out labels are predicted.
 
-Each label taught is released in turn, and the others name it (`leave_one_out`). What predicts it
-better is preferred to the default only where the gain exceeds its own standard error, and two
-percent: labels are few, and where all of them come from one moment of the stream, each predicts the
-next whatever the graph, and they say little.
+Each label is left out in turn and predicted from the others (`leave_one_out`). A choice that
+predicts them better replaces the default only if the gain exceeds its standard error and two
+percent. The reason is that labels are few, and that labels from one moment of the stream predict
+each other on any graph.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FEWER = 8  # and is measured again when an eighth more vertices have been founde
 
 
 def schedule(counters: Counters, similarity: Similarity) -> None:
-    """Say from which counts on the bandwidth is measured, or set it where it is given."""
+    """Schedule the measurement of bandwidths, or set the bandwidth if it is given."""
     if isinstance(similarity, SelfTuning):
         counters.measure_at_founded = 2
         counters.width, counters.evenness = similarity.pairs[0]
@@ -53,7 +53,7 @@ def measure(
     vertices: Vertices,
     moments: Floats,
 ) -> bool:
-    """Measure all bandwidths and say when to do so next; return whether any has changed."""
+    """Measure all bandwidths, schedule the next time, and return whether any has changed."""
     before = vertices.bandwidth[: counters.n].copy()
     if counters.measure_at_founded != NEVER:
         counters.measure_at_founded = counters.n_founded + max(1, counters.n // FEWER)
@@ -93,9 +93,9 @@ def from_features(moments: Floats, n_seen: int) -> float:
 
 
 def local_distances(vertices: Vertices, n: int, neighbour: int) -> Floats:
-    """Return the distance of each representative to one of its nearest at another place.
+    """Return the distance of each representative to its `neighbour`-th nearest different one.
 
-    Where there are fewer, the farthest stands in; 0 where there is none.
+    If there are fewer, use the farthest one; 0 if there is none.
     """
     local = np.empty(n)
     write_local_distances(vertices.mean_distances, n, neighbour, local)
@@ -103,13 +103,13 @@ def local_distances(vertices: Vertices, n: int, neighbour: int) -> Floats:
 
 
 def typical(local: Floats) -> float:
-    """Return the median of the local distances that are not zero; 0 where all are."""
+    """Return the median of the local distances that are not zero; 0 if all are."""
     positive = local[local > 0]
     return float(np.median(positive)) if len(positive) else 0.0
 
 
 def measure_soon(counters: Counters) -> None:
-    """Have bandwidths that follow the cover measured before the next answer."""
+    """Schedule the measurement of bandwidths that follow the cover before the next answer."""
     if counters.measure_at_founded != NEVER:
         counters.measure_at_founded = counters.n_founded
 
@@ -120,7 +120,7 @@ MIN_LABELS_TO_TUNE = 4  # labels to choose by
 
 
 class Tuning(NamedTuple):
-    """What is chosen."""
+    """The chosen parameters."""
 
     width: float
     evenness: float
@@ -128,14 +128,14 @@ class Tuning(NamedTuple):
 
 
 def needs_tuning(settings: Settings) -> bool:
-    """Say whether there is anything to choose."""
+    """Return whether there is anything to choose."""
     similarity = settings.similarity
     several = isinstance(similarity, SelfTuning) and len(similarity.pairs) > 1
     return several or settings.calibrate
 
 
 def tune(state: State, settings: Settings, rules: KernelParams) -> Tuning:
-    """Return the width and evenness, and the sharpness, that foretell the labels taught."""
+    """Return the width, evenness and sharpness that best predict left-out labels."""
     counters, similarity = state.counters, settings.similarity
     codes = state.vertices.label[: state.n].astype(np.int64)
     labels = codes[codes >= 0]
@@ -157,7 +157,7 @@ def tune(state: State, settings: Settings, rules: KernelParams) -> Tuning:
 def _predict_left_out(
     state: State, rules: KernelParams, codes: Ints, width: float, evenness: float
 ) -> Floats:
-    """What each label would be, were it alone not taught, on a graph of this width."""
+    """Predict each label from the others, on a graph of this width and evenness."""
     n, graph = state.n, state.graph
     if rules.neighbour > 0 and (width, evenness) != (state.counters.width, state.counters.evenness):
         trial = state.progress.copy()[0]
@@ -171,7 +171,7 @@ def _predict_left_out(
 
 
 def _sharpen(answers: Floats, bias: Floats, power: float) -> Floats:
-    """Raise answers to a power, under the prior; each row keeps its sum."""
+    """Raise answers to a power, with the biases of the prior; row sums do not change."""
     scores = answers * bias
     scores = (scores / np.maximum(scores.max(axis=1, keepdims=True), 1e-300)) ** power
     total = np.maximum(scores.sum(axis=1, keepdims=True), 1e-300)

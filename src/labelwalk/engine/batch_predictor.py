@@ -30,7 +30,7 @@ MAX_BLOCK_ROWS = 1024  # an interrupt waits for one block
 
 
 class PrefilterIndex:
-    """Find the exact nearest of many points.
+    """Index that finds the exact nearest points.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class PrefilterIndex:
         ----------
         rows : array of shape (n, features)
         points : array of shape (m, features)
-            Those that were put.
+            The stored points.
         n_nearest : int
         below : array of n integers, optional
             Search only the ids below this number, for each row; by default all.
@@ -151,7 +151,7 @@ class BatchPredictor:
 
 
 def freeze(state: State, rules: KernelParams, system: System, errors: Floats) -> BatchPredictor:
-    """Return what answers as a state does, whose vertices are settled within these errors."""
+    """Return a predictor with the answers of a state whose vertices have at most these errors."""
     counters, n = state.counters, state.n
     label = state.vertices.label[:n]
     solved = SolvedGraph(

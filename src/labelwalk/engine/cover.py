@@ -1,6 +1,6 @@
-"""Incremental k-centers: at most k vertices that stand for all examples (section 3.2).
+"""Incremental k-centers: at most k vertices represent all examples (section 3.2).
 
-Each vertex carries `reach`, a proven bound on its distance to any example it stands for. The
+Each vertex carries `reach`, a proven bound on its distance to any example that it represents. The
 functions here change the arrays of `Vertices` in place.
 """
 
@@ -33,14 +33,14 @@ TARGET_SHARE = 0.9  # just-enough coarsening goes on towards this share of k, to
 
 
 class VertexRemap(NamedTuple):
-    """Who is who after vertices have merged or left."""
+    """New indices of vertices after some have merged or were removed."""
 
     kept: Ints  # the old number of each vertex that is left
     merged_into: Ints  # the new number of the vertex that stands for each old one, or GONE
 
 
 def create_cover(capacity: int, n_features: int, *, moving: bool) -> Vertices:
-    """Return a cover without vertices, whose representatives move or stay where founded."""
+    """Return a cover without vertices; representatives are means or founders."""
     return Vertices(
         points=np.zeros((n_features, capacity)),
         distance=np.zeros((capacity, capacity)),
@@ -60,9 +60,9 @@ def create_cover(capacity: int, n_features: int, *, moving: bool) -> Vertices:
 def coarsen(vertices: Vertices, counters: Counters, settings: Settings) -> VertexRemap:
     """Merge vertices until at most k unlabelled ones remain.
 
-    "doubling" is Figure 1 with three repairs: R starts at the smallest positive distance, grows
-    until the vertices fit, and does so within the step. "just-enough" merges closest pairs in
-    order of distance, no more than it must, and R is the largest distance merged.
+    "doubling" is Figure 1 with three corrections: R starts at the smallest positive distance, grows
+    until the vertices fit, and does so within the step. "just-enough" merges as few closest pairs
+    as possible, in order of distance, and R is the largest merged distance.
     """
     assert settings.n_centroids is not None
     merged_into = np.arange(counters.n)
@@ -90,9 +90,9 @@ def coarsen(vertices: Vertices, counters: Counters, settings: Settings) -> Verte
 
 
 def grow_radius(radius: float, growth: float, gap: float) -> float:
-    """Multiply `radius` by `growth` as long as it stays at most `gap`, below which nothing merges.
+    """Multiply `radius` by `growth` while it is at most `gap`, below which nothing merges.
 
-    Where `growth` is so close to 1 that this takes too many products, return `gap` itself.
+    If `growth` is so close to 1 that this takes too many steps, return `gap` itself.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def grow_radius(radius: float, growth: float, gap: float) -> float:
 
 
 def trim_labels(vertices: Vertices, counters: Counters, label: int, budget: int) -> VertexRemap:
-    """Merge closest labelled vertices of a class down to its budget."""
+    """Merge closest labelled vertices of a class until at most `labels_per_class` remain."""
     merged_into = np.arange(counters.n)
     merge_closest(vertices, counters.n, merged_into, label, NO_DISTANCE, budget, budget, 1.0)
     return compact(vertices, counters, merged_into)
@@ -116,10 +116,10 @@ def trim_labels(vertices: Vertices, counters: Counters, label: int, budget: int)
 def merge_covers(
     vertices: Vertices, counters: Counters, settings: Settings, n_classes: int
 ) -> VertexRemap:
-    """Bring the union of two covers under one radius and within its budgets.
+    """Give the union of two covers one radius, and reduce it to the maximum numbers.
 
-    `here.radius` is the larger of the two radii. Closest pairs merge while closer than that, or
-    while there are too many.
+    `counters.radius` is the larger of the two radii. Closest pairs merge while they are closer than
+    that, or while there are too many vertices.
     """
     merged_into = np.arange(counters.n)
     limit = counters.n if settings.n_centroids is None else settings.n_centroids
@@ -134,7 +134,7 @@ def merge_covers(
 
 
 def compact(vertices: Vertices, counters: Counters, merged_into: Ints) -> VertexRemap:
-    """Close the gaps that merged vertices leave, in order of age."""
+    """Remove merged vertices from the arrays; the others stay in order of age."""
     kept = np.flatnonzero(merged_into == np.arange(len(merged_into)))
     place = np.empty(len(merged_into), dtype=np.int64)
     place[kept] = np.arange(len(kept))
@@ -146,7 +146,7 @@ def compact(vertices: Vertices, counters: Counters, merged_into: Ints) -> Vertex
 
 
 def remove_from_cover(vertices: Vertices, counters: Counters, gone: Ints) -> VertexRemap:
-    """Remove vertices and all they stand for; the others stay as they are."""
+    """Remove vertices and the examples that they represent; others do not change."""
     kept = np.setdiff1d(np.arange(counters.n), gone)
     merged_into = np.full(counters.n, REMOVED, dtype=np.int64)
     merged_into[kept] = np.arange(len(kept))

@@ -12,7 +12,7 @@ MAX_EVENTS = 64
 
 
 class LoggedEvent(NamedTuple):
-    """A metric that was judged otherwise than the last time."""
+    """A metric that crossed its limit."""
 
     at: int  # examples seen
     name: str
@@ -22,7 +22,7 @@ class LoggedEvent(NamedTuple):
 
 
 class EventLog:
-    """The latest events, and the metrics that are past their limits now.
+    """The latest events, and the metrics that exceed their limits at present.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class EventLog:
         self.failing = set(failing)
 
     def note(self, event: LoggedEvent) -> None:
-        """Append an event if its metric was judged otherwise the last time."""
+        """Append an event if its metric has crossed its limit since the last call."""
         if event.ok == (event.name in self.failing):
             self.failing ^= {event.name}
             self.events.append(event)
@@ -48,7 +48,7 @@ class EventLog:
         return EventLog(self.events, self.failing)
 
     def to_header(self) -> dict[str, Any]:
-        """Return what JSON can hold of the log; nothing if it is empty."""
+        """Return the log as JSON values; empty if there are no events."""
         if not self.events:
             return {}
         events = [list(event) for event in self.events]
@@ -61,15 +61,15 @@ class EventLog:
         Raises
         ------
         ValueError
-            It is not a log of these metrics.
+            The header has no valid log of these metrics.
         """
         stored = header.get("events", {"log": [], "failing": []})
         events = [LoggedEvent(*event) for event in stored["log"]]
         for at, name, ok, *numbers in events:
             if not (type(at) is int and name in names and type(ok) is bool):
-                raise ValueError("its event log holds something else than events")
+                raise ValueError("its event log contains an invalid event")
             if not all(is_number(number) for number in numbers):
-                raise ValueError("its event log holds values that are not numbers")
+                raise ValueError("its event log contains a value that is not a number")
         if not set(stored["failing"]) <= set(names):
-            raise ValueError("its event log names unknown metrics")
+            raise ValueError("its event log contains unknown metrics")
         return cls(events, stored["failing"])

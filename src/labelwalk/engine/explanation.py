@@ -1,4 +1,4 @@
-"""Why an example gets its answer: the labels that a walk from it meets, and the path it takes.
+"""Explanation of an answer: the labels that a random walk reaches, and the most probable path.
 
 The example is one more unlabelled vertex that is not in the graph: walks leave it and never return.
 """
@@ -21,7 +21,7 @@ from labelwalk.solver.linear_system import Graph, degrees, factorise_graph
 
 
 class Path(NamedTuple):
-    """The vertices a walk from x passes, in order, and the probability of each step to them."""
+    """The vertices of a walk from x, in order, and the probability of each step."""
 
     vertices: list[int]
     steps: list[float]
@@ -30,8 +30,8 @@ class Path(NamedTuple):
 def compute_absorption(graph: Graph, similar: Floats, sink: float) -> Floats:
     """Probability that a walk from x ends at each labelled vertex.
 
-    V M is symmetric, so absorption is read backwards: with p the first step of x, the row
-    pᵀ M⁻¹ W V of all labelled vertices takes one solution, M⁻¹ (V⁻¹ p), and not one per label.
+    V M is symmetric. With p the first step of x, the row pᵀ M⁻¹ W V of all labelled vertices
+    therefore requires a single solution, M⁻¹ (V⁻¹ p), instead of one per label.
 
     Parameters
     ----------
@@ -64,23 +64,22 @@ def compute_absorption(graph: Graph, similar: Floats, sink: float) -> Floats:
 
 
 def find_strongest_path(graph: Graph, similar: Floats, sink: float, target: int) -> Path:
-    """Most probable way from x to a labelled vertex.
+    """Most probable path from x to a labelled vertex.
 
-    Of all walks that end at `target` the one with the largest product of step probabilities, which
-    passes through no other labelled vertex: the shortest path where a step of probability p is
-    −log p long.
+    It has the largest product of step probabilities of all walks that end at `target` and visit no
+    other labelled vertex: the shortest path if a step of probability p has length −log p.
 
     Parameters
     ----------
     graph, similar, sink
-        As in `ends`.
+        As in `compute_absorption`.
     target : int
         A labelled vertex.
 
     Returns
     -------
     path : Path
-        The last vertex is `target`; empty where no walk from x ends there.
+        The last vertex is `target`; empty if no walk from x ends there.
 
     Raises
     ------
@@ -100,7 +99,7 @@ def find_strongest_path(graph: Graph, similar: Floats, sink: float, target: int)
     """
     n = len(graph.w)
     if not (0 <= target < n and graph.labelled[target]):
-        raise ValueError(f"target is {target}: pass the index of a labelled vertex")
+        raise ValueError(f"target={target} is not labelled: pass the index of a labelled vertex")
     p = _step_probabilities(graph, similar, sink)
     start, end = np.nonzero(p)
     lengths = csr_array((-np.log(np.minimum(p[start, end], 1.0)), (start, end)), shape=p.shape)
@@ -134,20 +133,21 @@ SHOWN = 0.0005  # what is less likely is not printed
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waypoint:
-    """A vertex on the way.
+    """A vertex on a path, or a label that is reached.
 
     Attributes
     ----------
     probability : float
-        That a walk ends here, for a label met; that the step to here is taken, on a path.
+        For a label, the probability that a walk ends at it; on a path, that of the step to this
+        vertex.
     label : str, int or None
-        What was taught here; None where unlabelled.
+        The label of the vertex; None if it is unlabelled.
     example_id : int
-        The id of the example it was founded on; -1 where unknown.
+        Id of the example that created it; -1 if unknown.
     point : array
         Its representative.
     count : int
-        How many examples it stands for.
+        Number of examples that it represents.
     vertex : int
         The row of `learner.vertices`.
     """
@@ -162,16 +162,16 @@ class Waypoint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explanation:
-    """Why an example gets its answer.
+    """Explanation of the answer to an example.
 
     Attributes
     ----------
     met : list of Waypoint
-        The labelled vertices a random walk from the example may end at, most probable first.
+        The labelled vertices at which a random walk from the example may end, most probable first.
     sink : float
-        The probability that it meets none: "I don't know".
+        The probability that it reaches none: "I don't know".
     path : list of Waypoint
-        The most probable way to the first of `met`, which is its last vertex. Empty where there is
+        The most probable path to the first of `met`, which is its last vertex. Empty if there is
         none.
     """
 

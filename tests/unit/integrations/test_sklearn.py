@@ -481,7 +481,7 @@ def test_column_of_labels_is_flattened_with_a_warning() -> None:
     [
         ({"n_centroids": 0}, "n_centroids=0 is not an integer from 1"),
         ({"sink": 0}, "sink=0 is not a number"),
-        ({"coarsening": "none"}, "coarsening='none' is unknown"),
+        ({"coarsening": "none"}, "coarsening='none' is not supported"),
         ({"similarity": "rbf"}, "similarity='rbf' is not a SelfTuning or Gaussian"),
     ],
     ids=str,
