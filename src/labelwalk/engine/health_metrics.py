@@ -1,8 +1,8 @@
-"""Health metrics: what each measures, the limit that it should keep, and when it last crossed it.
+"""Health metrics: how each is measured, its limit, and when it last crossed the limit.
 
-Metrics are measured at fixed counts of examples, so that what crosses a limit, and when, does not
-depend on how a stream is split into calls: cheap metrics at every block, those over all vertices at
-every fourth, and those that take a direct solution whenever the stream has doubled.
+Metrics are measured at fixed counts of examples, so that events do not depend on how a stream is
+split into calls: cheap metrics after every block, those over all vertices after every fourth, and
+those that require a direct solution whenever the number of examples has doubled.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ONE_MOMENT = 0.1  # of the stream so far: labels that came within it are close i
 
 
 class GraphBenefit(NamedTuple):
-    """How many labels were left out, and what share of them each way named rightly."""
+    """Accuracy of the graph and of the nearest label on `n_labels` left-out labels."""
 
     n_labels: int
     graph: float
@@ -40,20 +40,20 @@ class GraphBenefit(NamedTuple):
 
     @property
     def enough(self) -> bool:
-        """Whether there are enough labels and examples to tell by."""
+        """Whether there are enough labels and examples for a comparison."""
         return self.n_labels >= MIN_LABELS and not self.young
 
     @property
     def helps(self) -> bool:
-        """Whether the graph may be better than the nearest label, or both are faultless."""
+        """Whether the graph may be better than the nearest label, or both make no errors."""
         hopeful = self.graph - self.nearest + self.error > 0
         return not self.enough or hopeful or self.nearest == 1.0
 
 
 def measure_graph_benefit(state: State, settings: Settings) -> GraphBenefit:
-    """Compare the graph with the nearest label on the labels taught.
+    """Compare the accuracy of the graph and of the nearest label on left-out labels.
 
-    Only labels of a class that has another one can be foretold.
+    Labels that are alone in their class cannot be predicted and are omitted.
     """
     n, counters = state.n, state.counters
     codes = state.vertices.label[:n].astype(np.int64)
@@ -79,9 +79,9 @@ def measure_graph_benefit(state: State, settings: Settings) -> GraphBenefit:
 
 
 def _predict_by_graph(state: State, codes: Ints, guess: Ints | None) -> Ints:
-    """Class that walks from each label find most often among the others, -1 where they find none.
+    """Predict each label as the class that walks reach most often at the others; -1 if none.
 
-    There the guess stands in, as it does in a verdict.
+    Without a reachable label the fallback is used, as in a verdict.
     """
     scores: Floats = held_out(state.graph, codes, state.n_classes) * state.system.bias[1:]
     lost: Ints = np.full(len(scores), -1) if guess is None else guess
@@ -108,7 +108,7 @@ MOST_CONFLICTS = 0.0  # two classes in one place are never right
 
 
 class Measurement(NamedTuple):
-    """A number, the limit it should keep where it has one, and whether it does."""
+    """A value, its limit if there is one, and whether the value is within the limit."""
 
     value: float
     limit: float | None
@@ -119,17 +119,17 @@ MetricFunction: TypeAlias = Callable[[State, Settings], Measurement]
 
 
 def at_most(value: float, limit: float) -> Measurement:
-    """Measure what should not be large."""
+    """Return a measurement with an upper limit."""
     return Measurement(float(value), float(limit), bool(value <= limit))
 
 
 def radius(state: State, settings: Settings) -> Measurement:
-    """R, within which an example joins its nearest vertex."""
+    """R, the distance below which an example joins its nearest vertex."""
     return Measurement(float(state.counters.radius), None, True)
 
 
 def distortion(state: State, settings: Settings) -> Measurement:
-    """The largest reach of a vertex, in bandwidths; 0 where there is no bandwidth."""
+    """The largest reach of a vertex, in bandwidths; 0 if there is no bandwidth."""
     sigma = float(state.counters.sigma)
     if sigma == 0.0:
         return Measurement(0.0, None, True)
@@ -141,12 +141,12 @@ def distortion(state: State, settings: Settings) -> Measurement:
 
 
 def outliers(state: State, settings: Settings) -> Measurement:
-    """Share of all examples that were like nothing known."""
+    """Share of outliers in all examples."""
     return at_most(state.counters.n_outliers / max(1, state.counters.n_seen), MOST_OUTLIERS)
 
 
 def recent_outliers(state: State, settings: Settings) -> Measurement:
-    """The same share since the last block began."""
+    """Share of outliers since the last block began."""
     seen, _, n_far = _recently(state)
     return at_most(n_far / max(1, seen), MOST_RECENT_OUTLIERS)
 
@@ -161,7 +161,7 @@ def new_vertices(state: State, settings: Settings) -> Measurement:
 
 
 def sink(state: State, settings: Settings) -> Measurement:
-    """How much nobody knows: mean of 1 - Σ_c f_c over unlabelled vertices, by their examples."""
+    """Mean of 1 - Σ_c f_c over unlabelled vertices, weighted by their examples."""
     free, examples, f = _free(state)
     missing = np.maximum(1.0 - f.sum(axis=0), 0.0)
     weights = examples * free
@@ -169,9 +169,9 @@ def sink(state: State, settings: Settings) -> Measurement:
 
 
 def certificate(state: State, settings: Settings) -> Measurement:
-    """The largest error that is left to prove once all vertices are settled, as for a prediction.
+    """The largest proven error after all vertices are relaxed, as for a prediction.
 
-    In between, vertices that no answer needs may stand unproven: that is thrift, and no sign.
+    Between predictions, vertices that no answer needs are not relaxed; this metric ignores that.
     """
     limit = max(settings.tolerance, ROUNDING)
     if state.n == 0:
@@ -181,7 +181,7 @@ def certificate(state: State, settings: Settings) -> Measurement:
 
 
 def classes(state: State, settings: Settings) -> Measurement:
-    """How many equal classes would be as uneven: exp of the entropy of the classes' masses."""
+    """The effective number of classes: exp of the entropy of the class masses."""
     _, examples, f = _free(state)
     masses = (f * examples).sum(axis=1)
     shares = masses[masses > 0] / max(masses.sum(), 1e-300)
@@ -191,7 +191,7 @@ def classes(state: State, settings: Settings) -> Measurement:
 
 
 def absorbed(state: State, settings: Settings) -> Measurement:
-    """Share of all examples that labelled vertices stand for."""
+    """Share of all examples that labelled vertices represent."""
     free, examples, _ = _free(state)
     share = at_most(examples[~free].sum() / max(1, examples.sum()), MOST_ABSORBED)
     young = state.counters.n_seen < GROWN_UP * np.count_nonzero(~free)
@@ -199,22 +199,22 @@ def absorbed(state: State, settings: Settings) -> Measurement:
 
 
 def graph(state: State, settings: Settings) -> Measurement:
-    """How many more of the left-out labels the graph names rightly than the nearest label."""
+    """Accuracy of the graph on left-out labels, minus that of the nearest label."""
     return graph_gain(measure_graph_benefit(state, settings))
 
 
 def graph_gain(benefit: GraphBenefit) -> Measurement:
-    """Measure what the graph is worth."""
+    """Return the benefit of the graph as a measurement."""
     return Measurement(benefit.graph - benefit.nearest, 0.0, benefit.helps)
 
 
 def conflicts(state: State, settings: Settings) -> Measurement:
-    """Pairs of labels of different classes in one and the same place."""
+    """Number of pairs of labels of different classes at the same point."""
     return at_most(len(find_conflicts(state)), MOST_CONFLICTS)
 
 
 def drift(state: State, settings: Settings) -> Measurement:
-    """What departures from the usual have summed up to, now or at an alarm that still holds."""
+    """The sum of departures from the usual levels, at present or at an alarm in progress."""
     return at_most(max(state.counters.suspicion, state.counters.alarm), CUSUM_LIMIT)
 
 
@@ -238,7 +238,7 @@ SELDOM = 4  # blocks between two looks at all vertices; each block would cost 1 
 
 
 def judge_metrics(state: State, settings: Settings) -> None:
-    """End a block: look for drift, and write down every sign that has crossed its limit."""
+    """End a block: check for drift, and log every metric that has crossed its limit."""
     counters = state.counters
     end_block(state.watch, state.progress)
     blocks = int(counters.n_seen) // DRIFT_BLOCK_ROWS
@@ -258,7 +258,7 @@ def _is_due(name: str, blocks: int) -> bool:
 
 
 def restart_drift_window(state: State) -> None:
-    """Begin a block and the watch for drift again, since counts have jumped."""
+    """Restart the block and drift detection, since counts have changed abruptly."""
     restart(state.watch, state.progress)
     _judge_next(state)
 
@@ -270,7 +270,7 @@ def _judge_next(state: State) -> None:
 
 
 def _recently(state: State) -> tuple[int, int, int]:
-    """Examples, founded vertices and outliers since the last full block began."""
+    """Return the numbers of examples, new vertices and outliers since the last full block began."""
     counters, (seen, founded, n_far) = state.counters, state.watch.marks[0].tolist()
     return (
         int(counters.n_seen) - seen,
@@ -280,7 +280,7 @@ def _recently(state: State) -> tuple[int, int, int]:
 
 
 def _free(state: State) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], Floats, Floats]:
-    """Which vertices are unlabelled, how many examples each stands for, and the classes' values."""
+    """Return a mask of unlabelled vertices, their counts of examples, and their class values."""
     n = state.n
     examples = state.vertices.examples[:n].astype(np.float64)
     return state.vertices.label[:n] == UNLABELLED, examples, state.system.f[1:, :n]

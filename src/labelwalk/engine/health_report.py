@@ -1,4 +1,4 @@
-"""The signs of a learner's health, in words."""
+"""Health report: each metric with its limit and a sentence about its value."""
 
 from __future__ import annotations
 
@@ -18,95 +18,95 @@ from labelwalk.settings import Settings
 
 WIDTH = 100  # characters of a printed line
 
-# What a value says: where it keeps its limit, and where not, with what to do then.
+# Sentences about a value within its limit, and about one that exceeds it.
 SENTENCES: dict[str, tuple[str, str]] = {
     "radius": ("Examples closer than {value:.3g} to a vertex join it.", ""),
     "distortion": (
-        "No example is further than {value:.3g} bandwidths from its vertex.",
-        "Some vertex may stand for examples {value:.3g} bandwidths away, which the graph would not "
-        "call alike: raise n_centroids.",
+        "No example is farther than {value:.3g} bandwidths from its vertex.",
+        "A vertex may represent dissimilar examples, at {value:.3g} bandwidths: increase "
+        "n_centroids.",
     ),
     "outliers": (
-        "{value:.1%} of all examples were like nothing known.",
-        "{value:.1%} of all examples were like nothing known and got no answer: scale the "
-        "features, widen the bandwidth, or lower the threshold.",
+        "{value:.1%} of all examples were outliers.",
+        "{value:.1%} of all examples were outliers without an answer: scale the features, "
+        "increase the bandwidth, or lower the threshold.",
     ),
     "recent outliers": (
-        "{value:.1%} of the recent examples are like nothing known.",
-        "{value:.1%} of the recent examples are like nothing known: look whether the source has "
-        "changed, and teach what is new.",
+        "{value:.1%} of the recent examples are outliers.",
+        "{value:.1%} of the recent examples are outliers: check whether the source has changed, "
+        "and label new examples.",
     ),
     "new vertices": (
         "{value:.1%} of the recent examples founded a vertex.",
-        "{value:.1%} of the recent examples founded a vertex, though the graph is grown up: the "
-        "stream is moving to new places, or n_centroids is too small for it.",
+        "{value:.1%} of the recent examples founded a vertex, although the graph has its full "
+        "size: the stream is changing, or n_centroids is too small.",
     ),
     "sink": (
-        "{value:.1%} of what the vertices are asked is answered by nobody.",
-        "{value:.1%} of what the vertices are asked is answered by nobody: teach labels where "
-        "there are none, lower the sink, or, where it forgets, forget more slowly.",
+        "On average, {value:.1%} of random walks end in the sink, without a label.",
+        "On average, {value:.1%} of random walks end in the sink, without a label: label more "
+        "examples, lower the sink, or use a longer half-life.",
     ),
     "certificate": (
         "Every probability can be proven to within {value:.2g} of the exact solution.",
-        "Probabilities can only be proven to within {value:.2g} of the exact solution: the sink is "
-        "too small for double precision, raise it.",
+        "Probabilities can only be proven to within {value:.2g} of the exact solution: the sink "
+        "is too small for double precision; increase it.",
     ),
     "classes": (
-        "The answers are spread over the classes as over {value:.3g} equal ones.",
-        "Nearly all answers are of few classes, as if there were {value:.3g} equal ones: if the "
-        "stream is not like that, give a prior, or teach the other classes more labels.",
+        "The answers are as diverse as {value:.3g} classes of equal size.",
+        "Nearly all answers are of few classes; they are only as diverse as {value:.3g} classes "
+        "of equal size. If the stream is more diverse, set a prior, or label more examples of the "
+        "other classes.",
     ),
     "absorbed": (
-        "Labelled vertices stand for {value:.1%} of all examples.",
-        "Labelled vertices stand for {value:.1%} of all examples, so most answers are those of the "
-        'nearest label: use labelled="pure", or raise n_centroids.',
+        "Labelled vertices represent {value:.1%} of all examples.",
+        "Labelled vertices represent {value:.1%} of all examples, so most answers are those of the "
+        'nearest label: use labelled="pure", or increase n_centroids.',
     ),
     "graph": (
-        "The graph names {value:+.1%} of the left-out labels rightly, compared with the nearest "
-        "label.",
-        "The graph does not help here: it names {value:+.1%} of the left-out labels rightly, "
-        'compared with the nearest label. Try scale="robust", another bandwidth or more labels; or '
-        "use the nearest label.",
+        "Accuracy of the graph on left-out labels: {value:+.1%} compared with the nearest label.",
+        "The graph does not help here: its accuracy on left-out labels is {value:+.1%} compared "
+        'with the nearest label. Try scale="robust", another bandwidth or more labels, or use '
+        "the nearest label.",
     ),
     "conflicts": (
         "No two labels contradict each other.",
-        "Labels contradict each other ({value:.0f} times): the very same example was taught two. "
-        "Retract the wrong ones.",
+        "Labels contradict each other ({value:.0f} times): identical examples were taught "
+        "different labels. Retract the wrong ones.",
     ),
     "drift": (
-        "No change of the stream has been noticed (that takes 2500 examples to begin with).",
-        "The stream has changed: its features are not distributed as before. Look at the recent "
-        "verdicts, and teach labels from now.",
+        "No change of the stream has been detected (detection begins after 2500 examples).",
+        "The stream has changed: its features are distributed differently. Check the recent "
+        "verdicts, and label recent examples.",
     ),
 }
-NO_LABELS = "No label has been taught: teach some."
+NO_LABELS = "No label has been taught. Teach some."
 TOO_EARLY = (
-    "There are too few labels, or too few examples yet, to tell whether the graph helps: {n} "
-    "labels can be left out."
+    "There are too few labels or examples to tell whether the graph helps: {n} labels can be left "
+    "out."
 )
 LEFT_OUT = (
-    "Of {n} labels, each left out in turn, it names {graph:.1%} rightly, the nearest label "
-    "{nearest:.1%}."
+    "Of {n} labels, each left out in turn, the graph predicts {graph:.1%} correctly, the nearest "
+    "label {nearest:.1%}."
 )
 BLIND = (
-    "All labels come from one moment of the stream, where each foretells the next whatever the "
-    "graph: this sign may be blind."
+    "All labels come from one moment of the stream and predict each other on any graph, so this "
+    "metric may be uninformative."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """One sign of health.
+    """A health metric with its value.
 
     Attributes
     ----------
     name : str
     value : float
     limit : float or None
-        What the value should keep to; None where any value will do.
+        Limit of the value; None if there is no limit.
     ok : bool
     meaning : str
-        What the value says, and what to do where it is not ok.
+        The meaning of the value, and what to do if it exceeds the limit.
     """
 
     name: str
@@ -118,17 +118,17 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A sign that crossed its limit, one way or the other.
+    """A health metric that crossed its limit, in either direction.
 
     Attributes
     ----------
     at : int
-        Examples seen by then.
+        Number of examples seen at that time.
     name : str
-        Of the sign.
+        Name of the metric.
     value : float
     ok : bool
-        Whether it is well again.
+        Whether the value is within the limit again.
     meaning : str
     """
 
@@ -141,7 +141,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How a learner is doing: signs by name, and a report for people.
+    """The health metrics of a learner by name; `print` shows a report.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class Health:
 
     @property
     def ok(self) -> bool:
-        """Whether every sign is."""
+        """Whether all metrics are within their limits."""
         return all(sign.ok for sign in self.signs)
 
     def __getitem__(self, name: str) -> Sign:
@@ -171,7 +171,7 @@ class Health:
             if sign.name == name:
                 return sign
         names = ", ".join(sign.name for sign in self.signs)
-        raise KeyError(f"there is no sign {name!r}; there are {names}")
+        raise KeyError(f"no health metric is named {name!r}. Choose one of {names}.")
 
     def __iter__(self) -> Iterator[Sign]:
         return iter(self.signs)
@@ -184,7 +184,7 @@ class Health:
 
 
 def report_health(state: State, settings: Settings) -> Health:
-    """Measure all signs of a state, and say what they mean."""
+    """Measure all metrics of a state, and describe them."""
     benefit = measure_graph_benefit(state, settings)
     signs = []
     for name, measure in HEALTH_METRICS.items():
@@ -199,7 +199,7 @@ def report_health(state: State, settings: Settings) -> Health:
 
 
 def events(state: State) -> list[Event]:
-    """Return the events that are logged, oldest first."""
+    """Return the logged events, oldest first."""
     return [
         Event(at, name, value, ok, _describe_metric(name, Measurement(value, limit, ok)))
         for at, name, ok, value, limit in state.events.events

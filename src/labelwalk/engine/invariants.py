@@ -1,7 +1,7 @@
-"""What must hold of a state read from a file before it is believed.
+"""Invariants of a state, checked when a model file is read.
 
-The checksum of a model file guards against damage. This guards against a file that no learner has
-written: the compiled loops trust numbers such as the label of a vertex.
+The checksum of a model file detects damage. The invariants detect files that no learner has
+written, because the compiled loops do not check values such as the label of a vertex.
 """
 
 from __future__ import annotations
@@ -24,26 +24,29 @@ from labelwalk.similarity import SelfTuning
 
 
 def check_state(state: State, settings: Settings) -> None:
-    """Raise a ValueError that names the first law the state breaks."""
+    """Raise a ValueError that names the first violated invariant of the state."""
     _check(_list_invariants(state, settings))
 
 
 def check_scale(scale: Scale, state: State, settings: Settings) -> None:
-    """Raise a ValueError that names the first law the scale breaks beside its state."""
+    """Raise a ValueError that names the first violated invariant of the scale and its state."""
     _check(_list_scale_invariants(scale, state, settings))
 
 
 def _check(invariants: Iterator[tuple[str, bool]]) -> None:
     for invariant, holds in invariants:
         if not holds:
-            raise ValueError(f"its numbers do not fit together: {invariant}")
+            raise ValueError(f"its values are inconsistent, since this does not hold: {invariant}")
 
 
 def _list_scale_invariants(
     scale: Scale, state: State, settings: Settings
 ) -> Iterator[tuple[str, bool]]:
     d, n = len(scale.centre), len(scale.rows)
-    yield "only features that are to be scaled are", settings.scale == "robust" or d == n == 0
+    yield (
+        "features are scaled only with scale=robust",
+        settings.scale == "robust" or d == n == 0,
+    )
     yield (
         "every feature has a centre and a spread",
         d in (0, state.n_features) and (scale.spread.shape == (d,)),
@@ -79,20 +82,20 @@ def _list_invariants(state: State, settings: Settings) -> Iterator[tuple[str, bo
     finite = all(np.all(np.isfinite(array)) for array in arrays) and np.all(np.isfinite(numbers))
     yield "all numbers are finite", bool(finite)
     begun = counters.stage != RowStage.WAITING or counters.id != NO_ROW
-    yield "no row is half learned", not begun and REMOVED <= counters.vertex < max(state.n, 1)
+    yield "no row is partially learned", not begun and REMOVED <= counters.vertex < max(state.n, 1)
     yield "vertices have features", state.n_features > 0 or state.n == 0
     rule = getattr(settings.similarity, "bandwidth", None)
     rule = "cover" if isinstance(settings.similarity, SelfTuning) else rule
     by_scale, by_cover = counters.measure_at_seen != NEVER, counters.measure_at_founded != NEVER
     alive = state.n_features > 0
     scheduled = (by_scale, by_cover) == (alive and rule == "scale", alive and rule == "cover")
-    yield "a bandwidth is measured where it is not given", scheduled
+    yield "a bandwidth is measured if it is not given", scheduled
 
     free = vertices.label == UNLABELLED
     yield "labels are classes", bool(np.all(free | (vertices.label >= 0)))
     yield "labels are known classes", bool(np.all(vertices.label < state.n_classes))
     yield "labelled vertices are clamped", bool(np.all(free != system.clamped))
-    yield "every vertex stands for an example", bool(np.all(vertices.examples >= 1))
+    yield "every vertex represents an example", bool(np.all(vertices.examples >= 1))
     told = np.where(free, vertices.taught == 0, vertices.taught >= 1)
     yield "labels were taught", bool(np.all(told & (vertices.taught <= vertices.examples)))
     yield "unlabelled vertices are counted", counters.n_unlabelled == free.sum()
@@ -115,9 +118,12 @@ def _list_invariants(state: State, settings: Settings) -> Iterator[tuple[str, bo
 
     points = (vertices.points, vertices.means)
     yield "points can be compared", all(bool(np.all(np.abs(p) <= MAX_VALUE)) for p in points)
-    yield "means are kept where they move", bool(len(vertices.means)) == (alive and settings.moving)
+    yield (
+        "means are stored if they move",
+        bool(len(vertices.means)) == (alive and settings.moving),
+    )
     drawn = (vertices.similarity_count >= 1) & (vertices.similarity_count <= vertices.examples)
-    yield "vertices were drawn", bool(np.all(drawn))
+    yield "similarities of vertices are computed", bool(np.all(drawn))
     biased = np.all(system.bias > 0) and (settings.prior is not None or np.all(system.bias == 1))
     yield "only a prior prefers classes", bool(biased)
     chosen = counters.width > 0 <= counters.evenness <= 1 <= counters.sharpness
@@ -134,14 +140,14 @@ def _list_invariants(state: State, settings: Settings) -> Iterator[tuple[str, bo
     yield "no vertex is its own neighbour", not any(np.any(diagonal) for diagonal in diagonals)
     weighty = np.all(system.v > 0) and np.all(system.g > 0)
     yield "weights and sinks are positive", bool(weighty and counters.mean_weight > 0)
-    yield "residuals are those of the values", _residuals_hold(system, state.n)
+    yield "residuals agree with the values", _residuals_hold(system, state.n)
 
 
 def _list_fading_invariants(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     vertices = state.vertices
     fading = settings.half_life is not None and state.n_features > 0
     yield (
-        "what is old fades where that was asked for",
+        "old examples fade if there is a half-life",
         (state.counters.forget_at != NEVER) == fading,
     )
     left = np.all(vertices.decayed_count > 0) and np.all(
@@ -154,38 +160,38 @@ def _list_fading_invariants(state: State, settings: Settings) -> Iterator[tuple[
 def _list_memory_invariants(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     counters, memory, before = state.counters, state.memory, state.before_progress[0]
     room = settings.remember if state.n_features else 0
-    yield "as many examples are remembered as were asked for", len(memory.seen_rows) == room
+    yield "as many examples are remembered as the settings require", len(memory.seen_rows) == room
     known = (memory.seen_vertex >= REMOVED) & (memory.seen_vertex < max(state.n, 1))
     classes = (memory.seen_label >= UNLABELLED) & (memory.seen_label < state.n_classes)
-    yield "what is remembered is known", bool(np.all(known & classes))
+    yield "remembered labels are known classes", bool(np.all(known & classes))
     yield (
         "examples came before they were taught",
         bool(np.all(memory.seen_first <= counters.n_seen)),
     )
     future = (memory.seen_number < NO_ROW) | (memory.seen_number >= max(counters.n_seen, 1))
-    yield "nothing is remembered from the future", not np.any(future)
+    yield "no remembered example is newer than the last one", not np.any(future)
     yield "founders were seen", bool(np.all(state.vertices.founder < max(counters.n_seen, 1)))
     floats = [before[name] for name in before.dtype.names if before.dtype[name].kind == "f"]
-    yield "what stood before is finite", bool(np.all(np.isfinite(floats)))
+    yield "the stored previous values are finite", bool(np.all(np.isfinite(floats)))
     chosen = before.width > 0 <= before.evenness <= 1 <= before.sharpness
     lengths = (before.sigma, before.typical, before.total_weight, *state.before.before_bandwidth)
     fine = chosen and bool(np.all(np.array(lengths) >= 0))
     recorded = counters.n_pending in (NO_RECORD, INVALID) or (
         0 < counters.n_pending <= counters.n_seen and fine
     )
-    yield "labels can be taken back", bool(recorded)
+    yield "labels can be retracted", bool(recorded)
 
 
 def _list_drift_invariants(state: State) -> Iterator[tuple[str, bool]]:
     counters, watch = state.counters, state.watch
     counts = (counters.watched, counters.blocks, counters.alarm_at, counters.first_taught)
-    yield "what is watched is counted", all(count >= 0 for count in counts)
+    yield "observed blocks are counted", all(count >= 0 for count in counts)
     seen = (counters.watched, counters.alarm_at, counters.last_taught)
-    yield "what is watched was seen", all(count <= counters.n_seen for count in seen)
+    yield "observed blocks were seen", all(count <= counters.n_seen for count in seen)
     ordered = counters.first_taught <= counters.last_taught
     yield "the first label came before the last", bool(ordered)
     yield (
-        "signs are judged in time",
+        "metrics are measured on schedule",
         0 < counters.judge_at_seen - counters.n_seen <= DRIFT_BLOCK_ROWS,
     )
     marks_now = np.array([counters.n_seen, counters.n_founded, counters.n_outliers])

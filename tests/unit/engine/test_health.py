@@ -190,10 +190,10 @@ class TestWorth:
 
     def test_labels_of_one_moment_may_be_blind(self) -> None:
         learner = fed(OnlineLearner(12), 600, 12)
-        assert "may be blind" in learner.health()["graph"].meaning
+        assert "may be uninformative" in learner.health()["graph"].meaning
         rows, names = blobs(9, 12)
         learner.teach(rows, names)
-        assert "may be blind" not in learner.health()["graph"].meaning
+        assert "may be uninformative" not in learner.health()["graph"].meaning
 
     def test_too_few_labels_are_said_to_be_too_few(self) -> None:
         sign = fed(OnlineLearner(12), 300, 3).health()["graph"]

@@ -98,7 +98,7 @@ def test_a_broken_learner_leaves_the_last_file_as_it_was(
     monkeypatch.setattr(Engine, "measure", lambda self: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         learner.observe(rows)
-    with pytest.raises(ModelFileError, match=r"a\.labelwalk is not written.*half learned"):
+    with pytest.raises(ModelFileError, match=r"a\.labelwalk is not written.*partially learned"):
         learner.save(path)
     with pytest.raises(ModelFileError, match="is not written"):
         learner.to_bytes()
