@@ -803,7 +803,7 @@ class OnlineLearner:
         >>> _ = learner.observe([[0.0], [1.0], [2.0]])
         >>> sign = learner.health()["sink"]
         >>> sign.value, sign.ok, sign.meaning
-        (1.0, False, 'No label has been taught. Teach some.')
+        (1.0, False, 'No label has been taught: teach some.')
         """
         return report_health(self._engine.state, self.settings)
 

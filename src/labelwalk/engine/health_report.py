@@ -79,7 +79,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "verdicts, and label recent examples.",
     ),
 }
-NO_LABELS = "No label has been taught. Teach some."
+NO_LABELS = "No label has been taught: teach some."
 TOO_EARLY = (
     "There are too few labels or examples to tell whether the graph helps: {n} labels can be left "
     "out."

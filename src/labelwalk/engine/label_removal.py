@@ -1,4 +1,4 @@
-"""Remove labels and vertices, without a trace where that is possible, and report contradictions."""
+"""Removal of labels and vertices, exactly if possible, and detection of contradictory labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from labelwalk.solver import relaxation
 
 
 def remove_vertices(state: State, removed: Ints) -> None:
-    """Remove vertices with all they stand for; degrees and residuals are out of date then."""
+    """Remove vertices with their examples; degrees and residuals must be rebuilt afterwards."""
     remap = remove_from_cover(state.vertices, state.counters, removed)
     relaxation.keep(state.system, remap.kept)
     update_vertices_of_examples(state.memory, remap.merged_into)
@@ -29,7 +29,7 @@ def remove_vertices(state: State, removed: Ints) -> None:
 
 
 def find_taught_vertex(state: State, number: int) -> int:
-    """Return the labelled vertex that stands for an example that was taught, or -1."""
+    """Return the labelled vertex that represents a taught example, or -1."""
     founded = np.flatnonzero(_is_labelled(state) & (state.vertices.founder[: state.n] == number))
     if len(founded):
         return int(founded[0])
@@ -42,15 +42,15 @@ def _is_labelled(state: State) -> Bools:
 
 
 def _find_taught(state: State, number: int) -> Ints:
-    """Return where an example is remembered with a label: at once, or later."""
+    """Return the index of a remembered example with its label, taught at once or later."""
     kept = state.memory
     return np.flatnonzero((kept.seen_first == number) & (kept.seen_label != UNLABELLED))
 
 
 def remove_label(state: State, i: int, number: int) -> None:
-    """Let an example leave labelled vertex i; what the vertex took in goes with the last label.
+    """Remove an example from labelled vertex i; with its last label, remove the vertex.
 
-    Similarities, degrees and residuals are out of date then.
+    Similarities, degrees and residuals must be rebuilt afterwards.
     """
     vertices, kept, places = state.vertices, state.memory, _find_taught(state, number)
     x = kept.seen_rows[places[0]] if len(places) else vertices.points[:, i]
@@ -67,7 +67,7 @@ def remove_label(state: State, i: int, number: int) -> None:
 
 
 def _let_go(state: State, i: int, x: Floats) -> None:
-    """Let x leave the mean of vertex i, and the distances to it too, if they were drawn with it."""
+    """Remove x from the mean of vertex i, and from its distances if they were computed with x."""
     vertices, before = state.vertices, state.vertices.means[:, i].copy()
     drawn_with_it = vertices.similarity_count[i] == vertices.examples[i]
     remove_example(vertices, i, x)
@@ -78,12 +78,12 @@ def _let_go(state: State, i: int, x: Floats) -> None:
 
 
 def find_taught_time(state: State, number: int) -> int:
-    """Return at which example an example was taught: its own number, or later."""
+    """Return the number of examples at which an example was taught: its own number, or later."""
     return int(state.memory.seen_number[_find_taught(state, number)].max(initial=number))
 
 
 def find_class_start(state: State, code: int) -> int:
-    """Return at which example the first label of a class was taught, of those not taken back."""
+    """Return the example at which the first label of a class was taught and not retracted."""
     mine = state.vertices.label[: state.n] == code
     founders: list[int] = state.vertices.founder[: state.n][mine].tolist()
     return min(
@@ -99,7 +99,7 @@ RESTORED = (
 
 
 def begin_undo(state: State) -> None:
-    """Write down what labels that are taught next may change, unless that is written already."""
+    """Record the state that the next labels may change, unless it is recorded already."""
     if state.counters.n_pending == NO_RECORD:
         n = state.n
         state.counters.n_pending = 0
@@ -109,14 +109,14 @@ def begin_undo(state: State) -> None:
 
 
 def end_undo(state: State) -> None:
-    """Labels taught so far can no longer be taken back without a trace."""
+    """End the record: labels taught so far can no longer be removed exactly."""
     if state.counters.n_pending != NO_RECORD:
         invalidate_undo(state)
         state.counters.n_pending = NO_RECORD
 
 
 def invalidate_undo(state: State) -> None:
-    """Drop the record, and let there be no other until something is observed."""
+    """Drop the record, and prevent another one until something is observed."""
     if state.counters.n_pending >= 0:
         state.counters.n_pending = INVALID
         state.before_progress[...] = np.zeros(1, dtype=state.before_progress.dtype)
@@ -125,9 +125,9 @@ def invalidate_undo(state: State) -> None:
 
 
 def roll_back(state: State, since: int, n_labels: int = 1) -> bool:
-    """Count labels taught since some example as taken back.
+    """Count labels taught since an example as retracted.
 
-    Return whether these are all since the record; what it holds is restored then.
+    Return whether these are all labels since the record, which is restored in this case.
     """
     counters = state.counters
     if counters.n_pending < n_labels or since < state.before_progress[0].n_seen:
@@ -154,7 +154,7 @@ class LabelConflictWarning(UserWarning):
 
 
 def find_conflicts(state: State) -> list[tuple[int, int]]:
-    """Return the pairs of labelled vertices of two classes at one place, older first."""
+    """Return the pairs of labelled vertices of different classes at one point, older first."""
     n, label = state.n, state.vertices.label[: state.n]
     is_labelled = label != UNLABELLED
     is_same_place = (state.vertices.distance[:n, :n] == 0.0) & is_labelled & is_labelled[:, None]
@@ -163,7 +163,7 @@ def find_conflicts(state: State) -> list[tuple[int, int]]:
 
 
 def warn_of_conflicts(state: State, classes: Sequence[Label], rows: Floats, codes: Ints) -> None:
-    """Warn of every conflict that rows just taught have part in, and say how to end it."""
+    """Warn of every conflict that involves rows just taught, and of how to resolve it."""
     label, founder = state.vertices.label, state.vertices.founder
     for older, younger in find_conflicts(state):
         if not any(_is_among(state, i, rows, codes) for i in (older, younger)):
@@ -171,8 +171,8 @@ def warn_of_conflicts(state: State, classes: Sequence[Label], rows: Floats, code
         numbers = [int(founder[i]) for i in (younger, older) if founder[i] != NO_ROW]
         calls = " or ".join(f"retract(example_id={number})" for number in numbers)
         warnings.warn(
-            f"label {classes[label[younger]]!r} was taught to an example that had been taught "
-            f"{classes[label[older]]!r}. Both count. Take the wrong one back, as in "
+            f"label {classes[label[younger]]!r} was taught for an example that already has label "
+            f"{classes[label[older]]!r}. Both count. Retract the wrong one with "
             f"{calls or 'retract(label=...)'}.",
             LabelConflictWarning,
             stacklevel=4,
@@ -180,6 +180,6 @@ def warn_of_conflicts(state: State, classes: Sequence[Label], rows: Floats, code
 
 
 def _is_among(state: State, i: int, rows: Floats, codes: Ints) -> bool:
-    """Say whether a row of this place and class is among those."""
+    """Return whether a row of this class at this point is among those."""
     same = (rows == state.vertices.points[:, i]).all(axis=1)
     return bool(np.any(same & (codes == state.vertices.label[i])))

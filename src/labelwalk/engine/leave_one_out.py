@@ -1,8 +1,8 @@
-"""What would be said of each label if it alone had not been taught.
+"""Leave-one-out prediction of each label from all others.
 
-Releasing labelled vertex i makes it one more vertex to walk through. A walk from i either comes
-back to i, and starts again, or ends at another label or in the sink: the answer is the ratio of
-these ends, and one factorization, of the graph with all its labels, gives them for every i.
+If labelled vertex i is released, walks pass through it. A walk from i either returns to i and
+starts again, or ends at another label or in the sink. The answer is the ratio of these ends. One
+factorization of the graph with all labels gives them for every i.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def absorption(graph: Graph) -> Floats:
     Returns
     -------
     P : (n, n_labelled) array
-        Rows sum to 1 minus the probability of the sink; a labelled vertex ends at itself.
+        Rows sum to 1 minus the probability of the sink; walks from a labelled vertex end at once.
 
     Examples
     --------
@@ -52,18 +52,18 @@ def absorption(graph: Graph) -> Floats:
 
 
 def held_out(graph: Graph, codes: Ints, n_classes: int) -> Floats:
-    """Class probabilities each labelled vertex would get if it alone were released.
+    """Class probabilities of each labelled vertex if only this one is released.
 
-    Out of labelled i flows w_ij v_j. With P the absorption, as much of it ends at another label l
-    as n_il = w_il v_l + Σ_{unlabelled j} w_ij v_j P_jl, and as much in the sink as n_i0, found
-    alike; the rest comes back. The answer is n_il / (n_i0 + Σ_{l≠i} n_il), summed over the labels
-    of a class. That is a_il / (1 − a_ii), a the absorption of released i, without a subtraction
-    that would lose all digits where nearly every walk comes back.
+    Out of labelled i flows w_ij v_j. With P the absorption, the part that ends at another label l
+    is n_il = w_il v_l + Σ_{unlabelled j} w_ij v_j P_jl. The part n_i0 that ends in the sink is
+    computed alike, and the rest returns to i. The answer is n_il / (n_i0 + Σ_{l≠i} n_il), summed
+    over the labels of a class. This equals a_il / (1 − a_ii), a the absorption of released i, but
+    avoids a subtraction that loses all digits if nearly every walk returns.
 
     Parameters
     ----------
     graph : Graph
-        The sinks of labelled vertices are used: each is that of the vertex once released.
+        The sinks of labelled vertices are used after their release.
     codes : (n,) array of int
         Class of each labelled vertex, in 0 .. n_classes − 1; others are not used.
     n_classes : int
@@ -71,7 +71,7 @@ def held_out(graph: Graph, codes: Ints, n_classes: int) -> Floats:
     Returns
     -------
     held : (n_labelled, n_classes) array
-        In the order of the labelled vertices; 0 where no other label can be reached.
+        In the order of the labelled vertices; 0 if no other label can be reached.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def held_out(graph: Graph, codes: Ints, n_classes: int) -> Floats:
 
 
 def has_label_sibling(labels: Ints) -> Bools:
-    """Which labels are of a class that has another one to foretell them by.
+    """Return which labels have another label of the same class.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def has_label_sibling(labels: Ints) -> Bools:
 
 
 def score(held: Floats, codes: Ints) -> Floats:
-    """Logarithm of the probability each label got while it was held out, with a floor.
+    """Logarithm of the probability of each label while it was left out, with a floor.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def score(held: Floats, codes: Ints) -> Floats:
     Returns
     -------
     score : (n_labelled,) array
-        log(p + FLOOR), between log FLOOR and about 0; their mean tells how well a graph explains
+        log(p + FLOOR), between log FLOOR and about 0; the mean measures how well a graph predicts
         its own labels.
 
     Examples
@@ -136,7 +136,7 @@ def score(held: Floats, codes: Ints) -> Floats:
 
 
 def _find_ends(graph: Graph) -> Floats:
-    """Return where walks end: a column per labelled vertex, and the sink as the last one."""
+    """Return the ends of walks: a column per labelled vertex, and the sink as the last one."""
     l = np.flatnonzero(graph.labelled)
     ways_out = np.column_stack([graph.w[:, l] * graph.v[l], graph.gamma])
     ends = factorise_graph(graph).solve(ways_out)
@@ -155,14 +155,14 @@ def _one_hot(codes: Ints, n_classes: int) -> Floats:
 
 
 class LeftOut(NamedTuple):
-    """The labels that others of their class could foretell, and what was said of each.
+    """Left-out labels, and the answer to each. Labels that are alone in their class are omitted.
 
     Attributes
     ----------
     label : array of n labels
-        What was taught.
+        The taught labels.
     verdicts : Verdicts
-        What is said without it.
+        The answers without the label.
     """
 
     label: NDArray[np.object_]
@@ -172,13 +172,13 @@ class LeftOut(NamedTuple):
 def predict_left_out(
     state: State, bias: Floats, settings: Settings, classes: Sequence[Label]
 ) -> LeftOut:
-    """Leave out each labelled vertex in turn, and read the answer there as that of an example.
+    """Leave out each labelled vertex in turn, and answer it like an example.
 
     Parameters
     ----------
     now : State
     bias : array
-        That of the settled system: the prior brought to bear.
+        Biases of the relaxed system, which apply the prior.
     settings : Settings
     classes : sequence of labels
     """
@@ -202,7 +202,7 @@ def predict_left_out(
 
 
 def find_nearest_label(state: State, codes: Ints) -> Ints:
-    """Class of the nearest other label; of equally near ones, the oldest."""
+    """Return the class of the nearest other label; in a tie, of the oldest."""
     l = np.flatnonzero(codes >= 0)
     apart = state.vertices.mean_distances[np.ix_(l, l)].copy()
     np.fill_diagonal(apart, np.inf)

@@ -1,4 +1,4 @@
-"""Model files of version 0.7: what is stored of features that were removed."""
+"""Migration of model files of version 0.7: stored values of removed features."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def create_removed_arrays(n: int) -> dict[str, NDArray[Any]]:
 
 
 def check_removed_features(settings: dict[str, Any]) -> None:
-    """Refuse the stored settings of a learner that used a removed feature.
+    """Raise an error if stored settings use a removed feature.
 
     Raises
     ------
@@ -54,12 +54,12 @@ def check_removed_features(settings: dict[str, Any]) -> None:
 def without_window(
     header: dict[str, Any], arrays: dict[str, NDArray[Any]]
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the contents of a model file made with `window`, to answer with and not to learn."""
+    """Return the contents of a model file made with `window`, for a learner that only predicts."""
     arrays = arrays | {"here.forget_at": np.array([NEVER])}
     settings = header["settings"] | {"window": None, "remember": len(arrays["seen_rows"])}
     return header | {"settings": settings}, arrays
 
 
 def had_eliminated_vertices(arrays: dict[str, NDArray[Any]]) -> bool:
-    """Say whether similarities hold edges that vertices left behind when they faded away."""
+    """Return whether similarities contain edges that replaced faded vertices."""
     return len(arrays.get("leak", ())) > 0

@@ -1,4 +1,4 @@
-"""Persistence: a learner as the header and arrays of a model file, checked when they are read."""
+"""Persistence: a learner as the header and arrays of a model file, validated when read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class LearnerParts(NamedTuple):
-    """All that makes a learner."""
+    """The parts of a learner."""
 
     settings: Settings
     classes: list[Label]
@@ -50,7 +50,7 @@ def to_contents(parts: LearnerParts) -> tuple[Header, Arrays]:
 def to_checked_contents(
     parts: LearnerParts, path: str, note: dict[str, Any] | None
 ) -> tuple[Header, Arrays]:
-    """Return the contents with a note, unless `from_contents` would refuse them.
+    """Return the contents with a note; raise an error if `from_contents` would reject them.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def to_checked_contents(
         _read_state(header, arrays, parts.settings)
     except ValueError as error:
         raise ModelFileError(
-            f"{path} is not written, since this learner could not be loaded from it: {error}. "
+            f"{path} is not written, because the learner could not be loaded from it: {error}. "
             "Load the learner from its last file."
         ) from error
     return header, arrays
@@ -87,7 +87,7 @@ def from_contents(header: Header, arrays: Arrays, path: str) -> LearnerParts:
     except RemovedFeatureError as error:
         raise RemovedFeatureError(f"{path} {error}") from None
     except (KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{path} holds no learner that can be used: {error}") from error
+        raise ModelFileError(f"{path} does not contain a valid learner: {error}") from error
     return LearnerParts(settings, classes, state, scale, sources, names)
 
 
@@ -102,11 +102,11 @@ def from_trusted_contents(contents: dict[str, Any]) -> LearnerParts:
 
 
 def check_feature_names(names: tuple[str, ...], n_features: int) -> None:
-    """Raise a ValueError unless there is a string for each feature, or none at all."""
+    """Raise a ValueError unless there is one string per feature, or no names at all."""
     if len(names) not in (0, n_features) or not all(isinstance(name, str) for name in names):
         raise ValueError(
-            f"feature_names={shown(names)} is not a string for each of {n_features} features. Give "
-            "as many, or none; a new learner takes them from its first data frame."
+            f"feature_names={shown(names)} is not a string for each of {n_features} features. Pass "
+            "one name per feature, or none; a new learner takes them from its first data frame."
         )
 
 

@@ -1,4 +1,4 @@
-"""Which examples are still remembered, and what has become of them."""
+"""The remembered examples, and the vertices that represent them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from labelwalk.kernels.cover import UNLABELLED
 
 
 def create_memory(room: int, n_features: int) -> Memory:
-    """Return a memory of nothing, with room for so many examples."""
+    """Return an empty memory with the given capacity."""
     return Memory(
         seen_rows=np.zeros((room, n_features)),
         seen_vertex=np.full(room, OUTLIER_SLOT, dtype=np.int32),
@@ -23,22 +23,21 @@ def create_memory(room: int, n_features: int) -> Memory:
 
 
 def check_exists(counters: Counters, number: int) -> None:
-    """Refuse the number of an example that has not come yet."""
+    """Raise a ValueError for the id of an example that does not exist yet."""
     if not 0 <= number < counters.n_seen:
         raise ValueError(
-            f"example_id={shown(number)} is no example of this learner, which has seen "
-            f"{counters.n_seen} of them, numbered from 0. Give one that observe(X, ids=True) "
-            "returned."
+            f"example_id={shown(number)} is not an example of this learner, which has seen "
+            f"{counters.n_seen}, numbered from 0. Pass an id from observe(X, ids=True)."
         )
 
 
 def find_place(memory: Memory, counters: Counters, number: int) -> int:
-    """Return where an example lies.
+    """Return the index of a remembered example.
 
     Raises
     ------
     ValueError
-        It has not come yet, or is remembered no longer.
+        The example does not exist yet, or is no longer remembered.
     """
     check_exists(counters, number)
     places = np.flatnonzero(memory.seen_number == number)
@@ -54,7 +53,7 @@ def find_place(memory: Memory, counters: Counters, number: int) -> int:
 
 
 def clear_memory(memory: Memory, counters: Counters) -> None:
-    """Remember nothing that came before."""
+    """Forget all remembered examples."""
     counters.vertex = OUTLIER_SLOT
     memory.seen_vertex[:] = REMOVED
     memory.seen_label[:] = UNLABELLED
@@ -62,6 +61,6 @@ def clear_memory(memory: Memory, counters: Counters) -> None:
 
 
 def update_vertices_of_examples(memory: Memory, merged_into: Ints) -> None:
-    """Let every example be found at the vertex that stands for it now."""
+    """Update the vertex of every remembered example after vertices have changed."""
     counted = memory.seen_vertex >= 0
     memory.seen_vertex[counted] = merged_into[memory.seen_vertex[counted]]

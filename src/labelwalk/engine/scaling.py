@@ -1,9 +1,9 @@
-"""Features in units of their own spread: measured on the first examples, then frozen.
+"""Robust scaling of features: measured on the first examples, then fixed.
 
-A feature is centred by its median. Its spread is the standard deviation of the values that are not
-wild: a value is wild where it is further from the median than 20 typical deviations, and the
-typical deviation is the median of those that are not zero. So a few values, however large, do not
-set the scale, and neither does a feature that is nearly always the same make the rest of it huge.
+A feature is centred by its median. Its spread is the standard deviation of its values without
+extreme ones, which are farther from the median than 20 typical deviations; the typical deviation is
+the median of those that are not zero. So a few values, however large, do not determine the scale,
+and the rare values of a nearly constant feature do not become huge.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def measured(rows: Floats) -> tuple[Floats, Floats]:
 
 
 def typical_deviation(deviations: Floats) -> Floats:
-    """Return the lower median of each column's positive numbers, 0 where there is at most one."""
+    """Return the lower median of each column's positive numbers; 0 if there is at most one."""
     ascending = np.sort(deviations, axis=0)
     n_zero = (ascending == 0.0).sum(axis=0)
     n_positive = len(ascending) - n_zero
@@ -73,9 +73,9 @@ def _floats(*shape: int) -> Floats:
 
 @dataclass
 class Scale:
-    """Centre and spread of each feature, and the first examples while they are being measured.
+    """Centre and spread of each feature, and the first examples while these are measured.
 
-    Without a centre rows stay as they are. No array is ever written to.
+    Without a centre rows are not scaled. Arrays are never modified.
 
     Examples
     --------
@@ -102,11 +102,11 @@ class Scale:
         return np.clip(rows - self.centre, -furthest, furthest) / self.spread
 
     def original(self, points: Floats) -> Floats:
-        """Return scaled rows in the units they came in, up to rounding."""
+        """Return scaled rows in original units, up to rounding."""
         return points * self.spread + self.centre if len(self.centre) else points
 
     def with_example(self, row: Floats, label: Ints) -> Scale:
-        """Return the scale after one more example: another one at every power of two."""
+        """Return the scale after one more example; it changes at every power of two."""
         rows = np.concatenate([self.rows, row]) if len(self.rows) else row.copy()
         labels = np.concatenate([self.labels, label])
         grown = Scale(self.centre, self.spread, rows, labels)
@@ -126,22 +126,22 @@ class Scale:
         return len(self.rows) >= WARM_UP
 
     def freeze(self) -> None:
-        """Keep the scale as it stands for ever, and let go of the first examples."""
+        """Fix the present scale, and drop the first examples."""
         self.frozen = True
         self.rows, self.labels = self.rows[:0].copy(), self.labels[:0].copy()
 
     @property
     def nbytes(self) -> int:
-        """Memory taken by all arrays."""
+        """Size of all arrays in bytes."""
         return sum(array.nbytes for array in self.to_arrays().values())
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all there is, under the names it has in a model file."""
+        """Return all arrays under their names in a model file."""
         return {f"scale.{name}": np.asarray(value) for name, value in vars(self).items()}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Scale:
-        """Return the scale whose arrays these are.
+        """Return the scale from its arrays.
 
         Raises
         ------
@@ -152,19 +152,19 @@ class Scale:
         for name, expected in scale.to_arrays().items():
             stored = arrays.get(name)
             if stored is None or (stored.dtype, stored.ndim) != (expected.dtype, expected.ndim):
-                raise ValueError(f"its array {name!r} is missing or does not fit")
+                raise ValueError(f"its array {name!r} is missing or has the wrong type or shape")
             setattr(scale, name.removeprefix("scale."), stored.copy())
         scale.frozen = bool(scale.frozen)
         return scale
 
 
 def check_same_scale(ours: Scale, theirs: Scale, order: list[int]) -> None:
-    """Refuse to compare vertices that were measured on two scales, theirs in another order."""
+    """Raise a ValueError if two scales differ; the features of the other are in another order."""
     order = order[: len(theirs.centre)]  # there may be none
     centre, spread = theirs.centre[order], theirs.spread[order]
     if not (np.array_equal(ours.centre, centre) and np.array_equal(ours.spread, spread)):
         raise ValueError(
-            "other has measured another scale than this learner, and distances on two scales "
-            f"cannot be compared. Save one learner once it has seen {WARM_UP} examples and start "
-            "the others from that file; or scale the features yourself, with scale='none'."
+            "other has a different scale than this learner, so distances cannot be compared. Save "
+            f"one learner after {WARM_UP} examples and start the others from that file, or scale "
+            "the features yourself and use scale='none'."
         )

@@ -1,4 +1,4 @@
-"""No source may have more than its share of what is learned, so that none drowns the others."""
+"""Limits the share of each source in the learned examples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SILENT = 0.5  # of an example: a source with less is forgotten, and has no share
 
 
 class Sources:
-    """How much of the recent stream was learned from each source.
+    """Decayed counts of the examples that were learned from each source.
 
     Examples
     --------
@@ -35,24 +35,24 @@ class Sources:
 
     @classmethod
     def from_pairs(cls, pairs: list[list[Any]]) -> Sources:
-        """Return what a file says of the sources.
+        """Return the sources from the pairs in a model file.
 
         Raises
         ------
         ValueError
-            A name is none, or a count is not a positive number.
+            A name is invalid, or a count is not a positive number.
         """
         names = as_labels([name for name, _ in pairs], len(pairs))
         counts = [count for _, count in pairs]
         if not all(is_number(count) and 0.0 < count <= MEMORY + 1 for count in counts):
-            raise ValueError("it counts sources by what are no numbers")
+            raise ValueError("its counts of sources are not numbers")
         return cls(dict(zip(names, counts, strict=True)))
 
     def admit(self, source: Label, share: float) -> bool:
-        """Count an example of a source; return whether it is to be learned.
+        """Count an example of a source; return whether it should be learned.
 
-        Where there are so few sources that all would exceed their share, each may have as much as
-        any other; so one source alone has no share to keep.
+        If there are so few sources that all would exceed the share, each may have as much as any
+        other; so a single source has no limit.
         """
         for name, count in list(self.counts.items()):
             self.counts[name] = count * (1.0 - 1.0 / MEMORY)
@@ -66,25 +66,25 @@ class Sources:
         return True
 
     def codes(self, names: list[Label], share: float) -> Ints:
-        """Return for each example UNLABELLED, or BARRED where it is answered and not learned."""
+        """Return UNLABELLED for each example, or BARRED if it is answered and not learned."""
         trial = Sources(self.counts)
         admitted = [trial.admit(name, share) for name in names]
         return np.where(admitted, UNLABELLED, ANSWER_ONLY).astype(np.int64)
 
 
 def as_sources(source: Label | Iterable[Label], n: int) -> list[Label]:
-    """Return the source of each of n examples, from as many names or from one.
+    """Return the source of each of n examples, from n names or a single one.
 
     Raises
     ------
     ValueError
-        There are not n of them, or one is neither a string nor an integer.
+        The number of names is not n, or a name is neither a string nor an integer.
     """
     one = isinstance(source, str | int | np.integer)
     try:
         return as_labels([source] * n if one else source, n)  # type: ignore[list-item]
     except ValueError:
         raise ValueError(
-            f"source={shown(source)} does not name the source of {n} examples. Give one string or "
-            "integer for all of them, or one for each."
+            f"source={shown(source)} does not name the source of {n} examples. Pass one string or "
+            "integer for all examples, or one for each."
         ) from None

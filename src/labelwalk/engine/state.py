@@ -1,4 +1,4 @@
-"""All that a learner remembers: arrays of cover and system, and counters; stored and merged."""
+"""The state of a learner: arrays and counters of cover, graph, solution and memory."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from labelwalk.solver.linear_system import Graph
 
 
 class Before(NamedTuple):
-    """What stood before the last labels were taught: they can be taken back without a trace."""
+    """Values from before the last labels were taught, so that these can be removed exactly."""
 
     before_bandwidth: Floats
     before_moments: Floats
@@ -82,7 +82,7 @@ STORED_COUNTERS = _map_names(
 
 @dataclass
 class State:
-    """Arrays with room for `capacity` vertices, of which `n` are in use."""
+    """Arrays for up to `capacity` vertices, of which `n` are in use."""
 
     vertices: Vertices
     system: System
@@ -104,38 +104,38 @@ class State:
 
     @property
     def n(self) -> int:
-        """How many vertices there are."""
+        """Number of vertices."""
         return int(self.progress["n"][0])
 
     @property
     def capacity(self) -> int:
-        """How many vertices there is room for."""
+        """Number of vertices that the arrays can hold."""
         return len(self.vertices.examples)
 
     @property
     def n_features(self) -> int:
-        """How many numbers make an example."""
+        """Number of features of an example."""
         return len(self.vertices.points)
 
     @property
     def n_classes(self) -> int:
-        """How many classes there is room for."""
+        """Number of classes that the arrays can hold."""
         return len(self.system.f) - 1
 
     @property
     def graph(self) -> Graph:
-        """The graph of the vertices as it stands; its arrays are not copied."""
+        """The present graph of the vertices; its arrays are not copied."""
         return relaxation.graph_of(self.system, self.n)
 
     @property
     def representatives(self) -> Floats:
-        """What similarities are measured from, (features, n): the means, or the founders."""
+        """The points from which similarities are measured, (features, n): means or founders."""
         vertices = self.vertices
         return (vertices.means if len(vertices.means) else vertices.points)[:, : self.n]
 
     @property
     def nbytes(self) -> int:
-        """Memory taken by all arrays."""
+        """Size of all arrays in bytes."""
         learned = (*self.vertices, *self.system, *self.quarantine, *self.memory, *self.before)
         create_drift_window = (*self.watch, self.progress, self.before_progress)
         room = (*self.comparison, *self.readout)
@@ -150,9 +150,9 @@ def create_state(
     moving: bool = False,
     remember: int = 0,
 ) -> State:
-    """Return a state that has seen nothing.
+    """Return a state without examples.
 
-    Representatives are moving or stay the founders; it has room to remember so many examples.
+    Representatives are means or founders; `remember` is the capacity of the memory.
     """
     progress = np.zeros(1, dtype=COUNTERS_DTYPE)
     counters = progress[0]
@@ -198,7 +198,7 @@ def create_state(
 
 
 def create_drift_window(n_features: int) -> DriftWindow:
-    """Return a watch for drift that has seen nothing."""
+    """Return a drift window without examples."""
     return DriftWindow(
         frame=np.zeros((2, n_features)),
         sums=np.zeros((3, n_features)),
@@ -211,7 +211,7 @@ def create_drift_window(n_features: int) -> DriftWindow:
 
 
 def allocate_readout(capacity: int, n_classes: int) -> Readout:
-    """Return room for an answer that is an average over at most so many vertices."""
+    """Allocate arrays for an answer, which is an average over at most `capacity` vertices."""
     return Readout(
         vertex=np.zeros(capacity, dtype=np.int32),
         share=np.zeros(capacity),
@@ -220,7 +220,7 @@ def allocate_readout(capacity: int, n_classes: int) -> Readout:
 
 
 def resize(state: State, capacity: int, n_classes: int) -> State:
-    """Return the same state with room for other numbers of vertices and classes."""
+    """Return the same state with other capacities for vertices and classes."""
     moving = len(state.vertices.means) > 0
     new = create_state(capacity, state.n_features, n_classes, moving=moving)
     return State(
@@ -239,7 +239,7 @@ def resize(state: State, capacity: int, n_classes: int) -> State:
 
 
 def with_class_capacity(state: State, n_classes: int) -> State:
-    """Return the same state with room for another number of classes; most arrays are shared."""
+    """Return the same state with another capacity for classes; most arrays are shared."""
     least = 1 + min(n_classes, state.n_classes)
     f, r = np.zeros((2, 1 + n_classes, state.capacity))
     bias, system = np.ones(1 + n_classes), state.system
@@ -261,7 +261,7 @@ def _copy_shared(new: Arrays, old: Arrays) -> Arrays:
 
 
 def to_arrays(state: State) -> dict[str, NDArray[Any]]:
-    """Return the arrays that make the state, without spare room and without what is derived."""
+    """Return the arrays of the state, without unused capacity and derived values."""
     trimmed = resize(state, state.n, state.n_classes)
     arrays = {
         STORED_ARRAYS[field]: array
@@ -281,7 +281,7 @@ def _list_parts(state: State) -> tuple[NamedTuple, ...]:
 
 
 def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
-    """Return the state whose arrays these are.
+    """Return the state from its arrays.
 
     Raises
     ------
@@ -294,7 +294,7 @@ def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
     # before anything of that size is allocated
     counted = n.shape == (1,) and n.dtype == np.int64
     if not counted or square.shape != (n[0], n[0]) or moments.shape != (2, len(points)):
-        raise ValueError("its arrays do not fit together")
+        raise ValueError("its arrays have inconsistent shapes")
     moving = len(arrays.get("means", nothing)) > 0
     remember = len(arrays.get("seen_rows", nothing))
     state = create_state(int(n[0]), len(points), n_classes, moving=moving, remember=remember)
@@ -313,12 +313,12 @@ def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
 def _copy(name: str, arrays: dict[str, NDArray[Any]], target: NDArray[Any]) -> None:
     source = arrays.get(name)
     if source is None or source.shape != target.shape or source.dtype != target.dtype:
-        raise ValueError(f"its array {name!r} is missing or does not fit")
+        raise ValueError(f"its array {name!r} is missing or has the wrong type or shape")
     target[...] = source
 
 
 def without_class(state: State, code: int) -> State:
-    """Return the state with one class, which no vertex has any more, struck out."""
+    """Return the state without a class that no vertex has any more."""
     new = resize(state, state.capacity, state.n_classes - 1)
     pairs = ((new.system.f, state.system.f), (new.system.r, state.system.r))
     for target, source in (*pairs, (new.system.bias, state.system.bias)):
@@ -329,7 +329,7 @@ def without_class(state: State, code: int) -> State:
 
 
 def recode_classes(state: State, codes: SmallInts, n_classes: int) -> State:
-    """Return a copy in which class i is called codes[i], of n_classes."""
+    """Return a copy in which class i has the code codes[i], of n_classes."""
     copy = resize(state, state.capacity, n_classes)
     copy.progress, copy.before_progress = state.progress.copy(), state.before_progress.copy()
     copy.events = state.events.copy()
@@ -346,7 +346,7 @@ def recode_classes(state: State, codes: SmallInts, n_classes: int) -> State:
 def merge_states(ours: State, theirs: State) -> State:
     """Return the union, our vertices first.
 
-    The radius is the larger one. Similarities, degrees and residuals are left to be rebuilt.
+    The radius is the larger one. Similarities, degrees and residuals must be rebuilt afterwards.
     """
     n, m = ours.n, theirs.n
     both = resize(ours, n + m, theirs.n_classes)

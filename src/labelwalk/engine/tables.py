@@ -1,4 +1,4 @@
-"""Copies of vertices, graph and remembered examples, for people and tests to look at."""
+"""Tables of vertices, graph and remembered examples, as copies for inspection."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from labelwalk.kernels.counters import NO_ROW
 
 @dataclass(frozen=True, slots=True)
 class VertexTable:
-    """One row a vertex, oldest first.
+    """The vertices, oldest first.
 
     Attributes
     ----------
     points : array of shape (n, d)
         The founders: an example joins the nearest one within R.
     means : array of shape (n, d)
-        The representatives, which similarities are measured between: means of the examples, or
-        the founders themselves.
+        The representatives, between which similarities are measured: means of the examples, or the
+        founders.
     bandwidth : array of n floats
-        Of each representative's Gaussian; like reach in scaled units, where features are scaled.
+        Bandwidth of each representative; like `reach`, in scaled units if features are scaled.
     count : array of n integers
-        Examples each stands for.
+        Number of examples that each represents.
     weight : array of n floats
-        What each weighs in the graph.
+        Weight of each in the graph.
     reach : array of n floats
-        No example is further from its vertex.
+        Bound on the distance of its examples.
     label : array of n labels
-        None where unlabelled.
+        None if unlabelled.
     founder : array of n integers
-        The id of the example each was founded on; -1 where unknown.
+        Id of the example that created each vertex; -1 if unknown.
     probabilities : array of shape (n, classes)
-        As they stand; `learner.certificate` bounds their error.
+        Present probabilities; `learner.certificate` bounds their error.
     """
 
     points: Floats
@@ -56,18 +56,18 @@ class VertexTable:
 
 @dataclass(frozen=True, slots=True)
 class GraphTable:
-    """The graph that is solved, vertex by vertex as in `VertexTable`.
+    """The graph that is solved; vertices are in the order of `VertexTable`.
 
     Attributes
     ----------
     similarity : array of shape (n, n)
-        Of each two vertices, as last drawn; 0 to itself.
+        Similarities of pairs of vertices; 0 on the diagonal.
     weight, sink : arrays of n floats
-        What each weighs, and how strongly it is drawn to the sink.
+        Weight and sink of each vertex.
     count : array of n integers
-        Examples each stands for.
+        Number of examples that each represents.
     label : array of n labels
-        None where unlabelled.
+        None if unlabelled.
     """
 
     similarity: Floats
@@ -78,7 +78,7 @@ class GraphTable:
 
 
 def vertex_table(state: State, classes: Sequence[Label]) -> VertexTable:
-    """Copy the vertices of a state."""
+    """Return a copy of the vertices of a state."""
     n = state.n
     vertices, system = state.vertices, state.system
     return VertexTable(
@@ -95,7 +95,7 @@ def vertex_table(state: State, classes: Sequence[Label]) -> VertexTable:
 
 
 def graph_table(state: State, classes: Sequence[Label]) -> GraphTable:
-    """Copy the graph of a state."""
+    """Return a copy of the graph of a state."""
     graph = state.graph
     return GraphTable(
         similarity=graph.w.copy(),
@@ -115,18 +115,18 @@ def _labels(state: State, classes: Sequence[Label]) -> NDArray[np.object_]:
 
 @dataclass(frozen=True, slots=True)
 class ExampleTable:
-    """One row an example, oldest first.
+    """The remembered examples, oldest first.
 
     Attributes
     ----------
     id : array of n integers
-        The number it came under first, by which it can be taught or taken back.
+        Id by which the example can be taught or retracted.
     row : array of shape (n, d)
         The example.
     vertex : array of n integers
-        The place of the vertex that stands for it; negative where none does.
+        Index of the vertex that represents the example; negative if there is none.
     label : array of n labels
-        What it was taught; None where nothing was.
+        The taught label; None if there is none.
     """
 
     id: Ints
@@ -139,7 +139,7 @@ class ExampleTable:
 
 
 def example_table(state: State, classes: Sequence[Label]) -> ExampleTable:
-    """Copy the examples that are remembered."""
+    """Return a copy of the remembered examples."""
     memory = state.memory
     slots = np.flatnonzero(memory.seen_number != NO_ROW)
     slots = slots[np.argsort(memory.seen_number[slots])]
@@ -154,7 +154,7 @@ def example_table(state: State, classes: Sequence[Label]) -> ExampleTable:
 
 
 def newest(state: State) -> Ints:
-    """Return the id of the newest remembered example of each vertex, -1 where there is none."""
+    """Return the id of the newest remembered example of each vertex; -1 if there is none."""
     memory = state.memory
     held = np.flatnonzero((memory.seen_number != NO_ROW) & (memory.seen_vertex >= 0))
     held = held[np.argsort(memory.seen_number[held])]

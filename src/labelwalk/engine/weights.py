@@ -15,7 +15,7 @@ from labelwalk.settings import Settings
 
 
 def weigh(state: State, rules: KernelParams) -> None:
-    """Weigh all vertices anew; degrees and residuals are out of date then."""
+    """Recompute the weights of all vertices; degrees and residuals must be rebuilt afterwards."""
     counters, n = state.counters, state.n
     free, v = ~state.system.clamped[:n], state.system.v[:n]
     v[:] = state.vertices.decayed_count[:n]
@@ -29,9 +29,9 @@ def weigh(state: State, rules: KernelParams) -> None:
 
 
 def compute_capped_mean(counts: Floats, cap: float) -> float:
-    """Return the mean weight of vertices that weigh their counts, but at most `cap` means.
+    """Return the mean weight if each vertex has its count as weight, but at most `cap` means.
 
-    With the m heaviest capped the mean is that of the others, over n - cap * m.
+    If the m heaviest are capped, the mean is the sum of the others divided by n - cap * m.
     """
     n, ascending = len(counts), np.sort(counts)
     light, mean = np.cumsum(ascending), float(ascending[0])
@@ -51,17 +51,17 @@ MIN_RADIUS = 1e-160  # the square of a smaller distance vanishes
 
 
 def schedule_fading(counters: Counters, half_life: float) -> None:
-    """Set the count of examples at which they fade next."""
+    """Set the count of examples at which the next step of fading is due."""
     counters.forget_at = age(counters) + step_size(half_life)
 
 
 def step_size(half_life: float) -> int:
-    """Return how many examples pass between two steps of fading."""
+    """Return the number of examples between two steps of fading."""
     return max(1, round(min(half_life / STEPS_PER_HALF_LIFE, MAX_STEP)))
 
 
 def fade(state: State, half_life: float) -> None:
-    """Let all unlabelled examples weigh less, and release groups that wait in quarantine."""
+    """Reduce the weights of all unlabelled examples, and drop old groups in quarantine."""
     free = state.vertices.label[: state.n] == UNLABELLED
     state.vertices.decayed_count[: state.n][free] *= 0.5 ** (step_size(half_life) / half_life)
     release_old(
@@ -72,13 +72,13 @@ def fade(state: State, half_life: float) -> None:
 
 
 def find_light(state: State) -> Ints:
-    """Return the vertices that have become too light to stay."""
+    """Return the vertices that have become too light to keep."""
     free = state.vertices.label[: state.n] == UNLABELLED
     return np.flatnonzero(free & (state.vertices.decayed_count[: state.n] < MIN_EXAMPLES))
 
 
 def lower_radius(counters: Counters, settings: Settings) -> None:
-    """Make room for finer vertices where many have left; in the end R starts anew."""
+    """Lower R if many vertices were removed, so that finer ones fit; in the end R starts again."""
     if (
         settings.n_centroids is not None
         and counters.n_unlabelled < SPARSE_SHARE * settings.n_centroids

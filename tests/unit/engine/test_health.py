@@ -298,7 +298,7 @@ def test_a_forged_watch_is_refused(name: str, value: float, tmp_path: Path) -> N
     header, arrays = learner._contents()
     arrays[name] = np.full_like(arrays[name], value)
     model_file.write(tmp_path / "forged.labelwalk", header, arrays)
-    with pytest.raises(model_file.ModelFileError, match="fit together"):
+    with pytest.raises(model_file.ModelFileError, match="its values are inconsistent"):
         load(tmp_path / "forged.labelwalk")
 
 
@@ -317,5 +317,5 @@ def test_a_forged_watch_is_refused(name: str, value: float, tmp_path: Path) -> N
 def test_a_forged_event_log_is_refused(events: object, tmp_path: Path) -> None:
     header, arrays = fed(OnlineLearner(12))._contents()
     model_file.write(tmp_path / "forged.labelwalk", header | {"events": events}, arrays)
-    with pytest.raises(model_file.ModelFileError, match="no learner that can be used"):
+    with pytest.raises(model_file.ModelFileError, match="does not contain a valid learner"):
         load(tmp_path / "forged.labelwalk")

@@ -362,7 +362,7 @@ class TestTeachLater:
     @pytest.mark.parametrize(
         ("example_id", "message"),
         [
-            (60, r"example_id=60 is no example of this learner, which has seen 60"),
+            (60, r"example_id=60 is not an example of this learner, which has seen 60"),
             (-1, "example_id=-1 is no example"),
             (0.5, "example_id=0.5 is not an integer"),
             ("3", "example_id='3' is not an integer"),
@@ -536,7 +536,7 @@ class TestConflicts:
         ({}, "pass exactly one"),
         ({"example_id": 1, "label": "a"}, "pass exactly one"),
         ({"example_id": 7}, "example_id=7 is not a labelled example"),
-        ({"example_id": 10**6}, "is no example of this learner"),
+        ({"example_id": 10**6}, "is not an example of this learner"),
         ({"label": ["cloud 0"]}, r"label=\['cloud 0'\] is neither a string nor an integer"),
         ({"example_id": "a"}, "is not an integer"),
     ],

@@ -165,7 +165,7 @@ def test_a_file_that_says_nonsense_is_refused(pairs: Any, tmp_path: Path) -> Non
     learner, _ = started()
     header, arrays = learner._contents()
     model_file.write(tmp_path / "a.labelwalk", header | {"sources": pairs}, arrays)
-    with pytest.raises(ModelFileError, match="holds no learner that can be used"):
+    with pytest.raises(ModelFileError, match="does not contain a valid learner"):
         load(tmp_path / "a.labelwalk")
 
 

@@ -171,7 +171,7 @@ class TestLearner:
         header, arrays = read(tmp_path / "a.lw")
         for names in (["a"], ["a", "b", 3], 7, [["a"], "b", "c"]):
             write(tmp_path / "b.lw", header | {"feature_names": names}, arrays)
-            with pytest.raises(ModelFileError, match=r"b\.lw holds no learner that can be used"):
+            with pytest.raises(ModelFileError, match=r"b\.lw does not contain a valid learner"):
                 load(tmp_path / "b.lw")
 
 
