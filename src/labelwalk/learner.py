@@ -1,4 +1,4 @@
-"""The online quantized harmonic learner (Figure 1 of the paper, and what it leaves out)."""
+"""The online learner: harmonic solutions on quantized graphs (Figure 1 of the paper, extended)."""
 
 from __future__ import annotations
 
@@ -74,84 +74,85 @@ SourceNames: TypeAlias = Label | Iterable[Label] | None
 
 
 class OnlineLearner:
-    """Label a stream from a handful of labels, in memory that depends on k alone.
+    """Label a stream from a few labels, in memory that depends on `n_centroids` only.
 
-    At most `n_centroids` weighted vertices stand for all examples. Their labels are the harmonic
-    function on the graph of their similarities: the probability that a random walk meets a label
-    of each class before it ends in the sink, which means "I don't know". Threads may share a
-    learner: they take turns, and other threads of the program go on meanwhile. Ctrl-C takes effect
-    between two examples, or at the end of any other change: `n_seen` tells how many were learned.
+    At most `n_centroids` weighted vertices represent all examples. Their labels are the harmonic
+    function on the graph of their similarities: the probability that a random walk reaches a label
+    of each class before it ends in the sink, which means "I don't know". Several threads may use a
+    learner: their calls are executed one at a time, and other threads of the program are not
+    blocked. Ctrl-C takes effect between two examples, or at the end of any other change; `n_seen`
+    is the number of examples that were learned.
 
-    Examples are rows of numbers, or data frames: the first one that is learned names the features,
-    and the columns of later ones are matched by name. Rows without names are taken as they come.
+    Examples are rows of numbers, or data frames: the first data frame names the features, and the
+    columns of later ones are matched by name. Rows without names are not reordered.
 
     Parameters
     ----------
     n_centroids : int or None
-        k, the most unlabelled vertices that are kept. None keeps every distinct example.
+        k, the maximum number of unlabelled vertices. None keeps every distinct example.
     similarity : SelfTuning or Gaussian
-        How alike two examples are. The default, `SelfTuning()`, measures its bandwidths itself.
+        Similarity of two examples. The default, `SelfTuning()`, measures its bandwidths itself.
     scale : "none" or "robust"
-        Whether features are compared as they come, or each is centred by its median and divided
-        by its robust spread. Both are measured when 1, 2, 4, and so on up to 128 examples have
-        come, taught or observed; what has been learned is then learned anew in the new units, and
-        after 128 they stay for ever; so they do once something is taught later, retracted or
-        forgotten. `radius`, `bandwidth` and the reach of vertices are in scaled
-        units.
+        "none" compares features unscaled. "robust" centres each feature at its median and divides
+        it by its robust spread. Both are measured after 1, 2, 4, ... and 128 examples, and what has
+        been learned is then learned again in the new units. The scale is fixed after 128 examples,
+        or as soon as an example is taught later, retracted or forgotten. `radius`, `bandwidth` and
+        the reach of vertices are in scaled units.
     sink : float
-        γ: how readily a walk gives up, in units of similarity; from 1e-300 to 1e100. Below about
-        1e-12 rounding may leave no answer proven: bounds say so.
+        γ: the weight of the sink at each vertex, in units of similarity, from 1e-300 to 1e100. The
+        larger it is, the sooner a walk ends without a label. Below about 1e-12 rounding may prevent
+        proofs: the bounds show it.
     growth : float
-        m > 1. Doubling multiplies R by it; just-enough coarsening goes on past k only while the
-        next distance is at most m times the last.
+        m > 1. "doubling" multiplies R by it. "just-enough" continues to merge below k vertices
+        while the next distance is at most m times the last one.
     coarsening : "just-enough" or "doubling"
-        How vertices merge when there are more than k; "doubling" is the paper's.
+        How vertices merge when there are more than k. The paper uses "doubling".
     labelled : "pure" or "absorb"
-        Whether labelled vertices stand for taught examples alone, or also take in unlabelled
-        examples that lie within R, as in the paper.
+        "pure": labelled vertices represent taught examples only. "absorb": they also represent
+        unlabelled examples within R, as in the paper.
     label_weight : float or None
-        What a labelled vertex weighs, as a multiple of the mean vertex; the sink is scaled alike,
-        so that an endless stream neither drowns the labels nor dries up the sink. None: every
-        vertex weighs the examples it stands for, as in the paper.
+        Weight of a labelled vertex, as a multiple of the mean vertex. The sink is scaled alike, so
+        that labels and sink keep their influence in an endless stream. None: every vertex has the
+        weight of the examples it represents, as in the paper.
     weight_cap : float or None
-        The most an unlabelled vertex weighs, as a multiple of the mean vertex, whatever its count:
-        a source that is stuck on one example cannot drown the others. None: no cap. It takes effect
-        only together with `label_weight`.
+        Maximum weight of an unlabelled vertex, as a multiple of the mean vertex, so that a source
+        that repeats one example cannot dominate. None: no maximum. It has an effect only together
+        with `label_weight`.
     labels_per_class : int
-        The most labelled vertices of one class; past that the closest ones merge.
+        Maximum number of labelled vertices of a class. Above it, the closest ones merge.
     representative : "mean" or "founder"
-        What similarities are measured from: the running mean of a vertex's examples, or the example
-        it was founded on, as in the paper.
+        The point of a vertex from which similarities are measured: the running mean of its
+        examples, or the example that created it, as in the paper.
     readout : "example" or "vertex"
-        Where the answer is read: at the example itself, from all vertices it is similar to, before
-        it is learned; or at the vertex that took it in, as in the paper.
+        Where the answer is read: at the example itself, from all similar vertices, before it is
+        learned; or at the vertex that it joined, as in the paper.
     unreached : "nearest" or "abstain"
-        What is said where no label can be reached: the nearest label, with the confidence of a
-        guess among the classes and something never taught; or nothing.
+        The answer where no label can be reached: the nearest label, with the confidence of a guess
+        among the classes and one unknown class; or no label.
     quarantine : int or None
-        Outliers are kept out until so many have come close together: that one founds a vertex.
-        None: all are kept out, as in the paper.
+        Number of outliers close together that create a vertex; until then, outliers are not
+        learned. None: outliers are never learned, as in the paper.
     source_share : float or None
-        The most that one source may have of what is learned, over about the last thousand examples,
-        where `observe` is told where examples come from; what exceeds it is answered, and neither
-        learned nor remembered. None: sources are not told apart.
+        Maximum share of one source in the learned examples, over about the last thousand, if
+        `observe` is given sources. Examples that exceed it are answered, and neither learned nor
+        remembered. None: no maximum.
     remember : int
-        How many of the last examples are kept as they came, so that they can be taught later, asked
-        about, or taken back by their ids.
+        Number of recent examples that are stored unchanged, so that they can be taught later, asked
+        about, or retracted by their ids.
     half_life : float or None
-        After so many examples an unlabelled one weighs half. A vertex that has become light leaves.
-        None: nothing fades. Labels do not fade.
+        Number of examples after which an unlabelled example has half its weight. Vertices that have
+        become too light are removed. None: no example fades. Labels do not fade.
     calibrate : bool
-        Whether scores are raised to the power that foretells the labels taught best, each left out
-        in turn. It changes confidence, never the label.
+        Whether scores are raised to the power that best predicts left-out labels. It changes the
+        confidence, never the label.
     prior : None, "uniform" or dict
-        The share of the stream each class is believed to have. Classes that take more than theirs
-        are marked down before the best one is chosen.
+        Expected share of each class in the stream. The scores of classes that exceed their share
+        are reduced before the best one is chosen.
     tolerance : float
-        The largest error of a probability against the exact solution on the learner's own graph.
+        Maximum error of a probability, compared with the exact solution on the learner's own graph.
         0 solves exactly at each step.
     abstain_below : float
-        Abstain where the confidence is below this.
+        Abstain if the confidence is below this value.
 
     Examples
     --------
@@ -220,16 +221,16 @@ class OnlineLearner:
         labelled: Literal["absorb", "pure"] = "absorb",
         tolerance: float = 1e-2,
     ) -> Self:
-        """Return the learner of Figure 1, with its numbered repairs.
+        """Return the learner of Figure 1 of the paper, with the numbered corrections.
 
         Parameters
         ----------
         n_centroids, bandwidth, sink, growth
             k, σ, γ_g and m of the paper.
         threshold : float, optional
-            ε of section 5.2, which sets it to 0.1 γ_g; none in section 5.1.
+            ε of section 5.2, which sets it to 0.1 γ_g; section 5.1 has none.
         labelled, tolerance
-            As in `OnlineLearner`; "absorb" is the paper's.
+            As in `OnlineLearner`; the paper uses "absorb".
 
         Examples
         --------
@@ -272,22 +273,22 @@ class OnlineLearner:
     def teach(
         self, X: ArrayLike, labels: Label | Iterable[Label], *, ids: bool = False
     ) -> int | Ints | None:
-        """Learn labelled examples, at any time; new classes are welcome.
+        """Learn labelled examples. They may come at any time and may add classes.
 
-        Where an example was taught with another label before, both count, and a
+        If an example was taught with another label before, both labels count and a
         `LabelConflictWarning` names them.
 
         Parameters
         ----------
         X : array of shape (n, d) or (d,)
-        labels : n labels, or one where X is a single row
+        labels : n labels, or one label if X is a single row
             Strings or integers.
         ids : bool
             Whether to return the ids of the examples, for `retract`.
 
         Returns
         -------
-        ids : array of n integers, or one where X is a single row; None if not asked for
+        ids : array of n integers, or one integer if X is a single row; None unless `ids` is true
         """
         rows, single = as_rows(X, self.n_features, self._feature_names)
         names = as_labels(labels, len(rows))
@@ -305,12 +306,12 @@ class OnlineLearner:
     def teach_later(self, example_id: int, label: Label) -> None:
         """Label an example that was seen earlier.
 
-        It is taught as if it came again now, with its label, and answers to its old id.
+        It is taught as if it arrived again now, with its label, and keeps its id.
 
         Parameters
         ----------
         example_id : int
-            As `observe(X, ids=True)` or `ask` returned it; one of the last `remember` examples.
+            Id from `observe(X, ids=True)` or `ask`, of one of the last `remember` examples.
         label : str or int
 
         Examples
@@ -332,8 +333,8 @@ class OnlineLearner:
             if self.classes[code] == names[0]:
                 return
             raise ValueError(
-                f"example_id={number} was taught {self.classes[code]!r} before, and now "
-                f"{names[0]!r}. Take the old label back first: retract(example_id={number})."
+                f"example_id={number} was taught as {self.classes[code]!r} before, not as "
+                f"{names[0]!r}. Remove that label first, with retract(example_id={number})."
             )
         with defer_interrupts(), self._naming(names, x) as codes:
             self._engine.teach_later(number, x, int(codes[0]), self._shares())
@@ -343,26 +344,26 @@ class OnlineLearner:
 
     @synchronized
     def retract(self, example_id: int | None = None, *, label: Label | None = None) -> None:
-        """Take back what was taught: one example, or all of a class.
+        """Remove the label of one example, or all labels of a class.
 
-        The labelled vertices go, and the others are answered without them. Where nothing was
-        observed in between, the cover and its weights are byte for byte as if it had never been
-        taught, unless it merged with other labels, fell on a step of forgetting, or was taught
-        while a robust scale was still measured. Else what other examples
-        were taken for in the meantime stays; the vertices that stand for them are the same wherever
-        the label did not decide who was an outlier. Under labelled="absorb" the examples a labelled
-        vertex took in go with it.
+        The labelled vertices are removed, and later answers do not depend on them. If nothing was
+        observed after the label, the cover and its weights are byte for byte as if it had never
+        been taught, unless the label merged with others, was taught at a step of fading, or was
+        taught while a robust scale was being measured. Otherwise, other examples stay where they
+        were assigned in the meantime; their vertices are the same unless the label decided whether
+        an example was an outlier. With labelled="absorb", the examples that joined a labelled
+        vertex are removed with it.
 
         Parameters
         ----------
         example_id : int, optional
             The id of an example that was taught.
         label : str or int, optional
-            A class; its name stays in `classes`. To strike it out, `forget` it.
+            A class. Its name stays in `classes`; `forget` removes it too.
         """
         if (example_id is None) == (label is None):
             raise ValueError(
-                f"example_id={example_id!r} and label={label!r}: give one of the two, as in "
+                f"example_id={example_id!r} and label={label!r}: pass exactly one of them, such as "
                 "retract(example_id=3) or retract(label='cat')."
             )
         if label is not None:
@@ -375,8 +376,9 @@ class OnlineLearner:
             check_exists(self._engine.state.counters, number)
             if self._engine.find_label(number) == UNLABELLED:
                 raise ValueError(
-                    f"example_id={number} is not known as taught: it never was, was taken back, "
-                    "or merged with other labels of its class. Take back by retract(label=...)."
+                    f"example_id={number} is not a labelled example: it was never taught, was "
+                    "retracted, or merged with other labels of its class. Use retract(label=...) "
+                    "to remove all labels of the class."
                 )
             with defer_interrupts():
                 self._scale.freeze()
@@ -384,7 +386,7 @@ class OnlineLearner:
 
     @synchronized
     def forget(self, label: Label) -> None:
-        """Strike out a class: its labelled vertices, the examples they stand for, and its name.
+        """Remove a class: its labelled vertices, the examples that they represent, and its name.
 
         Parameters
         ----------
@@ -422,20 +424,20 @@ class OnlineLearner:
     def observe(
         self, X: ArrayLike, *, source: SourceNames = None, ids: bool = False
     ) -> Verdict | Verdicts | tuple[Verdict, int] | tuple[Verdicts, Ints]:
-        """Learn unlabelled examples in order, and answer each as of its own step.
+        """Learn unlabelled examples in order, and answer each at its own step.
 
         Parameters
         ----------
         X : array of shape (n, d) or (d,)
-        source : a name, or n of them, optional
-            Where the examples come from, strings or integers; see `source_share`.
+        source : a name, or n names, optional
+            The sources of the examples: strings or integers; see `source_share`.
         ids : bool
-            Whether to return the ids of the examples too, for `teach_later`.
+            Whether to also return the ids of the examples, for `teach_later`.
 
         Returns
         -------
         verdicts : Verdicts, or Verdict where X is a single row
-        ids : array of n integers, or one where X is a single row; only if asked for
+        ids : array of n integers, or one integer if X is a single row; only if `ids` is true
         """
         rows, single = as_rows(X, self.n_features, self._feature_names)
         first, share = self.n_seen, self.settings.source_share or 1.0
@@ -445,8 +447,8 @@ class OnlineLearner:
             codes.fill(UNLABELLED)  # np.full takes half a microsecond more
         elif self.settings.source_share is None:
             raise ValueError(
-                f"source={shown(source)} is given, but this learner was made with "
-                "source_share=None. Make it with a share, as in source_share=0.5."
+                f"source={shown(source)} requires a learner with a source share, but this one has "
+                "source_share=None. Create it with a share, such as source_share=0.5."
             )
         else:
             names = as_sources(source, len(rows))
@@ -472,7 +474,7 @@ class OnlineLearner:
     def predict(self, X: ArrayLike) -> Verdicts: ...
     @synchronized
     def predict(self, X: ArrayLike) -> Verdict | Verdicts:
-        """Answer examples without learning: the harmonic extension of the graph to each.
+        """Answer examples without learning, by the harmonic extension of the graph to each.
 
         Parameters
         ----------
@@ -488,7 +490,7 @@ class OnlineLearner:
         return verdicts
 
     def scaled(self, X: ArrayLike) -> Floats:
-        """Return examples in the units that distances are measured in.
+        """Return examples in the units in which distances are measured.
 
         Parameters
         ----------
@@ -512,24 +514,23 @@ class OnlineLearner:
     def ask(
         self, n: int = 1, *, by: Literal["error", "uncertainty", "variance"] = "error"
     ) -> list[Question]:
-        """Say what to label next: the vertices whose labels would help most.
+        """Return the questions whose answers would help most: what to label next.
 
         Parameters
         ----------
         n : int
-            How many questions; no two ask the same thing.
+            Maximum number of questions; they do not overlap.
         by : "error", "uncertainty" or "variance"
-            What a label is to lower: the expected number of mistakes at all vertices; doubt at the
-            vertex itself; or the variance of all vertices (V-optimality), which needs no labels and
-            is used as long as there are none.
+            What a label should reduce: the expected number of errors at all vertices; the
+            uncertainty at the vertex itself; or the variance of all vertices (V-optimality), which
+            needs no labels and is used while there are none.
 
         Returns
         -------
         questions : list of Question
-            The most helpful first, those with an example to show before all others; fewer than n
-            where there are fewer unlabelled vertices. Answer with
-            `teach_later(question.example_id, label)`, or, where that is None, with
-            `teach(question.example, label)`.
+            The most useful first, those with a remembered example before all others; fewer than n
+            if there are fewer unlabelled vertices. Answer with `teach_later(question.example_id,
+            label)`, or with `teach(question.example, label)` if that id is None.
 
         Examples
         --------
@@ -554,7 +555,7 @@ class OnlineLearner:
 
     @synchronized
     def explain(self, x: ArrayLike) -> Explanation:
-        """Say why an example gets its answer; nothing is learned.
+        """Explain the answer to an example; nothing is learned.
 
         Parameters
         ----------
@@ -563,8 +564,8 @@ class OnlineLearner:
         Returns
         -------
         explanation : Explanation
-            The labels a walk from x meets and with what probability, and the most probable way.
-            Summed by class they are the probabilities of `predict`, solved exactly.
+            The labels that a walk from x reaches, with their probabilities, and the most probable
+            path. Summed by class, these are the probabilities of `predict`, solved exactly.
 
         Examples
         --------
@@ -580,7 +581,7 @@ class OnlineLearner:
         """
         rows, _ = as_rows(x, self.n_features, self._feature_names)
         if len(rows) > 1:
-            raise ValueError(f"x has {len(rows)} rows. Give one example, as in explain(x[0]).")
+            raise ValueError(f"x has {len(rows)} rows. Pass one example, such as explain(x[0]).")
         if self.n_vertices == 0:
             return Explanation([], 1.0, [])
         engine, original = self._engine, self._scale.original
@@ -591,7 +592,7 @@ class OnlineLearner:
         return Explanation(met, explanation.sink, path)
 
     def _feed(self, rows: Floats, codes: Ints, n_classes: int | None = None) -> list[KernelAnswers]:
-        """Learn rows in order: one by one while the scale is being measured, then all at once."""
+        """Learn rows in order: one at a time while the scale is measured, then all together."""
         deliver_interrupts()
         if self.n_features is None:
             self._engine = Engine.start(self.settings, rows.shape[1])
@@ -607,7 +608,7 @@ class OnlineLearner:
         return answers
 
     def _warm_up(self, row: Floats, code: Ints) -> KernelAnswers:
-        """Learn one row; where it changes the scale, begin again with all rows so far."""
+        """Learn one row; if it changes the scale, learn all rows so far again."""
         scale, engine = self._scale.with_example(row, code), self._engine
         if scale.just_measured:
             engine = Engine.start(self.settings, row.shape[1])
@@ -625,7 +626,7 @@ class OnlineLearner:
 
     @contextmanager
     def _naming(self, names: list[Label], X: ArrayLike) -> Iterator[Ints]:
-        """Give the codes of labels, new ones included; those that were not taught are dropped."""
+        """Yield the codes of labels, new ones included; drop new ones that were not learned."""
         first = self.n_seen
         for name in names:
             self._classes.setdefault(name, len(self._classes))
@@ -637,7 +638,7 @@ class OnlineLearner:
                 del self._classes[name]
 
     def _keep_names(self, X: ArrayLike, first: int) -> None:
-        """Keep the names of a data frame, the first one of which examples were learned."""
+        """Store the names of the first data frame of which examples were learned."""
         if not self._feature_names and self.n_seen > first:
             self._feature_names = column_names(X)
 
@@ -648,7 +649,8 @@ class OnlineLearner:
         name = as_label(label)
         if name not in self._classes:
             raise ValueError(
-                f"label={shown(label)} was never taught. Choose one of {list(self.classes)}."
+                f"label={shown(label)} is not a class of this learner. Choose one of "
+                f"{list(self.classes)}."
             )
         return self._classes[name]
 
@@ -666,15 +668,15 @@ class OnlineLearner:
 
     @property
     def n_features(self) -> int | None:
-        """How many numbers make an example; None before the first one."""
+        """Number of features of an example; None before the first example."""
         return self._engine.state.n_features or None
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """The names of the features, in order; empty where no example came with names.
+        """The names of the features, in order; empty if no example had names.
 
-        Assign others to rename features, or () to remove the names. A list column of a stream
-        gives its name to each of its numbers.
+        Assign other names to rename features, or () to remove the names. All numbers of a list
+        column of a stream have the name of the column.
         """
         return self._feature_names
 
@@ -685,54 +687,54 @@ class OnlineLearner:
 
     @property
     def n_seen(self) -> int:
-        """Examples taught or observed, outliers included."""
+        """Number of examples taught or observed, outliers included."""
         return int(self._engine.state.progress["n_seen"][0])
 
     @property
     def n_outliers(self) -> int:
-        """Examples that were like nothing known, and left the graph as it was."""
+        """Number of examples that were similar to no vertex and did not change the graph."""
         return int(self._engine.state.counters.n_outliers)
 
     @property
     def n_gone(self) -> int:
-        """Examples that count no longer: faded away, taken back, or never learned.
+        """Number of examples that no longer count: faded, retracted, or not learned.
 
-        With these, what vertices count and the outliers sum to `n_seen`.
+        The counts of all vertices, `n_outliers` and this number sum to `n_seen`.
         """
         return int(self._engine.state.counters.n_removed)
 
     @property
     def n_vertices(self) -> int:
-        """Vertices of the graph, labelled ones included."""
+        """Number of vertices of the graph, labelled ones included."""
         return self._engine.state.n
 
     @property
     def radius(self) -> float:
-        """R: no two unlabelled vertices are closer, and a closer example joins its nearest."""
+        """R: unlabelled vertices are at least this far apart; a closer example joins a vertex."""
         return float(self._engine.state.counters.radius)
 
     @property
     @synchronized
     def bandwidth(self) -> float:
-        """σ of the Gaussian as it stands; 0 before it could be measured."""
+        """Current σ of the Gaussian; 0 before it is measured."""
         return float(self._engine.state.counters.sigma)
 
     @property
     @synchronized
     def distortion(self) -> float:
-        """The largest reach: no example is further from the vertex that stands for it."""
+        """The largest reach: a bound on the distance of any example to its vertex."""
         return float(self.vertices.reach.max(initial=0.0))
 
     @property
     @synchronized
     def certificate(self) -> float:
-        """The largest proven error of any vertex's probabilities as they stand."""
+        """The largest proven error of the present probabilities of any vertex."""
         return self._engine.certificate()
 
     @property
     @synchronized
     def vertices(self) -> VertexTable:
-        """A copy of the vertices, oldest first; points and means in the units they came in."""
+        """A copy of the vertices, oldest first; points and means are in original units."""
         table, original = vertex_table(self._engine.state, self.classes), self._scale.original
         return replace(table, points=original(table.points), means=original(table.means))
 
@@ -756,7 +758,7 @@ class OnlineLearner:
     @property
     @synchronized
     def remembered(self) -> ExampleTable:
-        """A copy of the last examples, oldest first, in the units they came in.
+        """A copy of the remembered examples, oldest first, in original units.
 
         Examples
         --------
@@ -773,28 +775,28 @@ class OnlineLearner:
     @property
     @synchronized
     def newest(self) -> Ints:
-        """The id of the newest remembered example of each vertex, -1 where there is none."""
+        """The id of the newest remembered example of each vertex; -1 if there is none."""
         return newest(self._engine.state)
 
     @property
     @synchronized
     def quarantined(self) -> Floats:
-        """Outliers that wait until more come close to them: the first of each group."""
+        """The first outlier of each group in quarantine."""
         return self._scale.original(waiting(self._engine.state))
 
     @property
     def nbytes(self) -> int:
-        """Memory taken by the learner's arrays."""
+        """Size of the learner's arrays in bytes."""
         return self._engine.state.nbytes + self._scale.nbytes
 
     @synchronized
     def health(self) -> Health:
-        """Measure the signs of the learner's health, and say what they mean; nothing changes.
+        """Return the health metrics of the learner, with a sentence about each; nothing changes.
 
         Returns
         -------
         health : Health
-            One `Sign` each, by name; `print` shows them as a table.
+            One `Sign` for each metric, by name; `print` shows them as a table.
 
         Examples
         --------
@@ -809,17 +811,18 @@ class OnlineLearner:
 
     @synchronized
     def left_out(self) -> LeftOut:
-        """Say what each label taught would be called if it alone had not been; nothing changes.
+        """Predict each taught label from the others, without the label itself; nothing changes.
 
-        Labels that are alone in their class are not asked: nothing could foretell them. Where all
-        come from one moment of the stream, each foretells the next, and this flatters.
+        Labels that are alone in their class are omitted, since nothing could predict them. If all
+        labels come from one moment of the stream, each predicts the next, and the result is too
+        good.
 
         Returns
         -------
         label : array of n labels
-            What was taught.
+            The taught labels.
         verdicts : Verdicts
-            What is said without it.
+            The answers without the label.
 
         Examples
         --------
@@ -838,22 +841,24 @@ class OnlineLearner:
     @property
     @synchronized
     def events(self) -> list[Event]:
-        """The last 64 times a sign of health crossed its limit, oldest first.
+        """The last 64 times that a health metric crossed its limit, oldest first.
 
-        Signs are judged every 256 examples, those over all vertices every 1024, and those that take
-        a direct solution (certificate and graph) whenever the stream has doubled.
+        Metrics are measured every 256 examples, those over all vertices every 1024, and those that
+        require a direct solution (certificate and graph) whenever the number of examples has
+        doubled.
         """
         return events(self._engine.state)
 
     @synchronized
     def adjust(self, **changes: Unpack[AdjustableSettings]) -> None:
-        """Change settings of a learner that has begun; what is not named stays as it is.
+        """Change settings of a learner in use; settings that are not given keep their values.
 
-        What it has learned stays. It answers from the same graph: with a new sink as the exact
-        solution does, with a new prior as if none had been before. Examples fade, from now on, with
-        the new half-life; from none to one is possible, but not back, since what has faded does not
-        return. A learner that has seen nothing is then the same as one made with these settings.
-        While a robust scale is still measured, what was learned is learned anew with them.
+        What it has learned does not change: it answers from the same graph. A new sink takes effect
+        as in the exact solution, and a new prior as if there had been none before. From now on
+        examples fade with the new half-life. A half-life can be introduced, but not removed, since
+        examples that have faded cannot be restored. A learner that has seen nothing becomes equal
+        to one made with the new settings. While a robust scale is being measured, all examples are
+        learned again with them.
 
         Parameters
         ----------
@@ -880,29 +885,31 @@ class OnlineLearner:
 
     @synchronized
     def merge(self, other: OnlineLearner) -> None:
-        """Take in what another learner of the same settings has seen.
+        """Merge another learner with the same settings into this one.
 
-        The union of the vertices is brought within the budgets, closest pairs first. A learner
-        that has seen nothing changes nothing. Outliers that wait in the other's quarantine are not
-        taken along, nor are its events; the watch for drift begins again. Where features are
-        scaled, both learners must have the same scale, as those have that started from one file;
-        it is then frozen. Features are matched by name if both learners have names, else by their
-        order; the names of either are kept. Ids of the other's examples, and what it counted of
-        its sources, are lost; and nothing that came before can be taught later.
+        The union of the vertices is reduced to the maximum numbers, closest pairs first. A learner
+        that has seen nothing has no effect. Outliers in the other learner's quarantine and its
+        events are dropped, and drift detection starts again. If features are scaled, both learners
+        must have the same scale, such as learners that started from one file; it is then fixed.
+        Features are matched by name if both learners have names, otherwise by their order. The ids
+        of the other learner's examples and its counts of sources are lost, and examples from before
+        the merge cannot be taught later.
         """
         if not isinstance(other, OnlineLearner):
-            raise ValueError(f"other={shown(other)} is not an OnlineLearner. Try load(path) first.")
+            raise ValueError(
+                f"other={shown(other)} is not an OnlineLearner. Pass a learner, such as load(path)."
+            )
         if self.settings != other.settings:
             raise ValueError(
-                f"other was made with {other.settings}, this learner with {self.settings}. "
-                "Only learners made with the same parameters can be merged."
+                f"other has the settings {other.settings}, this learner {self.settings}. Merge "
+                "learners with the same settings."
             )
         if other.n_features is None:
             return
         if self.n_features not in (None, other.n_features):
             raise ValueError(
-                f"other has {other.n_features} features, this learner {self.n_features}. "
-                "Only learners of the same columns can be merged."
+                f"other has {other.n_features} features, but this learner has {self.n_features}. "
+                "Merge learners of the same columns."
             )
         names = self._feature_names or other._feature_names
         order = places(other._feature_names or names, names) or list(range(other.n_features))
@@ -923,20 +930,20 @@ class OnlineLearner:
 
     @synchronized
     def save(self, path: str | os.PathLike[str], *, note: dict[str, Any] | None = None) -> None:
-        """Write all of the learner to a file, at once or not at all.
+        """Write the learner to a file, atomically.
 
         Parameters
         ----------
         path : path
         note : dict, optional
-            What else to keep in the file, as JSON can hold it; `labelwalk.storage.model_file.read`
-            gives it back in the header. `load` does not look at it.
+            JSON values to store in the file; `labelwalk.storage.model_file.read` returns them in
+            the header. `load` ignores them.
 
         Raises
         ------
         labelwalk.storage.model_file.ModelFileError
-            The file cannot be written, or the learner failed in the middle of an example and what
-            it holds could not be loaded. A file at `path` is then as it was.
+            The file cannot be written, or the learner failed in the middle of an example and could
+            not be loaded again. An existing file at `path` is then unchanged.
         """
         model_file.write(path, *to_checked_contents(self._parts(), str(path), note))
 
@@ -955,7 +962,7 @@ class OnlineLearner:
 
     @synchronized
     def digest(self) -> str:
-        """Return a SHA-256 of all of the learner: equal digests, equal learners."""
+        """Return a SHA-256 of the state and the settings: learners with equal digests are equal."""
         return model_file.digest(*self._contents())
 
     def __repr__(self) -> str:
@@ -995,7 +1002,7 @@ def _compile_loop() -> None:
 
 
 def load(path: str | os.PathLike[str]) -> OnlineLearner:
-    """Read a learner from a file; it goes on exactly where the saved one stood.
+    """Load a learner from a file; it continues exactly where the saved one stopped.
 
     Parameters
     ----------
@@ -1018,8 +1025,8 @@ def load(path: str | os.PathLike[str]) -> OnlineLearner:
 
 
 def from_bytes(content: bytes) -> OnlineLearner:
-    """Return the learner whose file has this content, as `load` does."""
-    return _restore(from_contents(*model_file.unpack(content), "what was given"))
+    """Load a learner from the content of its file."""
+    return _restore(from_contents(*model_file.unpack(content), "the content"))
 
 
 def _restore(parts: LearnerParts) -> OnlineLearner:

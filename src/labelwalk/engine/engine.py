@@ -1,4 +1,4 @@
-"""One stream through one graph: run the compiled loop, and do what it asks for."""
+"""The engine of a learner: runs the compiled loop and handles its events."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MOST_EVENTS = 1000  # that one example can wait for; a handful is usual
 
 
 class Engine:
-    """The state of a learner, and every way it can change."""
+    """The state of a learner, and all operations that change it."""
 
     def __init__(self, settings: Settings, state: State) -> None:
         self.settings = settings
@@ -70,9 +70,9 @@ class Engine:
         return cls(settings, state)
 
     def learn(self, rows: Floats, codes: Ints, shares: Floats) -> KernelAnswers:
-        """Learn rows in order, all with their classes or all without (UNLABELLED, BARRED).
+        """Learn rows in order, all with classes or all without (UNLABELLED, BARRED).
 
-        Labels are learned such that they can be taken back.
+        Labels are learned so that they can be retracted.
         """
         taught = codes[0] >= 0
         # by name and not as attributes, which take microseconds: this is all that most calls need
@@ -91,17 +91,16 @@ class Engine:
                 label_removal.end_undo(self.state)
 
     def feed(self, rows: Floats, codes: Ints, shares: Floats) -> KernelAnswers:
-        """Learn rows in order, taught ones (class code) or not (UNLABELLED); answer the latter.
+        """Learn rows in order, with class codes or UNLABELLED; answer the unlabelled ones.
 
-        The caller holds interrupts; they take effect between two blocks of rows.
-        `shares` is what each class is believed to have of the stream, where there is a prior: of
-        all that are known from the first row on. After an error, the rows before stay learned,
-        with their classes.
+        The caller defers interrupts; they take effect between two blocks of rows. `shares` are the
+        expected shares of the classes if there is a prior, of all classes known at the first row.
+        After an error, the previous rows stay learned, with their classes.
         """
         if self.state.progress["stage"].item() != RowStage.WAITING:
             raise RuntimeError(
-                "this learner failed in the middle of an example and cannot go on. "
-                "Load it from its last file."
+                "this learner failed in the middle of an example and cannot continue. Load it "
+                "from its last file."
             )
         n_known, n_classes = self.state.n_classes, len(shares)
         self.shares = shares
@@ -124,7 +123,7 @@ class Engine:
         return answers
 
     def teach_later(self, number: int, x: Floats, code: int, shares: Floats) -> None:
-        """Teach an example that is remembered, as if it came again with its label."""
+        """Teach a remembered example, as if it arrived again with its label."""
         self.state.counters.id = number
         try:
             self.learn(x, np.array([code]), shares)
@@ -133,19 +132,19 @@ class Engine:
                 self.state.counters.id = NO_ROW
 
     def find_label(self, number: int) -> int:
-        """Return the class an example was taught, or UNLABELLED."""
+        """Return the class of a taught example, or UNLABELLED."""
         i = label_removal.find_taught_vertex(self.state, number)
         return int(self.state.vertices.label[i]) if i >= 0 else UNLABELLED
 
     def retract(self, number: int) -> None:
-        """Take the label of an example back, and the example with it."""
+        """Remove the label of an example, and the example itself."""
         state, i = self.state, label_removal.find_taught_vertex(self.state, number)
         since = label_removal.find_taught_time(state, number)
         label_removal.remove_label(state, i, number)
         self._draw_without(since, 1)
 
     def retract_class(self, code: int) -> None:
-        """Take all labels of a class back, and the examples with them."""
+        """Remove all labels of a class, and their examples."""
         state = self.state
         gone = np.flatnonzero(state.vertices.label[: state.n] == code)
         since = label_removal.find_class_start(state, code)
@@ -155,12 +154,12 @@ class Engine:
         self._draw_without(since, n_labels)
 
     def forget_class(self, code: int) -> None:
-        """Take all labels of a class back, and strike the class out."""
+        """Remove all labels of a class, and the class itself."""
         self.retract_class(code)
         self.state = without_class(self.state, code)
 
     def _draw_without(self, since: int, n_labels: int) -> None:
-        """Draw the graph without labels that have left: as it was, or by measuring it again."""
+        """Rebuild the graph without removed labels: restored, or measured again."""
         state = self.state
         self._settled = self._frozen = None
         restored = label_removal.roll_back(state, since, n_labels)
@@ -185,19 +184,19 @@ class Engine:
         return feed(*places, *kept, rows, codes, row, answers)
 
     def compile(self) -> None:
-        """Compile the loop, or read it from the cache."""
+        """Compile the loop, or load it from the cache."""
         self._run(np.empty((0, 1)), np.empty(0, dtype=np.int64), 0, blank_answers(0, 0))
 
     def _finish(
         self, event: int, rows: Floats, codes: Ints, row: int, answers: KernelAnswers
     ) -> int:
-        """Take the current row, the last of `rows`, all the way; return the next one."""
+        """Handle events until the last of `rows`, which is current, is done; return the next."""
         for _ in range(MOST_EVENTS):
             self._attend(event, int(codes[row]))
             row, event = self._run(rows, codes, row, answers)
             if event == LoopEvent.DONE:
                 return row
-        raise RuntimeError(f"an example waits for event {event} for ever; please report this.")
+        raise RuntimeError(f"an example is stuck at event {event}. Please report this bug.")
 
     def _attend(self, event: int, code: int) -> None:
         state = self.state
@@ -263,7 +262,7 @@ class Engine:
         self.state = resize(state, capacity, state.n_classes)
 
     def adjust(self, new: Settings) -> Engine:
-        """Return an engine that goes on with other settings; some arrays are shared."""
+        """Return an engine with other settings and the same state; some arrays are shared."""
         state, old = self.state, self.settings
         if new.half_life != old.half_life:
             assert new.half_life is not None
@@ -281,7 +280,7 @@ class Engine:
         return Engine(new, state)
 
     def measure(self) -> None:
-        """Measure bandwidths, and draw the graph with them where any has changed."""
+        """Measure bandwidths, and rebuild the graph if any has changed."""
         self._settled = self._frozen = None
         if self._bandwidths_moved():
             self._draw()
@@ -323,9 +322,9 @@ class Engine:
         return answers
 
     def settle(self, shares: Floats) -> tuple[System, Floats]:
-        """Return a copy of the system in which every vertex is settled, and their errors.
+        """Return a copy of the system in which every vertex is certified, and the errors.
 
-        Where the prior is due it is brought to bear, as it would be for the next row.
+        If the biases of the prior are due, they are updated, as for the next row.
         """
         if self._settled is None:
             state, counters, tolerance = self.state, self.state.counters, self.rules.tolerance
@@ -336,13 +335,13 @@ class Engine:
         return self._settled
 
     def get_predictor(self, shares: Floats) -> BatchPredictor:
-        """Return what answers as this learner does now, and learns no more."""
+        """Return a predictor with the present answers of this learner."""
         if self._frozen is None:
             self._frozen = freeze(self.state, self.rules, *self.settle(shares))
         return self._frozen
 
     def similarities(self, x: Floats) -> Floats:
-        """Return how similar a row is to every vertex; to none where it is an outlier."""
+        """Return the similarity of a row to every vertex; all 0 for an outlier."""
         state, n = self.state, self.state.n
         measure_row(state.vertices, state.counters, x, state.comparison)
         compute_row_similarities(
@@ -360,11 +359,11 @@ class Engine:
         )
 
     def certificate(self) -> float:
-        """Return the largest proven error of any vertex as it stands."""
+        """Return the largest proven error of the present values of any vertex."""
         return float(relaxation.proven_errors(self.state.system, self.state.n).max())
 
     def merge(self, theirs: State, order: list[int]) -> None:
-        """Take in the vertices of a state with our class codes, its features in another order."""
+        """Merge a state that has our class codes and its features in another order."""
         for part in (theirs.vertices.points, theirs.vertices.means, theirs.comparison.moments.T):
             part[:] = part[order[: len(part)]]  # there may be no means
         both = self.state = merge_states(self.state, theirs)
@@ -374,7 +373,7 @@ class Engine:
         self.rebuild_from_cover()
 
     def rebuild_from_cover(self) -> None:
-        """Measure, draw, weigh and solve anew, from the cover alone; what came before is gone."""
+        """Measure, build, weigh and solve the graph again from the cover alone."""
         state = self.state
         clear_memory(state.memory, state.counters)
         label_removal.end_undo(state)
@@ -383,7 +382,7 @@ class Engine:
         health_metrics.restart_drift_window(state)
 
     def rebuild_graph(self) -> None:
-        """Draw, weigh and solve anew, from the cover and its bandwidths."""
+        """Build, weigh and solve the graph again, from the cover and its bandwidths."""
         self._draw()
         weights.weigh(self.state, self.rules)
         relaxation.refresh(self.state.system, self.state.n)
@@ -391,7 +390,7 @@ class Engine:
 
 
 def next_block(n_rows: int, took_s: float) -> int:
-    """Return how many rows to run next, at most twice as many, given how long the last ones took.
+    """Return the size of the next block, at most twice the last, given how long that took.
 
     Examples
     --------
@@ -402,9 +401,9 @@ def next_block(n_rows: int, took_s: float) -> int:
 
 
 def split_at_new_classes(codes: Ints, n_known: int) -> Iterator[tuple[slice, int]]:
-    """Yield runs of rows in which no row but the first has a new class, and how many are known.
+    """Yield runs of rows in which only the first may have a new class, and the number of classes.
 
-    So one call does what several would do: a class is unknown until its first row.
+    So one call equals several calls: a class is unknown until its first row.
 
     Examples
     --------

@@ -171,7 +171,7 @@ def warn_of_conflicts(state: State, classes: Sequence[Label], rows: Floats, code
         numbers = [int(founder[i]) for i in (younger, older) if founder[i] != NO_ROW]
         calls = " or ".join(f"retract(example_id={number})" for number in numbers)
         warnings.warn(
-            f"label {classes[label[younger]]!r} was taught for an example that already has label "
+            f"label {classes[label[younger]]!r} was taught to an example that already has label "
             f"{classes[label[older]]!r}. Both count. Retract the wrong one with "
             f"{calls or 'retract(label=...)'}.",
             LabelConflictWarning,
