@@ -1,4 +1,4 @@
-"""Concurrency: threads share objects in turn, interrupts wait for a row, BLAS uses one thread."""
+"""Concurrency: locks of shared objects, deferred interrupts, and BLAS with one thread."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Answer = TypeVar("Answer")
 
 
 class Lockable(Protocol):
-    """What has a lock that one thread can take again and again."""
+    """An object with a reentrant lock."""
 
     _lock: threading.RLock
 
@@ -30,7 +30,7 @@ Self_ = TypeVar("Self_", bound=Lockable)
 def synchronized(
     method: Callable[Concatenate[Self_, Given], Answer],
 ) -> Callable[Concatenate[Self_, Given], Answer]:
-    """Let a method wait until no other thread is in one of its kind.
+    """Execute the synchronized methods of an object in one thread at a time.
 
     Examples
     --------
@@ -68,11 +68,11 @@ def _hold(number: int, _: FrameType | None) -> None:
 
 
 class defer_interrupts:  # noqa: N801  # reads as a function
-    """Hold back signals inside the block, and deliver them on the way out.
+    """Defer signals inside the block, and deliver them at its end.
 
-    Their handlers may raise, as that of Ctrl-C does, and must not do so while a state is changed.
-    `deliver_interrupts` marks places in the block where they may. A hold within a hold, or in
-    another thread than the main one, changes nothing.
+    Their handlers may raise an exception, as that of Ctrl-C does, which must not happen while a
+    state is changed. `deliver_interrupts` marks places in the block where it may. The function has
+    no effect inside another such block, or outside the main thread.
     """
 
     is_outermost = False
@@ -110,7 +110,7 @@ class defer_interrupts:  # noqa: N801  # reads as a function
 
 
 def deliver_interrupts() -> None:
-    """Let signals that came since the hold began take effect here."""
+    """Deliver the signals that were deferred since the block began."""
     if _pending and threading.current_thread() is threading.main_thread():
         while _pending:
             number = _pending.pop(0)
@@ -124,12 +124,11 @@ _blas_lock = threading.RLock()
 def single_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread inside the block.
 
-    Two BLAS threads on a busy machine are up to a hundred times slower than one at the sizes
-    solved here, and split sums differently. Blocks may be nested. Blocks of several threads take
-    turns, because the limit of most BLAS libraries is one for the whole process and would be
-    lifted by whichever thread leaves first: keep blocks short and do not wait in one for another
-    thread. Where a thread of the program holds a limit of its own through threadpoolctl, that
-    limit stands.
+    At the sizes solved here, two BLAS threads on a busy machine are up to a hundred times slower
+    than one, and split sums differently. Blocks may be nested. Blocks of several threads exclude
+    each other, because most BLAS libraries have one limit for the whole process, and the first
+    thread to leave its block would remove it. So keep blocks short, and do not wait in a block for
+    another thread. A limit that a thread of the program has set with threadpoolctl stays in effect.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A demonstration: the digits of scikit-learn as a stream, with a few labels at the start."""
+"""Demonstration: the digits of scikit-learn as a stream, with a few labels at the start."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DemoProgress(NamedTuple):
 
 @dataclass(frozen=True)
 class DemoResult:
-    """The answers of a run in sum and, as two arrays, one by one.
+    """The result of a run: totals, and two arrays with one entry per answer.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Measures of answers whose truth is known: accuracy over time and calibration."""
+"""Accuracy over time and calibration of answers with known truth."""
 
 from __future__ import annotations
 
@@ -86,5 +86,5 @@ def calibration_error(confidence: ArrayLike, correct: ArrayLike, bins: int = 10)
 def __getattr__(name: str) -> Any:
     raise AttributeError(
         f"module 'labelwalk.evaluation' has no attribute {name!r}. Protocols, precision and recall "
-        "are in the folder paper/ of the repository: from there, import paper.evaluation."
+        "are in paper/ of the repository: clone it, and import paper.evaluation."
     )

@@ -1,4 +1,4 @@
-"""Pictures of a learner and of its answers, drawn with matplotlib."""
+"""Plots of a learner and of its answers, with matplotlib."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def draw_centroids(learner: OnlineLearner) -> Figure:
     Parameters
     ----------
     learner : OnlineLearner
-        It has seen at least one example.
+        A learner that has seen at least one example.
     """
     if learner.n_vertices == 0:
-        raise ValueError("the learner has no vertices. Let it observe some examples first.")
+        raise ValueError("the learner has no vertices to plot. Let it observe examples first.")
     table = learner.vertices
     x, y = _project(learner.scaled(table.means)).T
     labelled = np.array([label is not None for label in table.label])
@@ -93,7 +93,7 @@ def draw_precision_recall(precision: Floats, recall: Floats) -> Figure:
 
 
 def draw_comparison(correct: Mapping[str, Bools], title: str) -> Figure:
-    """Draw the accuracy of two methods over time: thick so far, thin for the last 200 rows.
+    """Draw the accuracy of two methods over time: so far (thick), last 200 rows (thin).
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""The learner as an estimator of other libraries."""
+"""Integrations: the learner as an estimator of other libraries."""

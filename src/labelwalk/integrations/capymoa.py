@@ -17,8 +17,8 @@ try:
     from capymoa.base import ClassifierSSL
 except (RuntimeError, ValueError) as error:
     raise ImportError(
-        f"CapyMOA runs on Java, and Java could not be started: {error} Install a Java runtime, "
-        "such as OpenJDK 17, or set JAVA_HOME to its folder."
+        f"CapyMOA requires Java, which could not be started: {error} Install a Java runtime, such "
+        "as OpenJDK 17, or set JAVA_HOME to its folder."
     ) from error
 
 if TYPE_CHECKING:

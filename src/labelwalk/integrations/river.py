@@ -178,7 +178,7 @@ def _to_row(x: Example, features: Collection[Hashable]) -> list[float]:
     unknown = x.keys() - features
     if unknown:
         warnings.warn(
-            f"x has features that the first example had not: {shown(_sort_names(unknown))}. "
+            f"x has features that the first example did not have: {shown(_sort_names(unknown))}. "
             "They are ignored. Include all features in the first example, with 0.0 for missing "
             "values.",
             stacklevel=3,

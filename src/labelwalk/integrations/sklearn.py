@@ -30,7 +30,7 @@ Targets: TypeAlias = ArrayLike | Sequence[object]
 
 TIE_MARGIN = 1e-6  # share that the nearest label is ahead where no label can be reached
 FIXED_CLASSES_HINT = (
-    "Pass all classes in the first call of partial_fit, or never: then classes_ may grow."
+    "Pass all classes in the first call of partial_fit; or never pass any, and classes_ may grow."
 )
 
 
@@ -230,7 +230,7 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
         check_consistent_length(predicted, has_label, sample_weight)
         if not len(labels):
             raise ValueError(
-                f"y holds no label to compare with: all of its {len(has_label)} entries are "
+                f"y contains no label to compare with: all of its {len(has_label)} entries are "
                 f"unlabeled={self.unlabeled!r}. Give the true labels of at least some rows."
             )
         weight = None if sample_weight is None else np.asarray(sample_weight)[has_label]
@@ -247,7 +247,7 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
         has_label, labels = _split_labels(y, self.unlabeled)
         if needs_label and not len(labels):
             raise ValueError(
-                f"y holds no label: all {len(has_label)} of its entries are "
+                f"y contains no label: all {len(has_label)} of its entries are "
                 f"unlabeled={self.unlabeled!r}. Label at least one row, or set unlabeled=... to "
                 "the value that marks unlabelled rows."
             )
@@ -267,7 +267,7 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
             merged = np.unique(_split_labels(classes, self.unlabeled)[1])
             if not is_first and not np.array_equal(merged, self.classes_):
                 raise ValueError(
-                    f"classes={_shorten(merged)} are not those of the calls before, "
+                    f"classes={_shorten(merged)} differ from those of earlier calls, "
                     f"{_shorten(self.classes_)}. {FIXED_CLASSES_HINT}"
                 )
         if not len(labels):
@@ -278,15 +278,15 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
         kinds = [{isinstance(name, str) for name in _to_names(a)} for a in (labels, merged)]
         if kinds[0] != kinds[1]:
             raise ValueError(
-                f"y holds {_shorten(np.unique(labels))}, but the classes are {_shorten(merged)}: "
-                "strings and numbers do not mix. Use one kind of label."
+                f"y contains {_shorten(np.unique(labels))}, but the classes are "
+                f"{_shorten(merged)}: strings and numbers do not mix. Use one kind of label."
             )
         if not is_fixed:
             return np.unique(np.concatenate([merged, labels]))
         unknown = np.unique(labels[~np.isin(labels, merged)])
         if len(unknown):
             raise ValueError(
-                f"y holds {_shorten(unknown)}, which is not in classes={_shorten(merged)}. "
+                f"y contains {_shorten(unknown)}, which is not in classes={_shorten(merged)}. "
                 f"{FIXED_CLASSES_HINT}"
             )
         return merged
@@ -306,8 +306,8 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
         learner = self.learner_
         if not learner.classes:
             raise NotFittedError(
-                f"This {type(self).__name__} has seen no label yet, so it can name no class. Call "
-                "partial_fit with at least one labelled row first."
+                f"This {type(self).__name__} has not seen a label yet, so it cannot predict a "
+                "class. Call partial_fit with at least one labelled row first."
             )
         columns = {name: column for column, name in enumerate(_to_names(self.classes_))}
         probabilities = np.zeros((len(rows), len(self.classes_)))
@@ -359,8 +359,8 @@ def _is_unlabeled(targets: Labels, unlabeled: object) -> Bools:
         return np.array([label is None or label != label for label in targets], dtype=np.bool_)
     if targets.dtype.kind == "U" and not isinstance(unlabeled, str) and str(unlabeled) in targets:
         raise ValueError(
-            f"y holds the string {str(unlabeled)!r} where unlabeled={unlabeled!r}: NumPy turns "
-            "numbers among strings into strings. Make y an array of dtype=object, or set "
+            f"y contains the string {str(unlabeled)!r} where unlabeled={unlabeled!r}: NumPy "
+            "converts numbers among strings to strings. Make y an array of dtype=object, or set "
             f"unlabeled={str(unlabeled)!r}, or unlabeled=None if it is a class."
         )
     return np.asarray(targets == unlabeled, dtype=np.bool_)
@@ -370,8 +370,8 @@ def _unify_labels(labels: Labels, unlabeled: object) -> Labels:
     """Return labels of one kind as an array of that kind; raise if any are missing."""
     if labels.dtype.kind in "fO" and _is_unlabeled(labels, None).any():
         raise ValueError(
-            f"y holds missing values, but unlabeled={unlabeled!r} marks the rows without a label. "
-            "Set unlabeled=None if missing means unlabelled."
+            f"y contains missing values, but unlabeled={unlabeled!r} marks the rows without a "
+            "label. Set unlabeled=None if missing means unlabelled."
         )
     if labels.dtype != object:
         assert_all_finite(labels, input_name="y")

@@ -2,7 +2,7 @@
 
 f_ic is the probability that a random walk from vertex i ends at a labelled vertex of class c, and
 1 − Σ_c f_ic the probability that it ends in the sink. Every problem here is the linear system of
-`factorisation`, with other sinks and other right-hand sides.
+`linear_system`, with other sinks and right-hand sides.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def solve(
     targets : (n, C) array
         Rows of labelled vertices are the clamped values, normally one-hot; others are not used.
     weights : (n,) array, optional
-        v > 0, how many examples a vertex stands for; all 1 if left out.
+        v > 0, the number of examples that a vertex represents; default: all 1.
     sink : float or (n,) array
         γ > 0. Entries of labelled vertices are not used.
 
     Returns
     -------
     f : (n, C) array
-        Exactly 0 where no labelled vertex can be reached; never negative if no target is.
+        Exactly 0 if no labelled vertex can be reached; never negative if no target is.
 
     Examples
     --------
@@ -98,21 +98,21 @@ def solve_normalised(
 
         (d_i / D_i + γ_i) f_i = Σ_{j≠i} v_j w_ij f_j / √(D_i D_j).
 
-    In g = f / √D this is Proposition 1 with sinks γ_i D_i, which is how it is solved. The inner
-    edges cancel in the unnormalised Laplacian; here they stay, in D.
+    With g = f / √D this is Proposition 1 with sinks γ_i D_i, and is solved as such. The inner edges
+    cancel in the unnormalised Laplacian; here they contribute to D.
 
     Parameters
     ----------
     similarity, is_labelled, targets, sink
-        As in `solve`; the diagonal of `similarity` is used where a weight exceeds 1 (it is 1 for
-        a Gaussian).
+        As in `solve`; the diagonal of `similarity` is used if a weight exceeds 1 (it is 1 for a
+        Gaussian).
     weights : (n,) array, optional
-        v ≥ 1, how many copies a vertex stands for; all 1 if left out.
+        v ≥ 1, the number of copies that a vertex represents; default: all 1.
 
     Returns
     -------
     f : (n, C) array
-        The value every copy of a vertex has on the full graph. Values may exceed 1 here: f √D⁻¹,
+        The value of every copy of a vertex on the full graph. Values may exceed 1, since f √D⁻¹,
         not f, is an average of its neighbours.
 
     Examples
@@ -160,13 +160,13 @@ def solve_soft(
     targets : (n, m) array
         Any number of columns; rows of unlabelled vertices are not used.
     c_l, c_u : float
-        How strongly labelled and unlabelled vertices hold to their y; both > 0. Section 4 of the
-        paper takes c_l = 1 and c_u much smaller.
+        Weights of the targets of labelled and unlabelled vertices; both > 0. Section 4 of the paper
+        uses c_l = 1 and a much smaller c_u.
     weights : (n,) array, optional
-        As in `solve`: the solution is that of the full graph in which each vertex is v_i copies,
-        each with its own C and γ. At least 1 if `normalised`.
+        As in `solve`: the solution on the full graph, in which each vertex is v_i copies with their
+        own C and γ. At least 1 if `normalised`.
     normalised : bool
-        L is the normalised Laplacian; see `laplacian`.
+        Whether L is the normalised Laplacian; see `laplacian`.
 
     Returns
     -------
@@ -211,7 +211,7 @@ def laplacian(
     - plain: v_i d_i on the diagonal and −v_i w_ij v_j off it, d_i = Σ_{j≠i} w_ij v_j. This is
       the L^q of Proposition 1; the inner edges cancel.
     - normalised: v_i d_i / D_i and −v_i w_ij v_j / √(D_i D_j), D_i = d_i + (v_i − 1) w_ii, the
-      degree of a copy. The inner edges do not cancel. Without any edge the diagonal is v_i.
+      degree of a copy. The inner edges do not cancel. Without edges the diagonal is v_i.
 
     So ℓᵀ (L + γ V) ℓ is the objective (2) of the full graph: γ V, not γ I.
 
@@ -221,9 +221,9 @@ def laplacian(
         w, symmetric and nonnegative. The diagonal is used only if `normalised`, and only where
         a weight exceeds 1.
     weights : (n,) array, optional
-        v > 0, and at least 1 if `normalised`; all 1 if left out.
+        v > 0, and at least 1 if `normalised`; default: all 1.
     normalised : bool
-        Divide each edge by the roots of the degrees at its ends.
+        Whether to divide each edge by the roots of the degrees at its ends.
 
     Returns
     -------

@@ -1,11 +1,11 @@
-"""The linear system of a weighted graph: the graph is checked and factorized once, solved often.
+"""The linear system of a weighted graph: validated and factorized once, solved many times.
 
 With similarities w_ij, weights v_i, sinks γ_i and degrees d_i = Σ_{j≠i} w_ij v_j, the system over
 the unlabelled vertices is
 
     (d_i + γ_i) f_i − Σ_{unlabelled j≠i} w_ij v_j f_j = b_i,                M f = b.
 
-It is Proposition 1 divided by v_i: V W V, which overflows what it is added to, is never formed.
+It is Proposition 1 divided by v_i, which avoids V W V, whose entries can overflow.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def as_graph(
     Raises
     ------
     ValueError
-        Similarities are no symmetric matrix of numbers >= 0, the mask is not boolean, a weight or
-        a sink is not > 0, or a shape does not fit.
+        Similarities are not a symmetric matrix of numbers >= 0, the mask is not boolean, a weight
+        or a sink is not > 0, or a shape is wrong.
     """
     w = as_similarity(similarity)
     v = as_weights(weights, w, copies=copies)
@@ -63,14 +63,15 @@ def as_similarity(similarity: ArrayLike) -> Floats:
     w = np.asarray(similarity, dtype=np.float64)
     if w.ndim != 2 or w.shape[0] != w.shape[1]:
         raise ValueError(
-            f"similarity has shape {w.shape}: pass a square matrix, a row and a column per vertex"
+            f"similarity has shape {w.shape}: pass a square matrix, with a row and a column per "
+            "vertex"
         )
     lowest, highest = w.min(initial=0.0), w.max(initial=0.0)
     if not (lowest >= 0.0 and np.isfinite(highest)):
         worst = lowest if not lowest >= 0.0 else highest
         raise ValueError(
-            f"similarity contains {worst}: entries must be finite and >= 0; "
-            "use exp(-(d/sigma)**2 / 2) for a distance d, and look for NaN in the examples"
+            f"similarity contains {worst}: entries must be finite and >= 0; use exp(-(d/sigma)**2 "
+            "/ 2) for a distance d, and check the examples for NaN"
         )
     gap = np.abs(w - w.T).max(initial=0.0)
     if gap > ASYMMETRY * highest:
@@ -82,25 +83,25 @@ def as_similarity(similarity: ArrayLike) -> Floats:
 
 
 def as_weights(weights: ArrayLike | None, w: Floats, *, copies: bool = False) -> Floats:
-    """Return weights > 0 whose degrees do not overflow; all 1 where there are none."""
+    """Return weights > 0 whose degrees do not overflow; all 1 by default."""
     v = as_positive("weights", 1.0 if weights is None else weights, len(w))
     if copies and v.min(initial=1.0) < 1.0:
         raise ValueError(
-            f"weights contains {v.min()}: a normalised Laplacian counts the v - 1 edges between "
-            "copies, so pass counts >= 1"
+            f"weights contains {v.min()}: a normalised Laplacian has v - 1 edges between copies, "
+            "so pass counts >= 1"
         )
     # in Python numbers, which overflow without a warning
     total = sum(v.tolist())
     if not math.isfinite(float(w.max(initial=0.0)) * total):
         raise ValueError(
-            f"weights sum to {total}: degrees would overflow; divide all weights and the sink "
-            "by one number, the solution stays the same"
+            f"weights sum to {total}: degrees would overflow; divide all weights and the sink by "
+            "the same number, which does not change the solution"
         )
     return v
 
 
 def as_positive(name: str, values: ArrayLike, n: int) -> Floats:
-    """Return n finite numbers > 0, from as many or from one."""
+    """Return n finite numbers > 0, from n numbers or a single one."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape not in ((), (n,)):
         raise ValueError(
@@ -167,10 +168,10 @@ FEW = 32  # vertices that are eliminated one by one
 
 @dataclass(frozen=True, eq=False)
 class Factorisation:
-    """The factorised system M of `factorise`; `solve` answers one right-hand side after another.
+    """A factorized system M; `solve` solves it for one right-hand side after another.
 
-    Where walks are short, the Cholesky factor of V^½ M V^-½, which is symmetric; where they are
-    long, M⁻¹ itself.
+    It holds the Cholesky factor of V^½ M V^-½, which is symmetric, if walks are short, and M⁻¹
+    itself if they are long.
     """
 
     n_vertices: int
@@ -191,7 +192,7 @@ class Factorisation:
         Returns
         -------
         f : (n, m) array
-            Rows of labelled vertices are 0. Never negative where rhs is not.
+            Rows of labelled vertices are 0. Never negative if rhs is not.
         """
         b = as_columns("rhs", rhs, self.n_vertices)
         f = np.zeros(b.shape)
@@ -207,13 +208,13 @@ def factorise(
     weights: ArrayLike | None,
     sink: ArrayLike,
 ) -> Factorisation:
-    """Factorise the row form of Proposition 1 once, to solve it for many right-hand sides.
+    """Factorize the row form of Proposition 1, to solve it for many right-hand sides.
 
     Parameters
     ----------
     similarity, is_labelled, weights, sink
-        As in `harmonic.solve`. The system covers all unlabelled vertices, those without a label in
-        their connected component too.
+        As in `harmonic.solve`. The system includes all unlabelled vertices, also those without a
+        label in their connected component.
 
     Returns
     -------
@@ -235,9 +236,9 @@ def factorise(
 
 
 def factorise_graph(graph: Graph, long_walk: float = LONG_WALK) -> Factorisation:
-    """Factorise the system of a graph that has been checked.
+    """Factorize the system of a validated graph.
 
-    Where walks take up to `long_walk` steps, Cholesky will do.
+    Cholesky is accurate enough for walks of up to `long_walk` steps.
     """
     l, u = np.flatnonzero(graph.labelled), np.flatnonzero(~graph.labelled)
     v = graph.v[u]
@@ -253,7 +254,7 @@ def factorise_graph(graph: Graph, long_walk: float = LONG_WALK) -> Factorisation
 
 
 def _cholesky(w: Floats, u: Ints, v: Floats, escape: Floats) -> tuple[Floats, Floats]:
-    """Return the factor over the vertices u, and how many steps walks take there."""
+    """Return the factor for the vertices u, and the number of steps of walks there."""
     A, root = np.empty((len(u), len(u))), np.sqrt(v)[:, None]
     write_symmetric(w, v, u, escape, A)
     diagonal = np.diagonal(A).copy()
@@ -272,7 +273,7 @@ def _substitute(lower: Floats, root: Floats, b: Floats) -> Floats:
 
 
 def _whole_components(w: Floats, u: Ints, chosen: Bools) -> Bools:
-    """Return which of the vertices u are joined to one that is chosen."""
+    """Return which of the vertices u are connected to a chosen one."""
     if not chosen.any():
         return chosen
     _, component = connected_components(csr_array(w[np.ix_(u, u)]), directed=False)
@@ -282,11 +283,11 @@ def _whole_components(w: Floats, u: Ints, chosen: Bools) -> Bools:
 def _visits(flow: Floats, escape: Floats) -> Floats:
     """Inverse of diag(Σ_{j≠i} flow_ij + escape_i) − flow, without a single subtraction.
 
-    Entry ij is the expected number of visits to j of the walk from i, over the diagonal at j.
-    Eliminating the first half of the vertices leaves a system of the same form on the second:
-    flows and escapes by way of the first are added on. Sums of products of positive numbers lose
-    nothing, so every entry is right to a few roundings even where d + γ = d in floating point
-    (Grassmann, Taksar and Heyman 1985). Diagonal entries of `flow` are not used.
+    Entry ij is the expected number of visits to j of the walk from i, divided by the diagonal at j.
+    Eliminating the first half of the vertices leaves a system of the same form on the second half,
+    with the flows and escapes through the first half added. Sums of products of positive numbers
+    have no cancellation, so every entry is accurate to a few roundings even if d + γ = d in
+    floating point (Grassmann, Taksar and Heyman 1985). Diagonal entries of `flow` are not used.
     """
     n = len(escape)
     if n <= FEW:

@@ -1,8 +1,8 @@
-"""The incremental solution: a linear system that is relaxed, never re-solved, and certified.
+"""The incremental solution: a linear system that is updated by relaxation, with proven errors.
 
-The compiled loops in `kernels.system` and `kernels.relaxation` do the work of each example. This
-module does what is rare: more or fewer vertices and classes, and the direct solution where relaxing
-would cost more.
+The compiled loops in `kernels.system` and `kernels.relaxation` process each example. This module
+contains rare operations: changes of the number of vertices and classes, and the direct solution if
+relaxation would cost more.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def empty(capacity: int, n_classes: int) -> System:
 
 
 def keep(system: System, kept: Ints) -> None:
-    """Drop all vertices but `kept`; similarities, weights, values and sinks move along.
+    """Remove all vertices but `kept`, with their similarities, weights, values and sinks.
 
-    Degrees and residuals are out of date afterwards: `refresh`.
+    Call `refresh` afterwards to update degrees and residuals.
     """
     m = len(kept)
     keep_pairs(system.w, kept)
@@ -66,20 +66,20 @@ def keep(system: System, kept: Ints) -> None:
 
 
 def refresh(system: System, n: int) -> None:
-    """Bring all that follows from similarities, weights, sinks and values up to date."""
+    """Recompute everything that depends on similarities, weights, sinks and values."""
     relink(system, n)
     rebuild(system, n)
 
 
 def graph_of(system: System, n: int) -> Graph:
-    """Return the graph as it stands; its arrays are not copied."""
+    """Return the present graph; its arrays are not copied."""
     return Graph(system.w[:n, :n], system.v[:n], system.g[:n], system.clamped[:n])
 
 
 def solve_exactly(system: System, n: int) -> None:
-    """Replace all values by the exact solution (Cholesky), steps included.
+    """Replace all values and steps by the exact solution (Cholesky).
 
-    Where no label can be reached values are 0 for good, and nobody asks for steps.
+    If no label can be reached, values stay 0 and steps are not needed.
     """
     graph = graph_of(system, n)
     labelled, f = graph.labelled, system.f[:, :n]
@@ -97,16 +97,17 @@ def solve_exactly(system: System, n: int) -> None:
 
 
 def proven_errors(system: System, n: int) -> Floats:
-    """Return the bound on the error of each vertex as it stands."""
+    """Return the present error bound of each vertex."""
     errors = np.zeros(max(n, 1))
     certify(system, n, errors)
     return errors
 
 
 def settle_vertices(system: System, n: int, tolerance: float, readout: Readout) -> None:
-    """Settle every vertex, or solve where that costs less.
+    """Relax until every vertex is certified, or solve directly if that costs less.
 
-    Half the tolerance, since an answer's bound may be twice its error (see `compute_excess`).
+    The limit is half the tolerance, since the bound of an answer may be twice its error (see
+    `compute_excess`).
     """
     if not relax_all_until_certified(system, n, 0.5 * tolerance, readout):
         solve_exactly(system, n)
@@ -115,7 +116,7 @@ def settle_vertices(system: System, n: int, tolerance: float, readout: Readout) 
 def copy_settled(
     system: System, n: int, tolerance: float, readout: Readout
 ) -> tuple[System, Floats]:
-    """Return the system with every vertex settled, and the bounds; the original is not touched."""
+    """Return a copy of the system in which every vertex is certified, and the bounds."""
     copy = system._replace(
         d=system.d.copy(),
         f=system.f.copy(),

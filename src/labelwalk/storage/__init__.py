@@ -1,1 +1,1 @@
-"""How files are stored durably."""
+"""Durable storage: model files and atomic file writes."""

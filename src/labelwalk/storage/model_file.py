@@ -49,11 +49,11 @@ PathLike: TypeAlias = str | os.PathLike[str]
 
 
 class ModelFileError(LabelwalkError, ValueError):
-    """A model file that cannot be written, or cannot be read and trusted."""
+    """A model file cannot be written, or cannot be read and verified."""
 
 
 class RemovedFeatureError(ModelFileError):
-    """A model file that uses a feature which was removed after the version that wrote it."""
+    """A model file uses a feature that has been removed from labelwalk."""
 
 
 def write(path: PathLike, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
@@ -64,7 +64,7 @@ def write(path: PathLike, header: Mapping[str, Any], arrays: Mapping[str, Array]
     path : path
         The file to create or replace.
     header : mapping
-        Must survive a JSON round trip unchanged: string keys, lists, no tuples, no NaN.
+        Must not change in a JSON round trip: string keys, lists, no tuples, no NaN.
     arrays : mapping from names to arrays
         float64, int64, int32, uint8 or bool, any shape, memory order and byte order.
 
@@ -230,8 +230,7 @@ def _encode_header(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> by
         ) from error
     if not is_unchanged:
         raise ModelFileError(
-            "header would come back different from JSON; use string keys, and lists instead of "
-            "tuples"
+            "header would change in a JSON round trip; use string keys, and lists instead of tuples"
         )
     return text.encode("ascii")
 
@@ -246,13 +245,15 @@ def _verify(content: memoryview) -> tuple[bytes, memoryview]:
     if not OLDEST_VERSION <= version <= VERSION:
         repair = "upgrade labelwalk" if version > VERSION else "use the labelwalk that wrote it"
         raise ModelFileError(
-            f"has format version {version}, and this labelwalk reads versions {OLDEST_VERSION} to "
+            f"has format version {version}, but this labelwalk reads versions {OLDEST_VERSION} to "
             f"{VERSION}; {repair} to read it (or the file is damaged)"
         )
     if size != len(content):
         raise _error_truncated(len(content), size)
     if hashlib.sha256(content[:-_CHECKSUM]).digest() != content[-_CHECKSUM:]:
-        raise ModelFileError("is damaged, its checksum does not match; restore it from a copy")
+        raise ModelFileError(
+            "is damaged, since its checksum does not match; restore it from a copy"
+        )
     start = _pad(_PREFIX + text_size)
     if start > size - _CHECKSUM:
         raise _error_forged(f"its header of {text_size} bytes does not fit in the file")
@@ -279,7 +280,7 @@ def _parse_header(text: bytes) -> tuple[dict[str, Any], list[Any]]:
     except (ValueError, RecursionError) as error:
         raise _error_forged(f"its header is not JSON ({error})") from error
     if not (isinstance(document, dict) and document.keys() == {"arrays", "header"}):
-        raise _error_forged('its header is not an object of "arrays" and "header"')
+        raise _error_forged('its header is not an object with "arrays" and "header"')
     header, entries = document["header"], document["arrays"]
     if not (isinstance(header, dict) and isinstance(entries, list)):
         raise _error_forged("its header or its list of arrays has the wrong type")
@@ -320,7 +321,7 @@ def _parse_entry(entry: object) -> tuple[str, np.dtype[Any], list[int]]:
 
 def _to_array(name: str, dtype: np.dtype[Any], shape: list[int], raw: memoryview) -> Array:
     if dtype == np.bool_ and np.frombuffer(raw, np.uint8).max(initial=0) > 1:
-        raise _error_forged(f"array {name!r:.80} has truth values other than 0 and 1")
+        raise _error_forged(f"array {name!r:.80} has boolean values other than 0 and 1")
     try:
         array = np.frombuffer(raw, dtype).reshape(shape)
     except ValueError as error:

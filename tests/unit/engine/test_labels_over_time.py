@@ -351,7 +351,7 @@ class TestTeachLater:
         learner.teach_later(number, "wrong")
         learner.teach_later(number, "wrong")
         before = learner.digest()
-        with pytest.raises(ValueError, match="was taught 'wrong' before, and now 'right'"):
+        with pytest.raises(ValueError, match="was taught as 'wrong' before, not as 'right'"):
             learner.teach_later(number, "right")
         assert learner.digest() == before
         learner.retract(number)

@@ -53,7 +53,7 @@ def digest(model: Model) -> str:
     os.environ.get("NUMBA_DISABLE_JIT") == "1",
     reason="minutes with the compiler off, and it reaches no line that other tests do not",
 )
-@pytest.mark.filterwarnings("ignore:x has features that the first example had not")
+@pytest.mark.filterwarnings("ignore:x has features that the first example did not have")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "check",
@@ -120,7 +120,7 @@ def test_missing_features_count_as_zero() -> None:
 
 def test_new_features_are_ignored_with_a_warning() -> None:
     model, plain = taught(), taught()
-    with pytest.warns(UserWarning, match=r"had not: \('new', 'other'\)\. They") as caught:
+    with pytest.warns(UserWarning, match=r"did not have: \('new', 'other'\)\. They") as caught:
         model.learn_one({"h": 1.0, "other": 5.0, "w": 1.0, "new": 7.0})
     assert caught[0].filename == __file__
     plain.learn_one({"h": 1.0, "w": 1.0})

@@ -286,7 +286,7 @@ def test_classes_given_are_all_there_and_sorted() -> None:
 
 def test_stream_may_begin_without_a_label() -> None:
     model = small().partial_fit([[0.0], [9.0]], [-1, -1])
-    with pytest.raises(NotFittedError, match="no label yet"):
+    with pytest.raises(NotFittedError, match="not seen a label yet"):
         model.predict([[0.0]])
     model.partial_fit([[0.1]], ["left"])
     assert model.predict([[0.0]]).tolist() == ["left"]
@@ -450,8 +450,8 @@ ROWS = [[0.0], [1.0], [2.0]]
 @pytest.mark.parametrize(
     ("unlabeled", "y", "message"),
     [
-        (-1, [-1, -1, -1], "y holds no label: all 3 of its entries are unlabeled=-1"),
-        (None, [None, None, None], "y holds no label: all 3 of its entries are unlabeled=None"),
+        (-1, [-1, -1, -1], "y contains no label: all 3 of its entries are unlabeled=-1"),
+        (None, [None, None, None], "y contains no label: all 3 of its entries are unlabeled=None"),
         (-1, [0, 1], "inconsistent numbers of samples"),
         (-1, None, "requires y to be passed"),
         (-1, [0.5, 1.5, 2.5], "Unknown label type: y is continuous"),
@@ -459,7 +459,7 @@ ROWS = [[0.0], [1.0], [2.0]]
         (-1, [0, np.nan, 1], "Set unlabeled=None if missing means unlabelled"),
         (-1, ["a", None, "b"], "Set unlabeled=None if missing means unlabelled"),
         (None, ["a", 1, None], r"y mixes strings and numbers: \['a', 1\]"),
-        (-1, np.array(["a", "b", -1]), "NumPy turns numbers among strings into strings"),
+        (-1, np.array(["a", "b", -1]), "NumPy converts numbers among strings to strings"),
         (-1, [[0, 1], [1, 0], [1, 1]], "y should be a 1d array"),
         (-1, np.array([1j, 2, 3]), "Complex data not supported"),
     ],
@@ -494,15 +494,17 @@ def test_parameters_are_checked_by_fit(parameters: dict[str, Any], message: str)
 def test_classes_given_are_final() -> None:
     model = small().partial_fit(ROWS, [0, 1, -1], classes=[0, 1])
     before = model.learner_.digest()
-    with pytest.raises(ValueError, match=r"y holds \[2\], which is not in classes=\[0, 1\]"):
+    with pytest.raises(ValueError, match=r"y contains \[2\], which is not in classes=\[0, 1\]"):
         model.partial_fit(ROWS, [0, 2, -1])
-    with pytest.raises(ValueError, match=r"classes=\[0, 1, 2\] are not those of the calls before"):
+    with pytest.raises(ValueError, match=r"classes=\[0, 1, 2\] differ from those of earlier calls"):
         model.partial_fit(ROWS, [0, 1, -1], classes=[0, 1, 2])
     assert model.learner_.digest() == before
 
 
 def test_first_call_checks_labels_against_classes() -> None:
-    with pytest.raises(ValueError, match=r"y holds \['c'\], which is not in classes=\['a', 'b'\]"):
+    with pytest.raises(
+        ValueError, match=r"y contains \['c'\], which is not in classes=\['a', 'b'\]"
+    ):
         small().partial_fit(ROWS, ["a", "c", -1], classes=["b", "a"])
 
 
@@ -532,7 +534,9 @@ def test_failed_fit_leaves_the_fitted_learner() -> None:
 
 def test_score_needs_a_label() -> None:
     model = small().fit(ROWS, [0, 1, -1])
-    with pytest.raises(ValueError, match="y holds no label to compare with: all of its 3 entries"):
+    with pytest.raises(
+        ValueError, match="y contains no label to compare with: all of its 3 entries"
+    ):
         model.score(ROWS, [-1, -1, -1])
 
 
