@@ -363,11 +363,11 @@ class TestTeachLater:
         ("example_id", "message"),
         [
             (60, r"example_id=60 is not an example of this learner, which has seen 60"),
-            (-1, "example_id=-1 is no example"),
+            (-1, "example_id=-1 is not an example"),
             (0.5, "example_id=0.5 is not an integer"),
             ("3", "example_id='3' is not an integer"),
             (True, "example_id=True is not an integer"),
-            (2**70, "is no example"),
+            (2**70, "is not an example"),
         ],
     )
     def test_an_unknown_example_is_named(self, example_id: Any, message: str) -> None:
@@ -479,7 +479,7 @@ class TestForget:
     def test_an_unknown_label_is_named(self) -> None:
         learner, _ = started("default", 0)
         for call in (learner.forget, lambda label: learner.retract(label=label)):
-            with pytest.raises(ValueError, match=r"label='dog' was never taught. Choose one of"):
+            with pytest.raises(ValueError, match=r"label='dog' is not a class of this learner. Choose one of"):
                 call("dog")
             for wrong in ([1], True, 1.0):
                 with pytest.raises(ValueError, match="label"):

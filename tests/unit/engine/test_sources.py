@@ -186,7 +186,7 @@ def test_bad_sources_are_named_and_change_nothing(source: Any, message: str) -> 
 
 
 def test_a_learner_that_tells_no_sources_apart_says_so() -> None:
-    with pytest.raises(ValueError, match=r"source='a' is given.*source_share=None"):
+    with pytest.raises(ValueError, match=r"source='a' requires a learner.*source_share=None"):
         OnlineLearner().observe([1.0], source="a")
 
 
