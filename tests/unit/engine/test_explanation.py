@@ -110,5 +110,5 @@ class TestStrongestPath:
     @pytest.mark.parametrize("target", [-1, 0, 2])
     def test_a_target_is_labelled(self, target: int) -> None:
         graph = as_graph(chain(2), mask(2, 1), None, 1.0)
-        with pytest.raises(ValueError, match=f"target is {target}: pass the index"):
+        with pytest.raises(ValueError, match=f"target={target} is not labelled: pass the index"):
             find_strongest_path(graph, np.ones(2), 1.0, target)

@@ -482,7 +482,7 @@ def test_column_of_labels_is_flattened_with_a_warning() -> None:
         ({"n_centroids": 0}, "n_centroids=0 is not an integer from 1"),
         ({"sink": 0}, "sink=0 is not a number"),
         ({"coarsening": "none"}, "coarsening='none' is not supported"),
-        ({"similarity": "rbf"}, "similarity='rbf' is not a SelfTuning or Gaussian"),
+        ({"similarity": "rbf"}, "similarity='rbf' is neither a SelfTuning nor a Gaussian"),
     ],
     ids=str,
 )
