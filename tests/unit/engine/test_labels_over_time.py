@@ -479,9 +479,7 @@ class TestForget:
     def test_an_unknown_label_is_named(self) -> None:
         learner, _ = started("default", 0)
         for call in (learner.forget, lambda label: learner.retract(label=label)):
-            with pytest.raises(
-                ValueError, match=r"label='dog' is not a class.*Choose one of"
-            ):
+            with pytest.raises(ValueError, match=r"label='dog' is not a class.*Choose one of"):
                 call("dog")
             for wrong in ([1], True, 1.0):
                 with pytest.raises(ValueError, match="label"):
