@@ -126,7 +126,7 @@ def erase(
     learners: dict[int, ManagedLearner],
     request: ErasureRequest,
 ) -> ErasureResult:
-    """Erase from backups, journal, snapshots and learner; no trace is left on disk when this returns.
+    """Erase from backups, journal, snapshots and learner: no trace is left on disk afterwards.
 
     Nothing else may be written meanwhile; the learner in `learners` is replaced. Backups come
     first: if this is interrupted, the same request finds everything that is left.
