@@ -112,31 +112,18 @@ def describe_vertex(managed: ManagedLearner, vertex_id: int) -> dict[str, Any]:
 def list_recent(managed: ManagedLearner, n: int) -> list[dict[str, Any]]:
     """Return the last observed examples with their verdicts, newest first."""
     seen = managed.history.get_examples().last(n)
-    if not len(seen.id):
-        return []
     labels = {taught.id: taught.label for taught in managed.history.labels}
-    columns = zip(
-        managed.to_public_ids(seen.id).tolist(),
-        seen.label,
-        seen.confidence.tolist(),
-        seen.outlier.tolist(),
-        [labels.get(i) for i in seen.id.tolist()],
-        _project(managed, np.asarray(seen.row, dtype=np.float64)).tolist(),
-        strict=True,
-    )
-    examples = [
-        {
-            "example": example,
-            "label": label,
-            "confidence": confidence,
-            "outlier": outlier,
-            "taught": taught,
-            "x": x,
-            "y": y,
-        }
-        for example, label, confidence, outlier, taught, (x, y) in columns
-    ]
-    return examples[::-1]
+    points = _project(managed, np.asarray(seen.row, dtype=np.float64))
+    columns = {
+        "example": managed.to_public_ids(seen.id).tolist(),
+        "label": seen.label.tolist(),
+        "confidence": seen.confidence.tolist(),
+        "outlier": seen.outlier.tolist(),
+        "taught": [labels.get(i) for i in seen.id.tolist()],
+        "x": points[:, 0].tolist(),
+        "y": points[:, 1].tolist(),
+    }
+    return _to_records(columns)[::-1]
 
 
 def list_labels(managed: ManagedLearner) -> list[dict[str, Any]]:
@@ -147,6 +134,12 @@ def list_labels(managed: ManagedLearner) -> list[dict[str, Any]]:
         {"example": example, "label": label.label, "how": label.how}
         for example, label in zip(ids, labels, strict=True)
     ]
+
+
+def _to_records(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return a dictionary for each row of columns."""
+    rows = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def _answer_vertices(
@@ -190,23 +183,16 @@ def _list_near_examples(managed: ManagedLearner, row: Floats) -> list[dict[str, 
         return []
     distances = np.linalg.norm(learner.scaled(remembered.row) - learner.scaled(row), axis=1)
     nearest = np.argsort(distances, kind="stable")[:MAX_NEAR_EXAMPLES]
-    columns = zip(
-        managed.to_public_ids(remembered.id[nearest]).tolist(),
-        remembered.row[nearest].tolist(),
-        distances[nearest].tolist(),
-        learner.predict(remembered.row[nearest]),
-        strict=True,
-    )
-    return [
-        {
-            "example": example,
-            "row": values,
-            "distance": distance,
-            "label": verdict.label,
-            "confidence": verdict.confidence,
-        }
-        for example, values, distance, verdict in columns
-    ]
+    rows = remembered.row[nearest]
+    verdicts = learner.predict(rows)
+    columns = {
+        "example": managed.to_public_ids(remembered.id[nearest]).tolist(),
+        "row": rows.tolist(),
+        "distance": distances[nearest].tolist(),
+        "label": verdicts.label.tolist(),
+        "confidence": verdicts.confidence.tolist(),
+    }
+    return _to_records(columns)
 
 
 def copy_learner(managed: ManagedLearner) -> tuple[bytes, Floats]:
