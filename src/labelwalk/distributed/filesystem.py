@@ -77,13 +77,7 @@ class DataFile(NamedTuple):
 
 
 def parse_location(name: str) -> Location:
-    """Return the location of a path or an address.
-
-    Examples
-    --------
-    >>> parse_location("/data/rows").path
-    '/data/rows'
-    """
+    """Return the location of a path or an address."""
     if "://" not in name:
         return Location(fs.LocalFileSystem(), os.path.abspath(name))
     try:

@@ -301,14 +301,6 @@ def decide_held(sketch: Sketch, n_centroids: int) -> Sketch:
     """Return the final sketch of all rows: held vertices near the densest third of rows join it.
 
     Those that are still far stay held and are not learned from.
-
-    Examples
-    --------
-    >>> from labelwalk.distributed.cover import build_cover
-    >>> rows = np.r_[np.arange(120.0), 1e6, np.full(5, 7e6)][:, None]
-    >>> final = decide_held(Sketch(build_cover([rows], n_centroids=200)), n_centroids=200)
-    >>> final.cover.points[-1].tolist(), [cover.points.tolist() for cover in final.held]
-    ([7000000.0], [[[1000000.0]]])
     """
     covers = [cover for cover in (sketch.cover, *sketch.held) if len(cover)]
     is_small = sum(cover.n_seen for cover in covers) <= WARM_UP

@@ -147,16 +147,7 @@ def count_rows(command: Command) -> int:
 
 
 def encode_command(command: Command) -> list[bytes]:
-    """Return the parts of the stored form: one for each example, or a single one.
-
-    Examples
-    --------
-    >>> command = Teach(np.array([[1.0, 2.0]]), ("cat",))
-    >>> encode_metadata(command, 7)
-    '{"d":2,"first":7,"type":"<f8"}'
-    >>> decode_command("teach", encode_metadata(command, 7), encode_command(command))
-    Teach(rows=array([[1., 2.]]), labels=('cat',))
-    """
+    """Return the parts of the stored form: one for each example, or a single one."""
     if isinstance(command, Observe):
         sources: Sequence[Label | None] = command.sources or [None] * len(command.rows)
         return _encode_rows(command.rows, sources)

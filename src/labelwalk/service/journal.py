@@ -240,16 +240,6 @@ class Journal:
     The folder is created if needed; a new folder takes the passphrase as its own. Opening raises
     `DamagedError` if events are missing at the end, `FolderInUseError` if another process uses the
     folder, and `PassphraseError`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     journal = Journal(folder)
-    ...     journal.append([Entry(1, "observe", "{}", [b"a row"])])
-    ...     journal.close()
-    ...     [(event.sequence, event.kind) for event in Journal(folder).reader.read_events()]
-    [(1, 'observe')]
     """
 
     def __init__(self, folder: str, passphrase: str | None = None) -> None:

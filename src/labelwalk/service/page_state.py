@@ -182,16 +182,6 @@ def compute_axes(learner: OnlineLearner, previous: MapAxes | None) -> MapAxes | 
 
     They are rotated, mirrored and shifted such that the means lie closest to where the previous
     axes put them: points do not jump. Without vertices, the previous axes stay.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from labelwalk import OnlineLearner
-    >>> learner = OnlineLearner(50)
-    >>> _ = learner.observe([[0.0, 0.0, 1.0], [9.0, 0.0, 1.0], [0.0, 4.0, 1.0], [9.0, 4.0, 1.0]])
-    >>> axes = compute_axes(learner, None)
-    >>> axes.project(learner, learner.vertices.means).round(3).tolist()
-    [[-4.5, -2.0], [4.5, -2.0], [-4.5, 2.0], [4.5, 2.0]]
     """
     table = learner.vertices
     if not len(table):

@@ -44,15 +44,6 @@ def parse_rows(content: bytes, kind: str, query: Mapping[str, str], *columns: st
 
     The query of raw numbers has their `type`, f4 or f8, and `features`, the numbers per row. Of the
     columns "label" and "source" of an Arrow stream, those listed are decoded.
-
-    Examples
-    --------
-    >>> parse_rows(b'{"rows": [[1, 2]], "labels": ["cat"]}', "application/json", {})
-    RowsBody(rows=array([[1., 2.]]), labels=('cat',), sources=())
-    >>> numbers = np.array([[1, 2], [3, 4]], "<f4").tobytes()
-    >>> parse_rows(numbers, "application/octet-stream", {"type": "f4", "features": "2"}).rows
-    array([[1., 2.],
-           [3., 4.]], dtype=float32)
     """
     body = _parse(content, kind, query, columns)
     if not body.rows.size:

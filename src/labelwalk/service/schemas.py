@@ -47,13 +47,7 @@ def nullable(schema: Schema) -> Schema:
 
 
 def record(optional: Schema | None = None, /, **required: Schema) -> Schema:
-    """Return an object with these fields only.
-
-    Examples
-    --------
-    >>> record(name=TEXT)["required"]
-    ['name']
-    """
+    """Return an object with these fields only."""
     return {
         "type": "object",
         "properties": required | (optional or {}),

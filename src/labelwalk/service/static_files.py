@@ -72,13 +72,7 @@ class StaticFile:
 
 
 def load_static_files() -> dict[str, StaticFile]:
-    """Return all files of the page by name; plotly.js comes from the installed plotly.
-
-    Examples
-    --------
-    >>> load_static_files()["index.html"].content_type
-    'text/html; charset=utf-8'
-    """
+    """Return all files of the page by name; plotly.js comes from the installed plotly."""
     files = {
         path.name: StaticFile(path.read_bytes(), CONTENT_TYPES[path.suffix])
         for folder in list_page_folders()
