@@ -36,7 +36,7 @@ NOTES = [
     "with n; the algorithm has hard constraints, the plain one and a small sink.",
     "A statement that holds here may fail elsewhere. As printed, Lemma 1, the step (9) in "
     "the proof of Lemma 2, Propositions 3 (its β), 4, 5 and 7 fail on graphs that "
-    "tests/paper/test_bounds.py has; docs/guide/bounds.md gives what is true instead.",
+    "tests/paper/test_bounds.py has; docs/results/bounds.md gives what is true instead.",
 ]
 
 Table = dict[str, list[Any]]
