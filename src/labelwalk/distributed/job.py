@@ -188,12 +188,9 @@ class _RunningJob:
             )
         footers = read_footers(self.files)
         self.parts = list(map(split_parts, footers))
+        schemas = [footer.schema for footer in footers]
         self.rows, self.prefix = resolve_schema(
-            self.files,
-            [footer.schema for footer in footers],
-            job.columns,
-            job.unlabeled,
-            job.prefix,
+            self.files, schemas, job.columns, job.unlabeled, job.prefix
         )
         self.output = OutputFolder(job.output, location, self._describe(), self.files)
         self.work = self.output.work

@@ -168,12 +168,8 @@ class KeyedLearners:
             self._loaded.move_to_end(key)
             return self._loaded[key]
         saved = self._files.load(key, load)
-        if saved is None:
-            keyed = KeyedLearner(OnlineLearner(**self._settings.parameters()), 0, 0)
-        else:
-            position, learner = saved
-            keyed = KeyedLearner(learner, position, position)
-        self._loaded[key] = keyed
+        position, learner = saved or (0, OnlineLearner(**self._settings.parameters()))
+        keyed = self._loaded[key] = KeyedLearner(learner, position, position)
         while len(self._loaded) > self._max_loaded:
             oldest, other = next(iter(self._loaded.items()))
             self._save(oldest, other)

@@ -119,17 +119,10 @@ class WrappedKey(NamedTuple):
         except UnicodeEncodeError:
             raise PassphraseError("the passphrase is not text in UTF-8. Choose another.") from None
         n_bytes = 128 * self.r * (self.n + self.p + 2)  # exactly what scrypt needs
-        return AesGcmCipher(
-            hashlib.scrypt(
-                secret,
-                salt=self.salt,
-                n=self.n,
-                r=self.r,
-                p=self.p,
-                dklen=KEY_BYTES,
-                maxmem=n_bytes,
-            )
+        key = hashlib.scrypt(
+            secret, salt=self.salt, n=self.n, r=self.r, p=self.p, dklen=KEY_BYTES, maxmem=n_bytes
         )
+        return AesGcmCipher(key)
 
 
 def open_cipher(database: Database, passphrase: str | None) -> Cipher:

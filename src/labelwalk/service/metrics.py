@@ -33,10 +33,9 @@ def format_metrics(store: LearnerStore) -> str:
     """Return all metrics in the text format of Prometheus."""
     status = store.get_status()
     lines: list[str] = []
-    flags = (int(status.has_failed), int(status.is_damaged))
-    counts = (status.n_events, status.n_waiting, *flags)
+    counts = status.n_events, status.n_waiting, status.has_failed, status.is_damaged
     for (name, description), value in zip(STORE_METRICS.items(), counts, strict=True):
-        lines += [*_format_header(name, *description), f"{name} {value}"]
+        lines += [*_format_header(name, *description), f"{name} {int(value)}"]
     for i, (name, description) in enumerate(LEARNER_METRICS.items()):
         lines += _format_header(name, *description)
         for learner, values in status.learners.items():
