@@ -69,7 +69,7 @@ def with_camera(clip: Clip) -> Iterator[Browser]:
 
 @contextmanager
 def on_the_net(people: int = 1) -> Iterator[str]:
-    """Send made-up people over and over, as cameras on a network do."""
+    """Send synthetic people over and over, as cameras on a network do."""
     video = DemoVideo(people=people, n_frames=100)
     pictures = [cv2.imencode(".jpg", frame.image)[1].tobytes() for frame in video]
 

@@ -29,7 +29,7 @@ from tests.unit.faces.people import look_alike, views
 
 pytestmark = [pytest.mark.slow, pytest.mark.shell]
 
-APART = 0.35  # by which vectors of made-up people are multiplied, so that pixels might be so
+APART = 0.35  # by which vectors of synthetic people are multiplied, so that pixels might be so
 LONGER = 448  # numbers that pixels have more
 
 
@@ -128,7 +128,7 @@ def test_the_cliff_is_marked_and_warned_of(people: Serving) -> None:
         expect(warning).to_be_empty()
         page.locator("#dial").focus()
         page.keyboard.press("End")
-        expect(warning).to_contain_text("at the cliff or below")
+        expect(warning).to_contain_text("is too low")
         page.keyboard.press("Home")
         expect(warning).to_be_empty()
 

@@ -211,6 +211,6 @@ def test_without_matplotlib(asked: bool, status: int, tmp_path: Path) -> None:
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
     assert outcome.returncode == status, outcome.stderr
-    assert "The picture needs matplotlib: pip install matplotlib" in outcome.stdout
+    assert "The plot requires matplotlib: pip install matplotlib" in outcome.stdout
     assert "nearest of the same 40 labels" in outcome.stdout
     assert not os.listdir(tmp_path)

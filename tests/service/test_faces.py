@@ -129,7 +129,7 @@ def test_a_name_is_corrected_and_taken_back(looking: Looking) -> None:
     assert not any(one["taught"] for one in looking.asked()["people"])
     again = looking.ask("POST", "/api/faces/undo", json={"examples": taught["examples"]})
     assert again.status_code == 422
-    assert "none of them has a name" in again.json()["error"]
+    assert "no longer have a name" in again.json()["error"]
 
 
 def test_pictures_of_an_encrypted_folder_are_locked(tmp_path: Path) -> None:
@@ -346,7 +346,7 @@ def test_too_many_frames_are_turned_away(store: LearnerStore) -> None:
     cameras = CameraWorker(PeopleStore(store, Pixels(32)), detector=slow)
     frame = encode_jpeg(scene([]))
     waiting = [cameras.process_sent("a", frame) for _ in range(MAX_QUEUED_FRAMES)]
-    with pytest.raises(BusyError, match="Skip this one"):
+    with pytest.raises(BusyError, match="Skip this frame"):
         cameras.process_sent("a", frame)
     go_on.set()
     assert all(one.result()["faces"] == [] for one in waiting)
@@ -420,7 +420,7 @@ def test_pictures_that_were_left_behind_are_swept_away(store: LearnerStore, tmp_
 
 def test_a_learner_for_other_vectors_is_not_taken_over(store: LearnerStore) -> None:
     store.create("faces", VECTORS.learner()).result()
-    with pytest.raises(ValueError, match="was not made for such faces"):
+    with pytest.raises(ValueError, match="has other settings than these faces require"):
         PeopleStore(store, Pixels(32))
 
 
@@ -544,7 +544,7 @@ def test_who_takes_the_place_of_the_struck_out_is_looked_at(looking: Looking) ->
     wrong = store.create("faces", VECTORS.learner()).result()
     answer = looking.ask("GET", "/api/faces")
     assert answer.status_code == 422
-    assert "was not made for such faces. Delete it" in answer.json()["error"]
+    assert "has other settings than these faces require. Delete it" in answer.json()["error"]
     store.delete(wrong).result()
     brought = PIXELS.learner()
     brought.teach(np.zeros((1, 576)), ["Ada"])

@@ -1,4 +1,4 @@
-"""The command line. Each command is a call of the library."""
+"""The command line interface; commands call the library."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXTENSION_COMMANDS = ("faces",)
 
 
 class CommandGroup(TyperGroup):
-    """The commands; a removed one says what to use instead, an extension is imported when used."""
+    """Group of commands. Removed ones print a replacement; extensions are imported at first use."""
 
     def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
         """Return a command by name."""

@@ -80,7 +80,7 @@ class Configuration(BaseModel):
         None, COLUMNS_PANEL, "Column with a unique row id; duplicates are rejected."
     )
     truth_column: Annotated[str | None, Maybe] = _declare(
-        None, COLUMNS_PANEL, "Column of true labels, only compared with the answers for accuracy."
+        None, COLUMNS_PANEL, "Column of true labels, used only to measure accuracy."
     )
     source_column: Annotated[str | None, Maybe] = _declare(
         None, COLUMNS_PANEL, "Column with the source of each row, for --source-share."
@@ -93,7 +93,9 @@ class Configuration(BaseModel):
     )
 
     on_error: Literal["stop", "skip", "report"] = _declare(
-        "stop", ROWS_PANEL, "Faulty rows: stop the run; skip them; skip and report them."
+        "stop",
+        ROWS_PANEL,
+        "What to do with faulty rows: stop the run, skip them, or skip and report them.",
     )
 
     profile: Literal["default", "paper"] = _declare(
@@ -108,13 +110,13 @@ class Configuration(BaseModel):
         "self-tuning", LEARNER_PANEL, "Similarity of two examples."
     )
     bandwidth: float | Literal["cover", "scale"] = _declare(
-        "cover", LEARNER_PANEL, "σ of a gaussian similarity: a number, or how to measure it."
+        "cover", LEARNER_PANEL, "σ of the gaussian similarity: a number, or how to measure it."
     )
     threshold: Annotated[float | None, Maybe] = _declare(
-        None, LEARNER_PANEL, "ε: similarities below it are zero. Default: that of the similarity."
+        None, LEARNER_PANEL, "ε: similarities below it are zero. Default: the one of --similarity."
     )
     scale: Literal["none", "robust"] = _declare(
-        "none", LEARNER_PANEL, "Compare features unscaled, or each in units of its robust spread."
+        "none", LEARNER_PANEL, "Feature scaling: none, or by the robust spread of each feature."
     )
     sink: float = _declare(
         1e-4, LEARNER_PANEL, 'γ: weight of the sink ("don\'t know") at each vertex.'
@@ -123,7 +125,7 @@ class Configuration(BaseModel):
         1.5, LEARNER_PANEL, "m: how far coarsening continues past n-centroids."
     )
     coarsening: Literal["just-enough", "doubling"] = _declare(
-        "just-enough", LEARNER_PANEL, "How vertices are merged when there are too many."
+        "just-enough", LEARNER_PANEL, "How vertices merge if there are too many."
     )
     labelled: Literal["pure", "absorb"] = _declare(
         "pure", LEARNER_PANEL, "Whether labelled vertices absorb unlabelled examples."
@@ -138,16 +140,16 @@ class Configuration(BaseModel):
         64, LEARNER_PANEL, "Maximum number of labelled vertices of a class."
     )
     representative: Literal["mean", "founder"] = _declare(
-        "mean", LEARNER_PANEL, "Point of a vertex that similarities are measured from."
+        "mean", LEARNER_PANEL, "Point of a vertex from which similarities are measured."
     )
     readout: Literal["example", "vertex"] = _declare(
         "example", LEARNER_PANEL, "Where the answer is read."
     )
     unreached: Literal["nearest", "abstain"] = _declare(
-        "nearest", LEARNER_PANEL, "Answer where no label can be reached."
+        "nearest", LEARNER_PANEL, "Answer if no label can be reached."
     )
     quarantine: Annotated[int | None, Maybe] = _declare(
-        5, LEARNER_PANEL, "Number of outliers close together that found a vertex."
+        5, LEARNER_PANEL, "Number of outliers close together that create a vertex."
     )
     source_share: Annotated[float | None, Maybe] = _declare(
         None, LEARNER_PANEL, "Maximum share of a single source in the learned examples."
@@ -156,7 +158,9 @@ class Configuration(BaseModel):
         1000, LEARNER_PANEL, "Number of recent examples that can be taught later."
     )
     half_life: Annotated[float | None, Maybe] = _declare(
-        None, LEARNER_PANEL, "Number of examples after which an unlabelled example weighs half."
+        None,
+        LEARNER_PANEL,
+        "Number of examples after which an unlabelled example has half its weight.",
     )
     calibrate: bool = _declare(
         True, LEARNER_PANEL, "Whether confidence is calibrated by leaving out labels."
@@ -169,7 +173,7 @@ class Configuration(BaseModel):
 
     @property
     def columns(self) -> Columns:
-        """The roles of the columns."""
+        """Roles of the columns."""
         from labelwalk.io import Columns
 
         return Columns(
@@ -231,9 +235,9 @@ class Configuration(BaseModel):
         for name in sorted(explicit):
             if requested[name] != present[name]:
                 raise ConfigurationError(
-                    f"{path} was made with {name}={present[name]!r}, not {requested[name]!r}. "
-                    "Settings of a saved learner cannot be changed here: leave the setting out, "
-                    "or start a new learner."
+                    f"{path} has {name}={present[name]!r}, not {requested[name]!r}. Settings of a "
+                    "saved learner cannot be changed here. Omit the setting, or create a new "
+                    "learner."
                 )
 
     def _choose_similarity(self, base: Any) -> Gaussian | SelfTuning:
@@ -244,8 +248,8 @@ class Configuration(BaseModel):
         kind: Any = kinds[self.similarity] if "similarity" in explicit else type(base)
         if "bandwidth" in explicit and kind is SelfTuning:
             raise ConfigurationError(
-                f"bandwidth={self.bandwidth!r} requires a gaussian similarity; self-tuning "
-                "measures its own. Give similarity='gaussian' too."
+                f"bandwidth={self.bandwidth!r} requires similarity='gaussian', because the "
+                "self-tuning similarity measures its bandwidths. Set similarity='gaussian' too."
             )
         start = asdict(base) if kind is type(base) else {}
         chosen = {name: getattr(self, name) for name in explicit if name != "similarity"}
@@ -327,7 +331,7 @@ def _read_file(path: str | None) -> tuple[dict[str, Any], str]:
             f"{chosen} cannot be read ({error.strerror}). Check --config."
         ) from error
     except ValueError as error:
-        raise ConfigurationError(f"{chosen} is not TOML: {error}. Correct it.") from error
+        raise ConfigurationError(f"{chosen} is not valid TOML: {error}. Correct it.") from error
 
 
 def _check_spelling(environment: Mapping[str, str], variables: Mapping[str, str]) -> None:

@@ -26,21 +26,23 @@ PRINT_EVERY_ROWS = 500  # without a terminal
 
 
 def demo(
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the order of the digits.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the order of the digits.")] = 0,
     n_centroids: Annotated[
         int, typer.Option(min=1, help="Maximum number of unlabelled vertices.")
     ] = 500,
     labels_per_class: Annotated[
-        int, typer.Option(min=1, max=100, help="Number of labels of each digit.")
+        int, typer.Option(min=1, max=100, help="Number of labels per digit.")
     ] = 4,
     limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of digits.")] = None,
     picture: Annotated[
         Path | None,
-        typer.Option(help="Picture of the accuracy over time.", show_default=str(DEFAULT_PICTURE)),
+        typer.Option(
+            help="Plot of the accuracy over time, to write.", show_default=str(DEFAULT_PICTURE)
+        ),
     ] = None,
-    no_picture: Annotated[bool, typer.Option("--no-picture", help="Draw no picture.")] = False,
+    no_picture: Annotated[bool, typer.Option("--no-picture", help="Do not draw a plot.")] = False,
     json_path: Annotated[
-        Path | None, typer.Option("--json", help="Also write the numbers to this file.")
+        Path | None, typer.Option("--json", help="Write the results to this JSON file.")
     ] = None,
 ) -> None:
     """Show the learner on handwritten digits: a few labels, then 1700 digits answered one by one.
@@ -115,9 +117,9 @@ def _format_table(result: DemoResult) -> Table:
         f"nearest of the same {result.n_labels} labels (1-NN)": f"{result.nearest_accuracy:.1%}",
         "answered": f"{result.answered:.1%}",
         "outliers": f"{result.outliers:.1%}",
-        "answers proven certain": f"{result.certain:.1%}",
+        "answers proven equal to the exact solution": f"{result.certain:.1%}",
         "largest proven error bound": f"{result.largest_bound:.4f}",
-        "examples a second": f"{result.examples_per_second:,.0f}",
+        "examples per second": f"{result.examples_per_second:,.0f}",
         "vertices, labelled + unlabelled": f"{labelled} + {unlabelled}",
         "radius": f"{result.radius:.2f}",
         "distortion": f"{result.distortion:.2f}",
@@ -135,7 +137,7 @@ def _summarize(result: DemoResult) -> str:
     n_answered = round(result.answered * result.n_examples)
     return (
         f"With {result.n_labels} labels the learner answered {n_answered} of {result.n_examples} "
-        f"digits as they came, and {result.accuracy:.1%} of all correctly; the nearest label "
+        f"digits as they arrived, and {result.accuracy:.1%} of all correctly; the nearest label "
         f"reaches {result.nearest_accuracy:.1%}. It proved that {result.certain:.1%} of its "
         "answers are those of the exact solution on its graph, which never has more than "
         f"{result.n_centroids} unlabelled vertices."
@@ -145,14 +147,14 @@ def _summarize(result: DemoResult) -> str:
 def _save_numbers(console: Console, result: DemoResult, path: Path) -> None:
     with exit_if_not_writable(path):
         path.write_text(json.dumps(result.numbers(), indent=2) + "\n", "utf-8")
-    echo(console, f"The same numbers: {path}")
+    echo(console, f"Results: {path}")
 
 
 def _save_picture(console: Console, result: DemoResult, path: Path | None) -> None:
     try:
         from labelwalk.plotting import draw_comparison
     except ImportError:
-        console.print("The picture needs matplotlib: pip install matplotlib", markup=False)
+        console.print("The plot requires matplotlib: pip install matplotlib", markup=False)
         raise typer.Exit(0 if path is None else 1) from None
     path = path or DEFAULT_PICTURE
     title = f"{result.n_labels} labels, then {result.n_examples} digits without a label"

@@ -34,7 +34,7 @@ EXTRA_OF_PACKAGE = {
 
 @contextmanager
 def exit_on_error() -> Iterator[None]:
-    """Turn errors of the library into a message and an exit code."""
+    """Convert errors of the library to a message and an exit code."""
     from labelwalk.io import InputError
     from labelwalk.storage.model_file import ModelFileError
 

@@ -29,14 +29,16 @@ Command = Callable[..., None]
 Model = Annotated[str, typer.Argument(help="Model file.")]
 Input = Annotated[
     str,
-    typer.Argument(help="A file, a folder of images, kafka://host:port/topic, or - for stdin."),
+    typer.Argument(
+        help="Input: a file, a folder of images, kafka://host:port/topic, or - for stdin."
+    ),
 ]
 Format = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help="csv, tsv, ndjson, parquet, arrow, arrows, npz, npy, images or kafka.",
-        show_default="by the name, or the first bytes of stdin",
+        help="Input format: csv, tsv, ndjson, parquet, arrow, arrows, npz, npy, images or kafka.",
+        show_default="by file name, or by the first bytes of stdin",
         rich_help_panel=FILES_PANEL,
     ),
 ]
@@ -50,7 +52,7 @@ NoHeader = Annotated[
     bool,
     typer.Option(
         "--no-header",
-        help="The CSV has no header; its columns are named 1, 2, ...",
+        help="The file has no header; name its columns 1, 2, ...",
         rich_help_panel=FILES_PANEL,
     ),
 ]
@@ -67,22 +69,22 @@ Output = Annotated[
     typer.Option(
         "--output",
         "-o",
-        help="A file, kafka://host:port/topic, or - for stdout.",
+        help="Output: a file, kafka://host:port/topic, or - for stdout.",
         rich_help_panel=FILES_PANEL,
     ),
 ]
 To = Annotated[
     str | None,
     typer.Option(
-        help="Format of the output: csv, tsv, ndjson, parquet, arrows (a stream) or kafka.",
-        show_default="by its name, or that of the input",
+        help="Output format: csv, tsv, ndjson, parquet, arrows (Arrow stream) or kafka.",
+        show_default="by file name, or that of the input",
         rich_help_panel=FILES_PANEL,
     ),
 ]
 Prefix = Annotated[
     str | None,
     typer.Option(
-        help="Prefix for the added columns.",
+        help="Prefix of the added columns.",
         show_default="none, or predicted_ if the input has such columns",
         rich_help_panel=FILES_PANEL,
     ),
@@ -90,12 +92,12 @@ Prefix = Annotated[
 Rejects = Annotated[
     str | None,
     typer.Option(
-        help="File for skipped rows.",
+        help="File for rejected rows.",
         show_default="OUTPUT.rejects.ndjson, or labelwalk.rejects.ndjson",
         rich_help_panel=FILES_PANEL,
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not print progress or a summary.")]
 PassphraseFile = Annotated[
     str | None,
     typer.Option(
@@ -193,7 +195,7 @@ def read_passphrase(path: str | None) -> str | None:
         except OSError as error:
             raise OSError(f"{where} cannot be read ({error.strerror or error}).") from error
         except UnicodeDecodeError as error:
-            raise ValueError(f"{where} is not text in UTF-8.") from error
+            raise ValueError(f"{where} is not UTF-8 text.") from error
     if passphrase == "":
-        raise ValueError(f"{where} is empty. Write a passphrase into it, or leave it out.")
+        raise ValueError(f"{where} is empty. Write a passphrase to it, or omit the option.")
     return passphrase

@@ -1,4 +1,4 @@
-"""`plot`: pictures of a learner, and of its answers compared with the truth."""
+"""`plot`: plots of a learner, and of its answers compared with the truth."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class PictureKind(StrEnum):
-    """Kinds of pictures."""
+    """Kinds of plots."""
 
     centroids = "centroids"
     accuracy = "accuracy"
@@ -29,29 +29,34 @@ class PictureKind(StrEnum):
 def plot(
     kind: Annotated[
         PictureKind,
-        typer.Argument(help="centroids of a learner; accuracy or precision-recall of its answers."),
+        typer.Argument(
+            help="Plot: centroids of a learner, or accuracy or precision-recall of its answers."
+        ),
     ],
     input: Annotated[str, typer.Argument(help="Model file, or the output of `label`.")],
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="PNG, SVG or PDF file.", show_default="KIND.png"),
     ] = None,
-    truth_column: Annotated[str, typer.Option(help="Column of the true labels.")] = "truth",
+    truth_column: Annotated[str, typer.Option(help="Column of true labels.")] = "truth",
     label_column: Annotated[
         str | None,
         typer.Option(
-            help="Label column of `label`; rows with a label were taught and do not count.",
+            help="Label column of the `label` run. Rows with a label were taught and do not count.",
             show_default="label, if the answers have another name",
         ),
     ] = None,
     prefix: Annotated[
         str | None,
-        typer.Option(help="Prefix of `label`.", show_default="the default of `label`"),
+        typer.Option(
+            help="Prefix of the added columns, as in `label`.",
+            show_default="the default of `label`",
+        ),
     ] = None,
     format: Format = None,
     delimiter: Delimiter = None,
 ) -> None:
-    """Draw the centroids of a learner in 2-D, or the accuracy of its answers.
+    """Plot the centroids of a learner in 2-D, or the accuracy of its answers.
 
     \b
     Examples:
@@ -76,7 +81,7 @@ def plot(
         path = output or Path(f"{kind.value}.png")
         with exit_if_not_writable(path):
             figure.savefig(path)
-        echo(Console(stderr=True, highlight=False), f"Picture: {path}")
+        echo(Console(stderr=True, highlight=False), f"Plot: {path}")
 
 
 class ScoredRows(NamedTuple):

@@ -27,7 +27,7 @@ MAX_SHOWN_VERTEX_FEATURES = 8
 
 
 class Criterion(StrEnum):
-    """What a label is to reduce."""
+    """What a label should reduce."""
 
     error = "error"
     uncertainty = "uncertainty"
@@ -36,15 +36,15 @@ class Criterion(StrEnum):
 
 def ask(
     model: options.Model,
-    n: Annotated[int, typer.Option("-n", min=1, help="Number of questions.")] = 10,
+    n: Annotated[int, typer.Option("-n", min=1, help="Maximum number of questions.")] = 10,
     by: Annotated[
-        Criterion, typer.Option(help="What a label is to reduce: error, uncertainty or variance.")
+        Criterion, typer.Option(help="What a label should reduce: error, uncertainty or variance.")
     ] = Criterion.error,
     as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object per line, with the whole example.")
+        bool, typer.Option("--json", help="Print one JSON object per line, with the whole example.")
     ] = False,
 ) -> None:
-    """List the examples whose labels would help most; the learner is unchanged.
+    """List the examples whose labels would help most. The learner does not change.
 
     Answer with `labelwalk teach learner.lw answers.csv --by-id example`.
 
@@ -89,7 +89,9 @@ def explain(
     model: options.Model,
     input: options.Input = "-",
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per line.")
+    ] = False,
     format: options.Format = None,
     delimiter: options.Delimiter = None,
     no_header: options.NoHeader = False,
@@ -97,7 +99,7 @@ def explain(
     *,
     configuration: Configuration,
 ) -> None:
-    """Show which labels a random walk from each row reaches, and how; nothing is learned.
+    """Explain the answer to each row, without learning: reachable labels, most probable path.
 
     \b
     Examples:
@@ -134,7 +136,7 @@ def explain(
 def inspect(
     model: options.Model,
     vertices: Annotated[bool, typer.Option("--vertices", help="Also list the vertices.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Describe a learner: counts, classes, proven bounds, health and events.
 
@@ -214,7 +216,7 @@ def _format_fact(value: Any) -> str:
 
 def merge(
     models: Annotated[list[str], typer.Argument(help="Two or more model files.")],
-    output: Annotated[str, typer.Option("--output", "-o", help="Model file of the new learner.")],
+    output: Annotated[str, typer.Option("--output", "-o", help="Model file for the new learner.")],
 ) -> None:
     """Merge learners with the same settings into one, as if it had seen all their streams.
 
@@ -225,7 +227,9 @@ def merge(
     """  # noqa: D301
     with exit_on_error():
         if len(models) < 2:
-            raise ValueError(f"There is one file, {models[0]}. Give two or more to merge.")
+            raise ValueError(
+                f"There is only one file, {models[0]}. Give two or more files to merge."
+            )
         learner = _load_with_feature_names(models[0])
         for path in models[1:]:
             try:
@@ -241,7 +245,7 @@ def merge(
 
 
 def _load_with_feature_names(model: str) -> OnlineLearner:
-    """Load a learner; if it has no names, with those of `MODEL.columns.json`."""
+    """Load a learner; if it has no feature names, use those of `MODEL.columns.json`."""
     from labelwalk.learner import load
 
     learner, names = load(model), read_feature_names(model)
@@ -254,17 +258,17 @@ def retract(
     model: options.Model,
     example: Annotated[
         list[int] | None,
-        typer.Option(help="Number of a taught example. Can be given several times."),
+        typer.Option(help="Id of a taught example. Can be given several times."),
     ] = None,
     label: Annotated[
-        str | None, typer.Option(help="A class, all of whose labels are retracted.")
+        str | None, typer.Option(help="Class of which all labels are retracted.")
     ] = None,
     forget: Annotated[
         bool, typer.Option("--forget", help="Also remove the class and its vertices.")
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Retract wrong labels: of examples, or of a whole class.
+    """Retract wrong labels of examples, or all labels of a class.
 
     The numbers are those that `label --example-ids` wrote, or `ask` listed.
 

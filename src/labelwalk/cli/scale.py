@@ -48,11 +48,12 @@ def scale() -> None:
 @with_config_options("Columns", "Learner")
 def label(
     input: Annotated[
-        str, typer.Argument(help="A file, a folder or a pattern; a path, or s3://bucket/key.")
+        str,
+        typer.Argument(help="Input: a file, a folder or a pattern, as a path or s3://bucket/key."),
     ],
     output: Annotated[
         str,
-        typer.Option("--output", "-o", help="Output folder. Files keep their names."),
+        typer.Option("--output", "-o", help="Output folder; files keep their names."),
     ],
     prefix: Prefix = None,
     address: Annotated[
@@ -76,11 +77,11 @@ def label(
     *,
     configuration: Configuration,
 ) -> None:
-    """Label every row of a data set, from the few rows that have a label.
+    """Label every row of a data set from the few rows with a label.
 
-    One pass covers the rows of each file, the covers are merged and solved once, and a second pass
-    labels every row. Parquet and Arrow files keep their format and get three more columns. Finished
-    steps are skipped: after any failure, run the same command again.
+    One pass sketches the rows of each file, the sketches are merged and solved once, and a second
+    pass labels every row. Parquet and Arrow files keep their format and get three more columns.
+    Finished steps are skipped: after a failure, run the same command again.
 
     \b
     Examples:
@@ -107,7 +108,7 @@ def label(
 
         result = run(job, executor, watch)
     if not steps:
-        echo(console, "Nothing to do: this job had already finished.")
+        echo(console, "Nothing to do: this job has already finished.")
     _print_result(console, result, output)
 
 
@@ -149,7 +150,7 @@ def _format_step(step: Step) -> Status:
 def _print_result(console: Console, result: JobResult, output: str) -> None:
     echo(console, summarize(result.tally))
     if result.tally.taught == result.tally.rows:
-        echo(console, "Every row has a label. Name the value for unlabelled rows with --unlabeled.")
+        echo(console, "Every row has a label. Give the value of unlabelled rows with --unlabeled.")
     echo(
         console,
         f"{result.vertices:,} vertices. Proven: no row is farther than {result.distortion:.3g} "
@@ -158,7 +159,8 @@ def _print_result(console: Console, result: JobResult, output: str) -> None:
     )
     if result.held:
         echo(
-            console, f"Not learned from, too far from all others: {pluralize(result.held, 'row')}."
+            console,
+            f"Not learned, because too far from all others: {pluralize(result.held, 'row')}.",
         )
     if result.outliers:
         echo(

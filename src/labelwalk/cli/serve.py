@@ -1,4 +1,4 @@
-"""`serve` and `restore`: learners over HTTP, and a backup of them as a new folder."""
+"""`serve` and `restore`: run the HTTP service, and restore its backups."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def serve(
     folder: Annotated[
         str | None,
         typer.Argument(
-            help="Folder of the learners and their journal; created if it does not exist. Optional "
-            "with --demo.",
+            help="Data folder with the learners and their journal; created if it does not exist. "
+            "Optional with --demo.",
             show_default=DEMO_FOLDER,
         ),
     ] = None,
@@ -35,25 +35,25 @@ def serve(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8321,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="Another host name of this service. Can be given several times."),
+        typer.Option(help="Additional host name of this service. Can be given several times."),
     ] = None,
     keep_days: Annotated[
         float | None,
         typer.Option(
             min=0.0,
-            help="Minimum number of days that events are kept, during which they can be erased. "
-            "Learners are kept. Default: all events are kept.",
+            help="Minimum number of days for which events are kept and can be erased. Learners are "
+            "not affected. Default: all events are kept.",
         ),
     ] = None,
     passphrase_file: PassphraseFile = None,
     certificate: Annotated[str | None, typer.Option(help="TLS certificate file.")] = None,
     private_key: Annotated[str | None, typer.Option(help="TLS private key file.")] = None,
     demo: Annotated[
-        bool, typer.Option("--demo", help="Feed a learner with a demonstration stream.")
+        bool, typer.Option("--demo", help="Feed a demonstration stream to a learner.")
     ] = False,
     faces: Annotated[
         Literal["pixels", "pixels-32", "dlib"] | None,
-        typer.Option(help="Recognize faces, by their pixels or by vectors of dlib; see /faces."),
+        typer.Option(help="Recognize faces by their pixels or by vectors of dlib; see /faces."),
     ] = None,
     watch: Annotated[
         str | None,
@@ -97,7 +97,7 @@ def serve(
       labelwalk serve people --passphrase-file secret.txt
     """  # noqa: D301
     if folder is None and not demo:
-        raise typer.BadParameter("FOLDER is missing. Give a folder for learners, or --demo.")
+        raise typer.BadParameter("FOLDER is missing. Give a data folder, or --demo.")
     if faces is None and (watch is not None or keep_crops):
         raise typer.BadParameter("--watch and --keep-crops require --faces.")
     folder = folder or DEMO_FOLDER
@@ -166,10 +166,12 @@ def _print_address(folder: str, address: str, token_path: str, new: Tokens | Non
 
 
 def restore(
-    backup: Annotated[str, typer.Argument(help="A file that the service wrote to backups/.")],
-    folder: Annotated[str, typer.Argument(help="Folder for the learners; must be new or empty.")],
+    backup: Annotated[str, typer.Argument(help="Backup file, from backups/ of a service.")],
+    folder: Annotated[
+        str, typer.Argument(help="New data folder; must not exist or must be empty.")
+    ],
 ) -> None:
-    """Restore a backup of the service as a folder to serve; every event is verified.
+    """Restore a backup of the service as a data folder; every event is verified.
 
     \b
     Examples:

@@ -49,7 +49,7 @@ def label(
         bool,
         typer.Option(
             "--example-ids",
-            help="Add a column with the number of each example, for `teach --by-id`.",
+            help="Add a column with the id of each example, for `teach --by-id`.",
             rich_help_panel=options.FILES_PANEL,
         ),
     ] = False,
@@ -58,7 +58,7 @@ def label(
         bool,
         typer.Option(
             "--follow",
-            help="Wait for more rows at the end, until Ctrl-C.",
+            help="At the end of the input, wait for more rows until Ctrl-C.",
             rich_help_panel=LONG_RUNS_PANEL,
         ),
     ] = False,
@@ -77,11 +77,11 @@ def label(
     *,
     configuration: Configuration,
 ) -> None:
-    """Name every row of a stream as it passes, and learn from it; rows with a label are taught.
+    """Label every row of a stream while learning from it; rows with a label are taught.
 
-    All rows are written unchanged, with three added columns: label (empty where the learner
-    abstains), confidence and outlier. Settings can also be given in labelwalk.toml, or in the
-    environment as LABELWALK_N_CENTROIDS and so on.
+    Rows are written unchanged with three added columns: label (empty if the learner abstains),
+    confidence and outlier. Settings can also be set in labelwalk.toml, or in environment variables
+    such as LABELWALK_N_CENTROIDS.
 
     \b
     Examples:
@@ -110,16 +110,18 @@ def label(
     _print_summary(console, result, task)
     if result.already_finished:
         files = " and ".join(filter(None, [checkpoint, model]))
-        echo(console, f"This run had already finished. To run it again, delete {files}.")
+        echo(console, f"This run has already finished. To run it again, delete {files}.")
     if not result.learner.classes:
-        echo(console, "No label was taught, so nothing was named: give --label-column or --model.")
+        echo(
+            console, "No label was taught, so no row was labelled. Give --label-column or --model."
+        )
     is_saved = result.signal is None or follow
     if model is not None and is_saved and not result.already_finished:
         echo(console, f"Learner: {model}")
     if result.signal is not None:
         rest = f"the same command resumes from {checkpoint}"
         if checkpoint is None:
-            rest = "the rows so far are written" + (
+            rest = "the rows so far have been written" + (
                 "" if is_saved else ", the learner is not saved"
             )
         echo(console, f"Ended by {signal.Signals(result.signal).name}; {rest}.")
@@ -136,8 +138,8 @@ def teach(
     by_id: Annotated[
         str | None,
         typer.Option(
-            help="Teach examples that were observed earlier: the column with the numbers from "
-            "`label --example-ids` or `ask`.",
+            help="Teach examples that were observed earlier: column with the ids from `label "
+            "--example-ids` or `ask`.",
             metavar="COLUMN",
         ),
     ] = None,
@@ -150,7 +152,7 @@ def teach(
     *,
     configuration: Configuration,
 ) -> None:
-    """Teach a learner rows that all have a label; the model file is replaced at the end.
+    """Teach labelled rows to a learner. The model file is replaced at the end.
 
     \b
     Examples:
@@ -178,7 +180,7 @@ def teach(
         check_distinct(model=model, input=input)
         n = teach_by_id(learner, task, by_id)
         learner.save(model)
-        echo(console, f"{n:,} examples taught later.")
+        echo(console, f"{n:,} earlier examples taught.")
     else:
         result = _run(task, learner, console, model=model)
         if result.signal is not None:
@@ -205,7 +207,7 @@ def predict(
     *,
     configuration: Configuration,
 ) -> None:
-    """Name every row of a stream without learning; the model file is unchanged.
+    """Label every row of a stream without learning. The model file does not change.
 
     \b
     Examples:
@@ -238,7 +240,7 @@ def predict(
 def load_or_create(
     configuration: Configuration, model: str | None, console: Console
 ) -> OnlineLearner:
-    """Load the learner of a model file, and say so, or create one if there is no such file."""
+    """Load the learner of a model file and print a message, or create one if there is no file."""
     if model is None or not os.path.exists(model):
         return configuration.learner()
     from labelwalk.learner import load
@@ -313,5 +315,5 @@ def _print_mixed_units(console: Console, learner: OnlineLearner, names: tuple[st
         echo(
             console,
             f"The spread of feature {name} is {spreads[widest] / median:,.0f} times the median, so "
-            "it nearly alone decides distances. Try a new learner with --scale robust.",
+            "it dominates all distances. Try a new learner with --scale robust.",
         )

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 LINE_INTERVAL_S = 10.0  # between lines, where no terminal can update one
 NOTICE_AFTER_S = 5.0  # without a row
-COMPILING = "No row is answered yet. The first run after an installation compiles for a minute."
+COMPILING = (
+    "No row has been answered yet. The first run after an installation compiles for a minute."
+)
 
 
 def echo(console: Console, message: str) -> None:
-    """Print a message on one line, however long."""
+    """Print a message without wrapping it."""
     console.print(message, markup=False, soft_wrap=True)
 
 
@@ -60,7 +62,7 @@ ShowStatus = Callable[[Status], None]
 
 @contextmanager
 def show_progress(console: Console) -> Iterator[ShowStatus]:
-    """Yield a function that shows the progress: as a bar, or as a line from time to time."""
+    """Yield a function that shows the progress as a bar, or as a line at intervals."""
     notice = threading.Timer(NOTICE_AFTER_S, lambda: echo(console, COMPILING))
     notice.daemon = True
     notice.start()

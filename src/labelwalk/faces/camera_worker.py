@@ -1,4 +1,4 @@
-"""Frames of cameras in the service: processed one at a time, in a thread of their own."""
+"""Camera frames in the service: processed one at a time, in a separate thread."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class CameraWorker:
             )
         with self._lock:
             if self._n_queued >= MAX_QUEUED_FRAMES:
-                raise BusyError(f"{MAX_QUEUED_FRAMES} frames are waiting. Skip this one.")
+                raise BusyError(f"{MAX_QUEUED_FRAMES} frames are waiting already. Skip this frame.")
             self._n_queued += 1
 
         def process(people: PeopleStore) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class CameraWorker:
         return self.submit(label)
 
     def close(self) -> None:
-        """Stop the own camera, and finish the waiting requests."""
+        """Stop the camera, and finish the waiting requests."""
         if self.own_camera is not None:
             self.own_camera.close()
         self._executor.shutdown()
@@ -169,7 +169,7 @@ class OwnCamera:
         self._is_stopped = threading.Event()
         source = open_source(where)  # raises at once if it cannot be opened
         self.name = source.name
-        self.error: str | None = "there is no frame yet."
+        self.error: str | None = "no frame is available yet."
         self._thread = threading.Thread(  # daemon: an interrupt may prevent the call of `close`
             target=self._run, args=(source,), name="watching", daemon=True
         )

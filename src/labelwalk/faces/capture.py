@@ -99,7 +99,7 @@ class Video(Source):
             raise SourceError(f"{self.name} has no frames that can be decoded.")
 
     def __iter__(self) -> Iterator[Frame]:
-        """Yield the frames; those before a damage come before its error."""
+        """Yield the frames; raise an error at damage, after all frames before it."""
         image, self._first_image = self._first_image, None
         if image is None:
             image = self._capture.read()
@@ -123,8 +123,8 @@ class Video(Source):
         shown_s = self._seconds + 1.0 / self.frames_per_second
         if self._number < COMPLETE_SHARE * self.n_frames and shown_s < COMPLETE_SHARE * declared_s:
             raise SourceError(
-                f"{self.name} is damaged or cut short: it ends after frame {self._number}, and "
-                f"should have about {self.n_frames}."
+                f"{self.name} is damaged or cut short: it ends after frame {self._number} of about "
+                f"{self.n_frames}."
             )
 
 
@@ -178,8 +178,8 @@ class LiveSource(Source):
                     self._newest = self._n_read, monotonic() - start, image
                     self._changed.notify_all()
             error = SourceError(
-                f"{self.name} gives no more frames after frame {self._n_read}. "
-                "See that it is plugged in and can be reached, and open it again."
+                f"{self.name} stopped after frame {self._n_read}. Check that it is connected and "
+                "can be reached, and open it again."
             )
         except SourceError as reason:
             error = reason
@@ -220,12 +220,15 @@ def open_source(where: str | os.PathLike[str]) -> Source:
     name = os.fspath(where)
     if ADDRESS.match(name):
         public = _remove_secrets(name)
-        problem = f"{public} does not answer with a video. See that it can be reached from here."
+        problem = (
+            f"{public} does not return a video. Check that it can be reached from this machine."
+        )
         capture = Capture(name, public, problem)
         return LiveSource(capture) if capture.n_frames is None else Video(capture)
     if CAMERA.fullmatch(name):
         problem = (
-            f"there is no camera {name}, or another program uses it. Cameras are counted from 0."
+            f"camera {name} does not exist or is in use by another program. Cameras are numbered "
+            "from 0."
         )
         device = int(name) if name.isdigit() else name
         return LiveSource(Capture(device, f"camera {name}", problem))
@@ -233,10 +236,10 @@ def open_source(where: str | os.PathLike[str]) -> Source:
     if name and path.is_dir():
         return PictureFolder(path)
     if not path.is_file():
-        raise SourceError(f"{name}: there is no such file or folder.")
+        raise SourceError(f"{name}: no such file or folder.")
     if not os.access(path, os.R_OK):
-        raise SourceError(f"{name} may not be read by this user.")
-    problem = f"{name} is not a video that can be read, or its beginning is damaged."
+        raise SourceError(f"{name} cannot be read by this user. Check its permissions.")
+    problem = f"{name} is not a readable video, or its beginning is damaged."
     return Video(Capture(str(path.absolute()), name, problem))
 
 
@@ -249,7 +252,7 @@ def _remove_secrets(address: str) -> str:
         parts = urlsplit(address)
     except ValueError as error:
         raise SourceError(
-            f"this is not an address ({error}). Write it as rtsp://host/path."
+            f"this is not a valid address ({error}). Use the form rtsp://host/path."
         ) from error
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "", ""))

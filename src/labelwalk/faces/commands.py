@@ -1,4 +1,4 @@
-"""Commands `labelwalk faces ...` for the people of a folder: enroll, name, list and forget them."""
+"""Commands `labelwalk faces ...`: enroll, name, list and erase the people of a folder."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 app = typer.Typer(name="faces", no_args_is_help=True)
 Kind = Literal["pixels", "pixels-32", "dlib"]
-Folder = Annotated[str, typer.Argument(help="The folder with people.")]
+Folder = Annotated[str, typer.Argument(help="Folder of people.")]
 Faces = Annotated[
     Kind | None,
     typer.Option(
         "--faces",
-        help="How faces are compared: by their pixels, or by the vectors of dlib's network.",
-        show_default="as the folder has them, else pixels",
+        help="Representation of faces: their pixels, or the vectors of dlib's network.",
+        show_default="that of the folder, or pixels for a new one",
     ),
 ]
 Smallest = Annotated[
@@ -45,7 +45,7 @@ Smallest = Annotated[
         "--smallest",
         min=20,
         max=10_000,
-        help="Size in pixels of the smallest faces that are found; smaller takes longer.",
+        help="Minimum size of faces in pixels; smaller values take longer.",
         show_default="a sixth of the shorter side",
     ),
 ]
@@ -53,9 +53,9 @@ Smallest = Annotated[
 
 @app.callback(epilog=EXIT_CODES)
 def faces() -> None:
-    """Recognize faces in videos and cameras, from a few labelled ones; strangers stay unknown.
+    """Recognize faces in videos and cameras from a few labelled faces; strangers stay unknown.
 
-    Use it on people who have agreed, and not for access control: see docs/guide/faces.md.
+    Use it only with consent, and not for access control: see docs/guide/faces.md.
 
     \b
     Examples:
@@ -68,27 +68,25 @@ def faces() -> None:
 
 @app.command(epilog=EXIT_CODES)
 def enroll(
-    folder: Annotated[str, typer.Argument(help="The folder with people; created if missing.")],
+    folder: Annotated[str, typer.Argument(help="Folder of people; created if it does not exist.")],
     name: Annotated[str, typer.Argument(help="Name of the person.")],
     pictures: Annotated[
         list[str],
         typer.Argument(
-            help="Pictures, folders of them, videos, or the number of a camera: the largest face "
-            "in each."
+            help="Pictures, folders of pictures, videos, or the number of a camera; the largest "
+            "face in each is used."
         ),
     ],
     faces: Faces = None,
     smallest: Smallest = None,
     skip: Annotated[
         bool,
-        typer.Option(
-            "--skip", help="Skip files without a clear face; by default, they stop the command."
-        ),
+        typer.Option("--skip", help="Skip files without a clear face instead of stopping."),
     ] = False,
     passphrase_file: PassphraseFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Teach a person from pictures in which theirs is the largest face.
+    """Teach a person from pictures that show the face of that person as the largest one.
 
     Up to 24 frames of a video or camera are searched; those without a clear face are skipped.
 
@@ -114,10 +112,10 @@ def enroll(
         views = _read_views(paths, representation, smallest)
         n_skipped = len(paths) - len(views)
         if not views:
-            fail("Nothing is taught.", INVALID_INPUT)
+            fail("Nothing was taught.", INVALID_INPUT)
         if n_skipped and not skip:
             files = pluralize(n_skipped, "file")
-            fail(f"Nothing is taught. Leave out {files}, or give --skip.", INVALID_INPUT)
+            fail(f"Nothing was taught. Omit {files}, or use --skip.", INVALID_INPUT)
         if store is None:  # the folder is created when there is something to store
             store = stack.enter_context(open_folder(folder, faces, passphrase_file, create=True))
         recognizer = store.recognizer
@@ -125,7 +123,7 @@ def enroll(
         answers = recognizer.handle.ask(lambda learner: learner.predict(vectors).label.tolist())
         confused = Counter(answer for answer in answers if answer not in (None, name))
         for other, n in confused.items():
-            echo(console, f"{pluralize(n, 'view')} of these would have been taken for {other}.")
+            echo(console, f"{pluralize(n, 'view')} of these would have been recognized as {other}.")
         recognizer.teach(vectors, [name] * len(vectors))
         n_names = pluralize(len(recognizer.people), "name")
         n_views, n_files = pluralize(len(vectors), "view"), pluralize(len(views), "file")
@@ -154,14 +152,17 @@ def _read_views(
 @app.command(epilog=EXIT_CODES)
 def name(
     folder: Folder,
-    stranger: Annotated[str, typer.Argument(help="'#3', or 'unknown #3', as `watch` prints it.")],
+    stranger: Annotated[
+        str,
+        typer.Argument(help="Number of the stranger: '#3', or 'unknown #3' as `watch` prints it."),
+    ],
     name: Annotated[str, typer.Argument(help="Name of the person.")],
     passphrase_file: PassphraseFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Give a stranger a name: a few views are taught, and the others follow.
+    """Name a stranger: a few views are labelled, and the others get the name from them.
 
-    If the name exists, both are one person from then on, and the command says so.
+    If the name already exists, the views are added to that person, and a message says so.
 
     \b
     Examples:
@@ -185,11 +186,11 @@ def name(
         echo(console, f"unknown #{number} is {name}: {n_views} taught.")
         if n_before:
             before, wrong = pluralize(n_before, "view"), json.dumps({"examples": examples})
-            echo(console, f"{name} was known already, by {before}, and now has {n_views} more.")
+            echo(console, f"{name} already existed with {before}, and now has {n_views} more.")
             echo(
                 console,
-                "Not the same person? A service with faces takes it back: "
-                f"POST /api/faces/undo {wrong}",
+                "Not the same person? Undo it in a service with faces: POST /api/faces/undo "
+                f"{wrong}",
             )
         echo(console, f"People: {folder}")
 
@@ -200,7 +201,7 @@ def people(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     passphrase_file: PassphraseFile = None,
 ) -> None:
-    """List the people of a folder: number of taught views, and how often each was seen.
+    """List the people of a folder with the number of taught views and of recognized views.
 
     \b
     Examples:
@@ -243,17 +244,18 @@ def _select(item: Person | Stranger, *names: str) -> dict[str, Any]:
 def forget(
     folder: Folder,
     who: Annotated[
-        str | None, typer.Argument(help="A name; or '#3', a stranger.", metavar="NAME")
+        str | None,
+        typer.Argument(help="Name of the person, or '#3' for a stranger.", metavar="NAME"),
     ] = None,
     strangers: Annotated[
         bool,
-        typer.Option("--strangers", help="Everybody without a name, with or without a number."),
+        typer.Option("--strangers", help="Erase all strangers, with or without a number."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     passphrase_file: PassphraseFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Erase a person for good: labels, recognized views, pictures, and all of these in backups.
+    """Permanently erase a person: labels, recognized views and pictures, also in backups.
 
     \b
     Examples:
@@ -262,12 +264,12 @@ def forget(
       labelwalk faces forget people --strangers
     """  # noqa: D301
     if (who is None) != strangers:
-        raise typer.BadParameter("give a NAME, or '#3' in quotes, or --strangers: one of them.")
+        raise typer.BadParameter("Give either a NAME, '#3' in quotes, or --strangers.")
     with exit_on_error():
         with open_folder(folder, None, passphrase_file) as store:
             title, erase = _select_erasure(store, who)
             if not yes and not typer.confirm(f"{title}. Erase all of it?", err=True):
-                fail("Nothing is erased.", FAILED)
+                fail("Nothing was erased.", FAILED)
             result = erase()
         console = Console(stderr=True, highlight=False, quiet=quiet)
         echo(console, f"Erased: {pluralize(result.examples, 'view')}. {result.meaning}")
@@ -278,7 +280,7 @@ def _select_erasure(store: PeopleStore, who: str | None) -> tuple[str, Callable[
     from labelwalk.faces.people import format_unknown, parse_unknown
 
     if who is None:
-        return "All views that have no name", store.forget_strangers
+        return "All views without a name", store.forget_strangers
     recognizer = store.recognizer
     for person in recognizer.known():
         if person.name == who:
@@ -289,11 +291,9 @@ def _select_erasure(store: PeopleStore, who: str | None) -> tuple[str, Callable[
         if stranger.number == number:
             title = f"{format_unknown(number)}: seen about {pluralize(stranger.examples, 'time')}"
             return title, partial(store.forget_stranger, stranger.number)
-    people = ", ".join(recognizer.people) or "nobody"
-    numbers = ", ".join(f"#{stranger.number}" for stranger in strangers) or "nobody"
-    raise ValueError(
-        f"there is nobody called {who!r}. Known by name: {people}. Unknown are: {numbers}."
-    )
+    people = ", ".join(recognizer.people) or "none"
+    numbers = ", ".join(f"#{stranger.number}" for stranger in strangers) or "none"
+    raise ValueError(f"no person is named {who!r}. Names: {people}. Strangers: {numbers}.")
 
 
 def print_table(
@@ -325,7 +325,7 @@ def open_folder(
     create: bool = False,
     keep_crops: bool = False,
 ) -> Iterator[PeopleStore]:
-    """Open the people of a folder, which only one process can."""
+    """Open the people of a folder, in one process at a time."""
     from labelwalk.faces.people import UnknownPersonError
     from labelwalk.faces.people_store import open_people, read_representation
     from labelwalk.faces.representations import find_representation
@@ -333,13 +333,13 @@ def open_folder(
     from labelwalk.service.encryption import PassphraseError
     from labelwalk.service.learner_store import LearnerStore
 
-    problem = f"{folder}: no people are kept there. `labelwalk faces enroll` makes such a folder."
+    problem = f"{folder} is not a folder of people. Create one with `labelwalk faces enroll`."
     if not has_learners(folder):
         if not create:
             raise ValueError(problem)
         if os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
             raise ValueError(
-                f"{folder} is not a folder of people. Choose a new one, or an empty one."
+                f"{folder} is not a folder of people. Choose a new or an empty folder."
             )
         find_representation(kind or "pixels")  # raises before the folder is created
     with warnings.catch_warnings():

@@ -104,7 +104,7 @@ class DemoVideo(Source):
         check_whole("people", people, "4", most=len(NAMES))
         check_whole("n_frames", n_frames, "600")
         check_whole("seed", seed, "0", least=0)
-        self.name = f"{people} made-up people"
+        self.name = f"{people} synthetic people"
         self.people, self.n_frames, self.seed = people, n_frames, seed
 
     def __iter__(self) -> Iterator[Frame]:

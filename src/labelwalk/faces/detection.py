@@ -1,4 +1,4 @@
-"""Face detection: all faces of an image, and the one that a portrait is meant to show."""
+"""Face detection: all faces of an image, and the main face of a portrait."""
 
 from __future__ import annotations
 
@@ -112,13 +112,13 @@ def find_portrait(image: Image, detector: Detector) -> Box:
     boxes = detector(image)
     if not boxes:
         raise NoPortraitError(
-            "no face is found. Give a picture in which it is large, and looks at the camera."
+            "no face was found. Use a picture with a large face that looks at the camera."
         )
     largest = max(boxes, key=lambda box: box.area)
     n = sum(PORTRAIT_RATIO * box.area > largest.area for box in boxes)
     if n > 1:
         raise NoPortraitError(
-            f"{n} faces of about the same size are found. Cut out the one that is meant."
+            f"{n} faces of about the same size were found. Crop the picture to one of them."
         )
     return largest
 
@@ -126,7 +126,7 @@ def find_portrait(image: Image, detector: Detector) -> Box:
 def read_portraits(
     where: str | os.PathLike[str], representation: Representation, detector: Detector
 ) -> list[Floats]:
-    """Return the vectors of the face that a picture or a video is meant to show.
+    """Return the vectors of the main face of a picture or a video.
 
     Parameters
     ----------
@@ -165,7 +165,9 @@ def _read_video(source: Source, representation: Representation, detector: Detect
         if n_searched == PORTRAIT_FRAMES:
             break
     if not vectors:
-        raise NoPortraitError(f"in none of {n_searched} frames. The last time: {reason}")
+        raise NoPortraitError(
+            f"none of {n_searched} frames shows a clear face. Last reason: {reason}"
+        )
     return vectors
 
 
@@ -173,7 +175,7 @@ def _load_cascade(file: str) -> cv2.CascadeClassifier:
     path = Path(haarcascades) / file
     cascade = cv2.CascadeClassifier(str(path))
     if cascade.empty():
-        raise ValueError(f"{path} is missing or damaged: pip install 'labelwalk[faces]' again.")
+        raise ValueError(f"{path} is missing or damaged. Reinstall: pip install 'labelwalk[faces]'")
     return cascade
 
 

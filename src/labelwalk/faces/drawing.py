@@ -207,8 +207,8 @@ class VideoFile(Closing):
             )
         if not self._writer.isOpened():
             raise SourceError(
-                f"{path} cannot be written. See that its folder exists and may be written to, and "
-                "that frames have 2 pixels a side or more; if so, choose another kind of video."
+                f"{path} cannot be written. Check that its folder exists and is writable, and that "
+                "frames have at least 2 × 2 pixels; otherwise, choose another video format."
             )
 
     def write(self, image: Image) -> None:
@@ -216,8 +216,8 @@ class VideoFile(Closing):
         check_image(image)
         if (image.shape[1], image.shape[0]) != self._size:
             raise ValueError(
-                f"image has {image.shape[1]} × {image.shape[0]} pixels, not the "
-                f"{self._size[0]} × {self._size[1]} of this video. Give frames of one source."
+                f"image has {image.shape[1]} × {image.shape[0]} pixels, not the {self._size[0]} × "
+                f"{self._size[1]} of this video. Pass frames of one source."
             )
         self._writer.write(image)
         self._n_written += 1
@@ -227,7 +227,7 @@ class VideoFile(Closing):
         if not self._writer.isOpened():
             return
         self._writer.release()
-        problem = f"{self._path} could not be written whole. Is the disk full?"
+        problem = f"{self._path} could not be written completely. Check whether the disk is full."
         if self._n_written:
             capture = Capture(str(self._path.absolute()), str(self._path), problem)
             n_frames = capture.n_frames or 0
@@ -287,7 +287,7 @@ class Recording(Closing):
 def check_video_path(path: str | os.PathLike[str]) -> None:
     """Raise `SourceError` if the suffix of a path is not one of a video."""
     if Path(path).suffix.lower() not in CODECS:
-        raise SourceError(f"{path} is not named as a video. Choose {', '.join(CODECS)}.")
+        raise SourceError(f"{path} is not the name of a video. Use one of {', '.join(CODECS)}.")
 
 
 @contextmanager

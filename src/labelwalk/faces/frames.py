@@ -98,8 +98,8 @@ def check_image(image: object) -> None:
     else:
         return
     raise ValueError(
-        f"image is {problem}, not an array of height × width × 3 in uint8. "
-        "Give the image of a frame, or a part of it."
+        f"image is {problem}, not an array of height × width × 3 in uint8. Pass the image of a "
+        "frame, or a part of it."
     )
 
 
@@ -126,8 +126,8 @@ def crop_box(image: Image, box: Box, margin: float = 0.0) -> Image:
     is_inside = compute_overlap(box, Box(0, 0, width, height)) > 0.0
     if box.width > width or box.height > height or not is_inside:
         raise ValueError(
-            f"box={tuple(box)} does not lie in an image of {width} × {height} pixels. "
-            "Give x, y, width and height in pixels of this image."
+            f"box={tuple(box)} is outside the image of {width} × {height} pixels. Pass x, y, width "
+            "and height in pixels of this image."
         )
     margin_x, margin_y = round(margin * box.width), round(margin * box.height)
     columns = np.arange(box.x - margin_x, box.x + box.width + margin_x).clip(0, width - 1)

@@ -108,7 +108,7 @@ class StrangerNumbers:
         return {"given": self._last, "known": [list(pair) for pair in self._numbers.items()]}
 
     def are_stored_in(self, stored: Mapping[str, Any] | None) -> bool:
-        """Return whether everybody would keep their number with what was stored earlier.
+        """Return whether all strangers have their present numbers in the stored ones.
 
         This holds if there is no new number, and half of the founders of each group are left.
         """
@@ -136,23 +136,23 @@ def clean_name(name: str) -> str:
     if not cleaned or not cleaned.isprintable():
         raise ValueError(f"name={name!r} cannot be displayed. Give another name.")
     if cleaned.lower() == UNKNOWN or parse_unknown(cleaned) is not None:
-        raise ValueError(f"name={name!r} is what a stranger is called. Give another name.")
+        raise ValueError(f"name={name!r} is reserved for strangers. Give another name.")
     return cleaned
 
 
 def format_unknown(number: int | None) -> str:
-    """Return what a stranger is called."""
+    """Return the text for a stranger."""
     return UNKNOWN if number is None else f"{UNKNOWN} #{number}"
 
 
 def parse_unknown(text: str) -> int | None:
-    """Return the number in what a stranger is called, with or without "unknown"; else None."""
+    """Return the number in the text for a stranger, with or without "unknown"; else None."""
     match = NUMBERED.fullmatch(text.strip())
     return None if match is None else int(match[1])
 
 
 def list_people(learner: OnlineLearner) -> list[Person]:
-    """Return everybody with a name, in the order in which the names were first taught."""
+    """Return all people with a name, in the order in which the names were first taught."""
     if not learner.classes:
         return []
     table, newest = learner.vertices, learner.newest

@@ -1,4 +1,4 @@
-"""The people of a folder: a durable recognizer and pictures of faces, which forget on demand."""
+"""The people of a folder: a durable recognizer and pictures of faces, both with erasure."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class CropStore:
             self._cache.popitem(last=False)
 
     def persist(self, example: int) -> None:
-        """Write a cached picture to disk, if the user asked for that."""
+        """Write a cached picture to disk, if the user has enabled this."""
         if not self.are_kept or self._folder is None or example not in self._cache:
             return
         context = _make_context(example)
@@ -151,7 +151,7 @@ class CropStore:
                 os.fsync(file.fileno())
             part.rename(self._folder / f"{example}{self._suffix}")
         except OSError as error:  # the example counts without a picture
-            LOGGER.warning("a picture cannot be kept (%s)", error.strerror)
+            LOGGER.warning("a picture cannot be stored (%s)", error.strerror)
 
     def get(self, example: int) -> bytes | None:
         """Return the picture of an example as a JPEG; None if there is none."""
@@ -164,7 +164,7 @@ class CropStore:
             return None
 
     def purge(self, erased: Collection[int], n_examples: int) -> None:
-        """Delete the pictures of erased examples and of ids never given out; clear the cache."""
+        """Delete the pictures of erased examples and of unused ids; clear the cache."""
         self._cache.clear()
         if self._folder is None or not self._folder.is_dir():
             return
@@ -180,7 +180,7 @@ class CropStore:
                     failed.append(str(path))
         sync_folder(str(self._folder))
         if failed:
-            raise CleanupError(f"{', '.join(failed)} cannot be deleted. Remove them yourself.")
+            raise CleanupError(f"{', '.join(failed)} cannot be deleted. Delete the files manually.")
 
 
 class PeopleStore:
@@ -227,17 +227,19 @@ class PeopleStore:
         labels = self._list_labels()
         named = [example for example in dict.fromkeys(examples) if example in labels]
         if not named:
-            raise ValueError(f"examples={list(examples)[:10]}: none of them has a name any more.")
+            raise ValueError(
+                f"examples={list(examples)[:10]}: these examples no longer have a name."
+            )
         for example in named:
             self.recognizer.retract(example)
         return len(named)
 
     def name_stranger(self, number: int, name: str) -> list[int]:
-        """Label the views of a stranger that stand for most others, and return their ids."""
+        """Label the views of a stranger that represent most others, and return their ids."""
         views = self._find_stranger(number).views[:MAX_TAUGHT_VIEWS]
         if not views:
             raise ValueError(
-                f"no view of unknown #{number} is remembered any more. Let them be seen again."
+                f"no view of unknown #{number} is still remembered. Record the person again."
             )
         for example in views:
             self.recognizer.name(example, name)
@@ -248,9 +250,7 @@ class PeopleStore:
         labels = {str(label): label for label in self.managed.learner.classes}
         label = labels.get(name, labels.get(normalize("NFC", name)))
         if label is None:
-            raise UnknownPersonError(
-                f"there is no person called {name!r}. Look at the list of people."
-            )
+            raise UnknownPersonError(f"no person is named {name!r}. Check the list of people.")
         return self._erase(lambda answer, row: answer == label, label=label)
 
     def forget_stranger(self, number: int) -> ErasureResult:
@@ -270,7 +270,7 @@ class PeopleStore:
             mean = self._handle.ask(lambda learner: self._find_mean(learner, example))
             picture = None if mean is None else encode_jpeg(self.representation.picture(mean))
         if picture is None:
-            raise UnknownPersonError(f"there is no picture of example {example}.")
+            raise UnknownPersonError(f"example {example} does not have a picture.")
         return picture
 
     def check_remembered(self, example: int) -> None:
@@ -278,7 +278,7 @@ class PeopleStore:
         ids = self._handle.ask(lambda learner: self._list_ids(learner.remembered.id))
         if example not in ids:
             raise ValueError(
-                f"example={example} is not remembered any more. Name a face that was seen lately."
+                f"example={example} is no longer remembered. Name a face that was seen recently."
             )
 
     def _find_mean(self, learner: OnlineLearner, example: int) -> Floats | None:
@@ -291,10 +291,8 @@ class PeopleStore:
         for stranger in strangers:
             if stranger.number == number:
                 return stranger
-        numbers = ", ".join(f"#{stranger.number}" for stranger in strangers) or "nobody"
-        raise UnknownPersonError(
-            f"there is no unknown #{number}, or no longer. Unknown are: {numbers}."
-        )
+        numbers = ", ".join(f"#{stranger.number}" for stranger in strangers) or "none"
+        raise UnknownPersonError(f"Stranger #{number} does not exist. Choose one of {numbers}.")
 
     def _list_labels(self) -> dict[int, Label]:
         """Return the labels of examples that are remembered, or were labelled recently."""
@@ -326,14 +324,14 @@ class PeopleStore:
             similarity = managed.learner.settings.describe()["similarity"]
             if similarity != profile.learner().settings.describe()["similarity"]:
                 raise ValueError(
-                    f"the learner {LEARNER_NAME!r} of this folder was not made for such faces. "
-                    "Delete it, or choose another folder."
+                    f"the learner {LEARNER_NAME!r} of this folder has other settings than these "
+                    "faces require. Delete it, or choose another folder."
                 )
             self._store.update_notes(number, {REPRESENTATION: name}).result()
         stored = str(self._store.get(number).notes[REPRESENTATION])
         if stored != name:
             raise ValueError(
-                f"the faces of this folder are kept as {stored}, which cannot be compared with "
+                f"the faces of this folder are stored as {stored}, which cannot be compared with "
                 f"{name}. Choose {OPTIONS.get(stored, stored)}, or another folder."
             )
         self._number, self._handle = number, DurableLearner(self._store, number)
@@ -383,5 +381,5 @@ def read_representation(store: LearnerStore) -> str | None:
 
 
 def _make_context(example: int) -> bytes:
-    """Return what binds an encrypted picture to its example."""
+    """Return the encryption context of the picture of an example."""
     return f"picture of example {example}".encode()

@@ -131,14 +131,14 @@ def _decode(file: Path | io.BytesIO, name: str, formats: tuple[str, ...]) -> tup
         raise
     except (Pillow.DecompressionBombError, Pillow.DecompressionBombWarning) as error:
         raise SourceError(
-            f"{name} has more than the {MAX_PIXELS} pixels that are read. Make it smaller first."
+            f"{name} has more than {MAX_PIXELS} pixels, the maximum. Reduce its size first."
         ) from error
     except UnidentifiedImageError as error:
         raise SourceError(f"{name} is not a picture ({', '.join(formats)}).") from error
     except Exception as error:  # a decoder may raise anything for a damaged file
         if isinstance(error, OSError) and error.strerror is not None:  # about the file itself
             raise SourceError(f"{name} cannot be read ({error.strerror}).") from error
-        raise SourceError(f"{name} is not a picture that can be read ({error}).") from error
+        raise SourceError(f"{name} is not a readable picture ({error}).") from error
 
 
 def _convert_to_bgr(picture: Pillow.Image) -> Image:

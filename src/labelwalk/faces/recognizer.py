@@ -187,8 +187,8 @@ class FaceRecognizer:
         if sweep is None or sweep.cliff is None or value > sweep.cliff:
             return None
         return (
-            f"sink={value:g} is at the cliff or below: from {sweep.cliff:.2g} on down, "
-            f"strangers would get names. Choose {sweep.chosen:.2g} or more."
+            f"sink={value:g} is too low: at {sweep.cliff:.2g} and below, strangers would get "
+            f"names. Choose {sweep.chosen:.2g} or more."
         )
 
     def teach(self, vectors: ArrayLike, names: Iterable[str]) -> None:
@@ -217,13 +217,13 @@ class FaceRecognizer:
         self.handle.retract(example)
 
     def known(self) -> list[Person]:
-        """Return everybody with a name."""
+        """Return all people with a name."""
         return self.handle.ask(
             lambda learner: [self._replace_ids(person) for person in list_people(learner)]
         )
 
     def strangers(self) -> list[Stranger]:
-        """Return everybody without a name, those seen most often first."""
+        """Return all strangers, those seen most often first."""
         groups, alive = self.handle.ask(self._find_strangers)
         founders = [group.founders.tolist() for group in groups]
         numbers = self._numbers.assign(founders, alive.tolist())
@@ -251,7 +251,7 @@ class FaceRecognizer:
         return number if number is not None and similarity[number] >= self.profile.kin else None
 
     def survey(self) -> SinkSweep | None:
-        """Return what names would claim under other sinks, and where the cliff is."""
+        """Return the shares that names would claim under other sinks, and the cliff."""
         return self.handle.ask(lambda learner: sweep_sinks(learner, self.profile))
 
     def copied(self) -> FaceRecognizer:

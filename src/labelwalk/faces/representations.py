@@ -187,9 +187,8 @@ def profile_of(representation: Representation) -> Profile:
     profile = getattr(representation, "profile", None)
     if not isinstance(profile, Profile):
         raise ValueError(
-            f"representation={name_of(representation)} has no profile: it is not known which "
-            "distances of its vectors are small. Make a recognizer with one: "
-            "FaceRecognizer(Profile(bandwidth=..., ...))."
+            f"representation={name_of(representation)} has no profile, so the scale of its "
+            "distances is unknown. Pass a profile: FaceRecognizer(Profile(bandwidth=..., ...))."
         )
     return profile
 
@@ -205,8 +204,8 @@ def find_representation(name: str) -> Representation:
 
 def _make_error(representation: Representation, result: str) -> ValueError:
     return ValueError(
-        f"representation={name_of(representation)} gave {result} for a face, not a vector of "
-        "numbers. Let it return a one-dimensional array."
+        f"representation={name_of(representation)} returned {result} for a face instead of a "
+        "vector of numbers. Return a one-dimensional array."
     )
 
 

@@ -42,7 +42,7 @@ MAX_LISTED_VIEWS = 12  # of a person
 
 
 class FacesUnavailableError(LabelwalkError, LookupError):
-    """The service was started without faces, or without a camera of its own."""
+    """The service was started without faces, or without a camera."""
 
 
 _POSITIVE: Schema = {"type": "number", "exclusiveMinimum": 0}
@@ -176,7 +176,7 @@ def add_routes(
     def get_worker() -> CameraWorker:
         if worker is None:
             raise FacesUnavailableError(
-                "faces are off. Start the service with --faces pixels or --faces dlib."
+                "Faces are disabled. Start the service with --faces pixels or --faces dlib."
             )
         return worker
 
@@ -198,9 +198,7 @@ def add_routes(
     async def view() -> Response:
         get_worker()
         if worker is None or worker.own_camera is None:
-            raise FacesUnavailableError(
-                "the service has no camera of its own. Start it with --watch SOURCE."
-            )
+            raise FacesUnavailableError("The service has no camera. Start it with --watch SOURCE.")
         newest = worker.own_camera.get_view()
         return Response(newest.picture, 200, {FACES_HEADER: json.dumps(newest.faces)}, JPEG)
 
@@ -279,7 +277,7 @@ def _forget(people: PeopleStore, body: ForgottenPerson) -> ErasureResult:
         return people.forget(body.name)
     if body.stranger is not None and body.name is None:
         return people.forget_stranger(body.stranger)
-    raise ValueError("give a name or the number of a stranger, one of the two.")
+    raise ValueError("Give either a name or the number of a stranger.")
 
 
 def _describe_sink(people: PeopleStore) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The command `labelwalk faces watch`: who is in a video or in front of a camera."""
+"""The command `labelwalk faces watch`: recognize people in a video or in front of a camera."""
 
 from __future__ import annotations
 
@@ -36,45 +36,49 @@ def watch(
     source: Annotated[
         str,
         typer.Argument(
-            help="A video, a folder of pictures, the number of a camera, an address (rtsp:// or "
-            "http://), or demo: made-up people."
+            help="Source: a video, a folder of pictures, the number of a camera, an address "
+            "(rtsp:// or http://), or demo for synthetic people."
         ),
     ],
     people: Annotated[
         str | None,
         typer.Option(
-            help="The folder with people: they are recognized, and all faces are learned; created "
-            "if missing. Without it, everybody is unknown, and nothing is kept."
+            help="Folder of people to recognize; all faces are learned. Created if it does not "
+            "exist. Default: everyone is unknown, and nothing is stored."
         ),
     ] = None,
     faces: Faces = None,
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", help="A video with boxes and names: .mp4, .webm, .mkv or .avi."
+            "--output",
+            "-o",
+            help="Video to write, with boxes and names: .mp4, .webm, .mkv or .avi.",
         ),
     ] = None,
     events: Annotated[
         str | None,
-        typer.Option(help="A file for JSON lines: who appears, is named and leaves; - for stdout."),
+        typer.Option(
+            help="File for events as JSON lines (a person appears, is named, leaves); - for stdout."
+        ),
     ] = None,
     frames: Annotated[
-        int | None, typer.Option("--frames", min=1, help="Stop after this number of frames.")
+        int | None, typer.Option("--frames", min=1, help="Maximum number of frames.")
     ] = None,
     smallest: Smallest = None,
     keep_crops: Annotated[
         bool,
         typer.Option(
             "--keep-crops",
-            help="With --people: store a picture of each face that appears, not only its vector.",
+            help="Store a picture of each face, not only its vector. Requires --people.",
         ),
     ] = False,
     passphrase_file: PassphraseFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Say who is in a video or in front of a camera, until it ends or Ctrl-C.
+    """Recognize people in a video or in front of a camera, until it ends or Ctrl-C.
 
-    Strangers are numbered, and can be named afterwards.
+    Strangers get numbers, and can be named afterwards.
 
     \b
     Examples:
@@ -83,7 +87,7 @@ def watch(
       labelwalk faces watch rtsp://camera.local/stream --frames 1000
     """  # noqa: D301
     if keep_crops and people is None:
-        raise typer.BadParameter("--keep-crops keeps pictures with people. Give --people too.")
+        raise typer.BadParameter("--keep-crops requires --people. Give both.")
     with exit_on_error():
         from labelwalk.faces.detection import HaarDetector
         from labelwalk.faces.drawing import Recording
@@ -106,7 +110,7 @@ def watch(
                 )
                 store = stack.enter_context(folder)
                 if is_new:
-                    echo(console, f"{people} is new: nobody is known there yet.")
+                    echo(console, f"{people} is new and has no people yet.")
             pipeline = FacePipeline(
                 store.representation if store else find_representation(faces or "pixels"),
                 recognizer=store.recognizer if store else None,
@@ -124,7 +128,7 @@ def watch(
         for title, path in (("Video", video), ("Events", events), ("People", people)):
             if path not in (None, "-"):
                 echo(console, f"{title}: {path}")
-        run.exit_if_ended(console, "all that was seen until then is finished")
+        run.exit_if_ended(console, "everything before is complete")
 
 
 def open_named_source(where: str) -> Source:
@@ -162,7 +166,7 @@ class FrameRun:
 
     @property
     def rate(self) -> str:
-        """Frames per second in words; empty if there were too few."""
+        """Frames per second as text; empty if there are too few frames."""
         elapsed_s = self._last_s - self._first_s
         return f", {(self.n_frames - 1) / elapsed_s:.1f} a second" if elapsed_s > 0.0 else ""
 
@@ -173,7 +177,7 @@ class FrameRun:
         return not is_stopped and self.n_frames != self._limit
 
     def describe(self, names: str) -> Status:
-        """Return the progress, and who is in the current frame."""
+        """Return the progress and the people in the current frame, as text."""
         expected = self._source.n_frames
         if self._limit is not None:
             expected = min(self._limit, expected or self._limit)
@@ -220,7 +224,7 @@ class _Watcher:
         self._crops = store.crops if store is not None and store.crops.are_kept else None
 
     def process(self, frame: Frame) -> str:
-        """Return who is in a frame, in words."""
+        """Return a text that says who is in a frame."""
         faces = self._pipeline.process(frame.image)
         self._pipeline.recognizer.number_strangers()
         events = self.presence.update(frame, faces, self._pipeline.alive)
@@ -256,7 +260,7 @@ def open_events(path: str | None) -> Iterator[WriteEvents]:
 def _print_presences(
     console: Console, summary: str, presences: Sequence[Presence], people: str | None
 ) -> None:
-    """Print who was there how often, and how to name a stranger."""
+    """Print who was seen how often, and how to name a stranger."""
     n = sum(presence.faces for presence in presences)
     echo(console, f"{summary}; {n:,} faces." if n else f"{summary}; no face was found.")
     if not presences:
@@ -265,7 +269,7 @@ def _print_presences(
     print_table(console, ("who", "faces", "visits"), rows)
     numbers = [presence.who for presence in presences if isinstance(presence.who, int)]
     if numbers and people is None:
-        echo(console, "Nothing is kept. With --people FOLDER they could be named afterwards.")
+        echo(console, "Nothing is stored. Use --people FOLDER to name people afterwards.")
     elif numbers:
         echo(console, f"To name one: labelwalk faces name {people} '#{numbers[0]}' NAME")
 

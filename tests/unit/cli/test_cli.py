@@ -174,7 +174,7 @@ class TestCommands:
 
     def test_without_labels(self, folder: Path) -> None:
         result = labelwalk("label", "in.csv", "--drop=kind,truth", "-oout.csv")
-        assert "nothing was named: give --label-column or --model" in result.stderr
+        assert "no row was labelled. Give --label-column or --model" in result.stderr
 
     def test_teach_and_ask_and_teach_by_id(self, folder: Path) -> None:
         (folder / "few.csv").write_text("x,y,label\n0,0,a\n")
@@ -189,7 +189,7 @@ class TestCommands:
         )
         (folder / "answers.csv").write_text(answers)
         said = labelwalk("teach", "m.lw", "answers.csv", "--by-id=example").stderr
-        assert "2 examples taught later" in said
+        assert "2 earlier examples taught" in said
         assert load("m.lw").classes == ("a", "b")
 
     @pytest.mark.parametrize(
@@ -385,7 +385,7 @@ class TestSettings:
             {"similarity": "gaussian", "bandwidth": "0.5"}, None, {}
         ).learner()
         assert made.settings.similarity.bandwidth == 0.5  # type: ignore[union-attr]
-        with pytest.raises(ConfigurationError, match="Give similarity='gaussian' too"):
+        with pytest.raises(ConfigurationError, match="Set similarity='gaussian' too"):
             load_configuration({"bandwidth": "0.5"}, None, {}).learner()
 
     @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_a_data_set_is_labelled_and_told(rows: Path) -> None:
     assert files == f"3 files: {rows.parent / 'out'}"
     again = label(rows, "--address", "here")
     told_again = [
-        "Nothing to do: this job had already finished.",
+        "Nothing to do: this job has already finished.",
         counted,
         proven,
         features,
@@ -68,7 +68,7 @@ def test_far_rows_are_told_with_their_file(rows: Path) -> None:
     pq.write_table(table.set_column(place, "a", pa.array(values)), rows / "1.parquet")
     told = label(rows, "--address", "here")
     assert told.returncode == 0
-    assert "Not learned from, too far from all others: 2 rows." in told.stderr
+    assert "Not learned, because too far from all others: 2 rows." in told.stderr
     assert "Outliers: 1.parquet (row 3, 9)." in told.stderr
 
 
@@ -80,7 +80,7 @@ def test_where_all_rows_have_labels_that_is_told(rows: Path) -> None:
         place = table.column_names.index("label")
         pq.write_table(table.set_column(place, "label", names), path)
     told = label(rows, "--address", "here")
-    assert "Name the value for unlabelled rows with --unlabeled" in told.stderr
+    assert "Give the value of unlabelled rows with --unlabeled" in told.stderr
 
 
 @pytest.mark.slow

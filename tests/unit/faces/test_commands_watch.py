@@ -44,7 +44,9 @@ def test_from_nothing_to_a_named_face(tmp_path: Path) -> None:
     appears = json.loads(result.stdout.splitlines()[0])
     assert (appears["event"], appears["name"], appears["frame"]) == ("appears", None, 1)
     assert caption_is(shown(first)[0].image, appears, GREY)
-    assert re.search(r"130 frames of 4 made-up people, [\d.]+ a second; 140 faces\.", result.stderr)
+    assert re.search(
+        r"130 frames of 4 synthetic people, [\d.]+ a second; 140 faces\.", result.stderr
+    )
     assert re.search(r"unknown #1 +\d+ +\d", result.stderr)
     assert f"To name one: labelwalk faces name {folder} '#" in result.stderr.replace("\n", "")
     assert f"Video: {first}" in result.stderr
@@ -68,7 +70,7 @@ def test_without_a_folder_everybody_is_unknown_and_nothing_is_kept(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     result = ok("watch", "demo", "--frames=20", "--events=-", "--faces=pixels-32")
-    assert "Nothing is kept. With --people FOLDER" in result.stderr
+    assert "Nothing is stored. Use --people FOLDER" in result.stderr
     events = [json.loads(line) for line in result.stdout.splitlines()]
     assert [(one["event"], one["stranger"]) for one in events] == [
         ("appears", None),
@@ -139,7 +141,7 @@ def test_an_unplugged_camera(tmp_path: Path) -> None:
         sender.start()
         said = refused(1, "watch", address, "--output", output, "--events", events)
         sender.join()
-    assert "gives no more frames after frame 40" in said.splitlines()[-1]
+    assert "stopped after frame 40" in said.splitlines()[-1]
     assert shown(output)
     first, *_, last = lines(events)
     assert (first["event"], last["event"]) == ("appears", "leaves")
@@ -171,12 +173,12 @@ def test_quiet() -> None:
     ("code", "arguments", "why"),
     [
         (1, ["nowhere.mp4"], "nowhere.mp4: there is no such file or folder."),
-        (1, ["77"], "there is no camera 77, or another program uses it."),
-        (1, ["demo", "--output=out.gif"], "out.gif is not named as a video. Choose .mp4"),
+        (1, ["77"], "camera 77 does not exist or is in use by another program."),
+        (1, ["demo", "--output=out.gif"], "out.gif is not the name of a video. Use one of .mp4"),
         (1, ["demo", "--output=no/out.avi"], "no/out.avi cannot be written."),
         (1, ["demo", "--events=no/events"], "no/events cannot be written"),
         (2, ["demo", "--output=a.avi", "--events=a.avi"], "output and events are the same"),
-        (2, ["demo", "--keep-crops"], "Give --people too"),
+        (2, ["demo", "--keep-crops"], "Give both"),
         (2, ["demo", "--frames=0"], "--frames"),
         (2, ["demo", "--faces=pixies"], "--faces"),
         (2, ["demo", "--smallest=5"], "--smallest"),

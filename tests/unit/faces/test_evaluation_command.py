@@ -177,7 +177,7 @@ def test_a_damaged_video(people: Callable[[str], Path], tmp_path: Path) -> None:
     [
         (2, ["film.avi"], "TRUTH is missing"),
         (2, ["demo", "--labels=0"], "nobody is known. Give --labels, or --people"),
-        (2, ["demo", "--people=nowhere"], "no people are kept there"),
+        (2, ["demo", "--people=nowhere"], "is not a folder of people"),
         (1, ["demo", "nowhere.csv"], "TRUTH: nowhere.csv cannot be read (No such file or dir"),
         (1, ["demo", "folder"], "TRUTH: folder cannot be read (Is a directory). Give the path of"),
         (3, ["demo", "film.csv"], "film.csv is not text in UTF-8 (invalid start byte). Save it as"),
@@ -186,7 +186,7 @@ def test_a_damaged_video(people: Callable[[str], Path], tmp_path: Path) -> None:
         (
             3,
             ["demo", "late.csv", "--frames=2"],
-            "has none of the frames 1 to 2 of 4 made-up people, but frames 9,000 to",
+            "has none of the frames 1 to 2 of 4 synthetic people, but frames 9,000 to",
         ),
         (
             3,

@@ -60,7 +60,7 @@ def test_a_crop_is_a_copy() -> None:
     "box", [Box(30, 0, 5, 5), Box(-5, 0, 5, 5), Box(0, 0, 0, 5), Box(0, 0, 31, 5), Box(0, 0, 5, -5)]
 )
 def test_a_box_elsewhere_is_refused(box: Box) -> None:
-    with pytest.raises(ValueError, match="does not lie in an image of 30 × 20 pixels"):
+    with pytest.raises(ValueError, match="is outside the image of 30 × 20 pixels"):
         crop_box(PICTURE, box)
 
 

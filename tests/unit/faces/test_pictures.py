@@ -93,7 +93,7 @@ except SourceError as error:
     )
     assert ran.stderr == ""
     assert ran.stdout == (
-        "bomb.png has more than the 67108864 pixels that are read. Make it smaller first. True\n"
+        "bomb.png has more than 67108864 pixels, the maximum. Reduce its size first. True\n"
     )
 
 

@@ -49,9 +49,14 @@ def test_other_sizes_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "rate", "size", "why"),
     [
-        ("out.gif", 25.0, (320, 240), r"not named as a video. Choose .mp4, .webm, .avi, .mkv"),
-        ("out", 25.0, (320, 240), "not named as a video"),
-        ("no/folder/out.avi", 25.0, (320, 240), "cannot be written. See that its folder exists"),
+        (
+            "out.gif",
+            25.0,
+            (320, 240),
+            r"not the name of a video. Use one of .mp4, .webm, .avi, .mkv",
+        ),
+        ("out", 25.0, (320, 240), "not the name of a video"),
+        ("no/folder/out.avi", 25.0, (320, 240), "cannot be written. Check that its folder exists"),
         ("out.avi", 0.0, (320, 240), "frames_per_second=0.0"),
         ("out.avi", float("nan"), (320, 240), "frames_per_second=nan"),
         ("out.avi", 25.0, (0, 240), "0 × 240"),
@@ -93,7 +98,9 @@ except SourceError as error:
         text=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
-    assert "could not be written whole. Is the disk full?" in ran.stdout, ran.stderr
+    assert "could not be written completely. Check whether the disk is full." in ran.stdout, (
+        ran.stderr
+    )
 
 
 @pytest.mark.parametrize("size", [(40, 30), (30, 40), (640, 40), (1, 1), (320, 240)])

@@ -127,7 +127,7 @@ KINDS = {
         "i.csv", GOOD, "sink='much' from --sink", 2, ("--sink=much",)
     ),
     "another setting than the model": Broken(
-        "i.csv", GOOD, "was made with n_centroids=30, not 40", 2, ("--n-centroids=40",)
+        "i.csv", GOOD, "has n_centroids=30, not 40", 2, ("--n-centroids=40",)
     ),
     "following what cannot grow": Broken(
         "i.parquet", parquet(a=[1.0], b=[2.0]), "does not grow", 2, ("--follow",)
