@@ -1,4 +1,4 @@
-"""The same learner for data sets of many files: sketch files apart, merge, solve, label apart."""
+"""Learners for data sets of many files: sketch files separately, merge, solve, label."""
 
 from labelwalk.distributed.job import Job, JobResult, Outcome, Step, run
 from labelwalk.distributed.label_files import label

@@ -1,4 +1,4 @@
-"""Covers: at most k founders that stand for many rows, each with a bound on how far its rows are.
+"""Covers: at most k founders represent many rows, each with a bound on their distance.
 
 Covers are built from rows, coarsened, merged, and split into near vertices and far ones. Far
 vertices are too far from all others, and stand for too few rows, to be learned from. Distances are
@@ -45,7 +45,7 @@ MAX_MEASURED_VERTICES = 1024  # vertices from which the typical distance is esti
 
 @dataclass(frozen=True, eq=False)
 class Cover:
-    """Vertices that stand for rows, oldest first.
+    """Vertices that represent rows, oldest first.
 
     Two vertices are at least `radius` apart, and every row is within the reach of its vertex.
     """
@@ -66,7 +66,7 @@ class Cover:
 
     @property
     def n_seen(self) -> int:
-        """Number of rows it stands for."""
+        """Number of rows that it represents."""
         return int(self.examples.sum())
 
     @property
@@ -90,7 +90,7 @@ def empty_cover(n_features: int) -> Cover:
 def build_cover(
     blocks: Iterable[Floats], n_centroids: int, growth: float = DEFAULT_GROWTH
 ) -> Cover:
-    """Return at most `n_centroids` vertices that stand for all rows.
+    """Return at most `n_centroids` vertices that represent all rows.
 
     The cover depends on the rows and their order only, not on how they are split into blocks.
 
@@ -161,8 +161,8 @@ def merge_covers(covers: Sequence[Cover], n_centroids: int) -> Cover:
     widths = sorted({cover.n_features for cover in covers})
     if len(widths) > 1:
         raise ValueError(
-            f"covers have rows with {' and '.join(map(str, widths))} features. Merge covers of "
-            "the same columns."
+            f"covers have {' and '.join(map(str, widths))} features. Merge covers of the same "
+            "columns."
         )
     builder = CoverBuilder(sum(map(len, covers)), widths[0])
     builder.radius = max(cover.radius for cover in covers)
@@ -299,7 +299,7 @@ class CoverBuilder:
         self._compact(merged_into)
 
     def reassign(self, covers: Sequence[Cover]) -> None:
-        """Stand for the rows of these covers only, each vertex of theirs at its nearest one here.
+        """Represent only the rows of these covers, each of their vertices by the nearest one here.
 
         After many merges in a row that is often not the vertex it ended up in.
         """

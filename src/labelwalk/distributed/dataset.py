@@ -1,4 +1,4 @@
-"""The files of a data set as rows: footers, parts, batches, the columns that all files share."""
+"""The files of a data set: footers, parts, batches, and the columns that all files share."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _check_features(schema: pa.Schema, first: pa.Schema, features: Sequence[str]
         if name not in schema.names:
             raise ColumnError(
                 f"column {name!r} is missing, which is a feature in other files. Give every file "
-                "the same columns, or name the features that all files have with --features."
+                "the same columns, or list the features that all files have with --features."
             )
         if schema.field(name).type != expected:
             raise ColumnError(
@@ -138,7 +138,7 @@ def _check_no_others(names: Sequence[str], features: Sequence[str]) -> None:
     extra = [name for name in names if name not in features]
     if extra:
         raise ColumnError(
-            f"column {extra[0]!r} would be a feature, but the first file has no such column. Name "
+            f"column {extra[0]!r} would be a feature, but the first file has no such column. Give "
             "the features that all files have with --features."
         )
 
@@ -174,7 +174,7 @@ def _as_table(batch: pa.RecordBatch | pa.Table) -> pa.Table:
     if isinstance(batch, pa.RecordBatch):
         return pa.Table.from_batches([batch])
     raise TypeError(
-        f"batches contains {type(batch).__name__}. Give an iterable of pyarrow.RecordBatch or "
+        f"batches contains {type(batch).__name__}. Pass an iterable of pyarrow.RecordBatch or "
         "pyarrow.Table; a single batch as [batch]."
     )
 

@@ -1,6 +1,6 @@
-"""Files on this machine or in a store that Arrow knows, such as s3://bucket/key: found and written.
+"""Files on this machine or in a store that Arrow supports, such as s3://bucket/key.
 
-A file is written whole or not at all, wherever it is.
+Files are written atomically everywhere.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ def check_unchanged(files: Sequence[DataFile]) -> None:
     for file, info in zip(files, infos, strict=True):
         if _version_of(info) != (file.size, file.changed):
             raise InputError(
-                f"{file.name} has changed since this job began. Remove the output, and run the job "
-                "again on files that do not change."
+                f"{file.name} has changed since this job began. Remove the output, and rerun the "
+                "job on files that do not change."
             )
 
 
@@ -199,7 +199,7 @@ def _split_query(name: str) -> tuple[str, str]:
 
 @contextmanager
 def with_path_in_errors(name: str) -> Iterator[None]:
-    """Put the name of a file before the message of every error about it."""
+    """Prefix the message of every error about a file with its name."""
     try:
         yield
     except (InputError, ColumnError) as error:
@@ -218,7 +218,7 @@ def with_path_in_errors(name: str) -> Iterator[None]:
 def write_file(
     location: Location, write: Callable[[Any], Any], temporary: Location | None = None
 ) -> None:
-    """Let a function write a file, whole or not at all. If two processes write it, the last wins.
+    """Write a file atomically by a function. If two processes write it, the last wins.
 
     The unfinished file, which remains if the process is killed, lies in the folder of the file or
     in the folder `temporary` of the same disk.
@@ -241,7 +241,7 @@ def write_file(
 
 
 def _write_remote(location: Location, write: Callable[[Any], Any], part: Location) -> None:
-    """Write to a local file first: a stream that breaks off would leave part of a file."""
+    """Write to a local file first, since a broken stream would leave a partial file."""
     with tempfile.TemporaryFile() as file:
         write(file)
         file.seek(0)
@@ -274,7 +274,7 @@ class VersionedFiles:
         _create_folder(self._folder)
 
     def save(self, key: str, position: int, write: Callable[[Path], None]) -> None:
-        """Let a function write a file atomically and durably, and remove those before it."""
+        """Write a file atomically and durably by a function, and remove older ones."""
         folder = self._folder / hash_key(key)
         if not self._list_files(folder):  # its own name may not be on the disk yet
             folder.mkdir(exist_ok=True)

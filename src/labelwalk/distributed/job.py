@@ -2,7 +2,7 @@
 
 Finished steps are stored in a folder of work inside the output folder. A job that is started again
 with the same files and settings skips them. The output has the file names and formats of the
-input, and every output file is written whole or not at all.
+input, and every output file is written atomically.
 """
 
 from __future__ import annotations
@@ -183,8 +183,8 @@ class _RunningJob:
         location = parse_location(job.output)
         if is_selected_by(job.input, location / self.files[0].name):
             raise InputError(
-                f"{job.output} lies within {job.input}, so its files would be read as input. "
-                "Choose another folder."
+                f"{job.output} is inside {job.input}, so its files would be read as input. Choose "
+                "another folder."
             )
         footers = read_footers(self.files)
         self.parts = list(map(split_parts, footers))
@@ -354,9 +354,8 @@ class OutputFolder:
             write_file(self.work / JOB_FILE, lambda out: out.write(self._description))
             return None
         raise InputError(
-            f"{self._name} has other content: files of another job, or of one with other files, "
-            "settings or labelwalk version, or some of its files are missing. Choose an empty "
-            "folder, or remove this one."
+            f"{self._name} has other content: files of a job with other input, settings or "
+            "labelwalk version, or an incomplete job. Choose an empty folder, or remove this one."
         )
 
     def read_result(self) -> JobResult | None:
@@ -373,8 +372,8 @@ class OutputFolder:
         check_unchanged(self._files)
         if self._works.list_names() != [self._fingerprint[:16]]:
             raise InputError(
-                f"{self._name}: another job writes there too. Remove it, and give each job a "
-                "folder of its own."
+                f"{self._name}: another job writes to this folder. Remove the folder, and use a "
+                "separate one for each job."
             )
         stored = {"sign": self._fingerprint, "outcome": _result_to_stored(result)}
         content = json.dumps(stored).encode()

@@ -34,7 +34,7 @@ BlockAnswer = TypeVar("BlockAnswer")
 
 
 class GapError(LabelwalkError, ValueError):
-    """A block that does not follow the rows that were learned.
+    """A block does not continue the rows that were learned.
 
     The `position` is that of the learner: send its rows from there on.
     """
@@ -42,7 +42,7 @@ class GapError(LabelwalkError, ValueError):
     def __init__(self, key: str, position: int, requested: int) -> None:
         super().__init__(
             f"position={requested} of {key!r}, but its learner is at position {position}. Send the "
-            "rows from there on again."
+            "rows from that position again."
         )
         self.position = position
         self._arguments = key, position, requested
@@ -227,7 +227,7 @@ class PositionedLearners(Protocol[BlockAnswer_co]):
 
 
 class LostError(LabelwalkError, RuntimeError):
-    """A learner lacks rows that it had reported as saved."""
+    """A learner does not have rows that it reported as saved."""
 
 
 @dataclass(frozen=True)
@@ -387,7 +387,7 @@ class ReplayFeeder(Generic[BlockAnswer]):
         if self._learners.position(key) > stream.position:
             raise ValueError(
                 f"The block of {key!r} at position {stream.position} was learned, but its answer "
-                "was lost in an error. Send that block again, and then this one."
+                "was lost by an error. Send that block again before this one."
             )
 
     def _drop_saved(self, key: str, stream: KeyStream, saved: int) -> None:
@@ -409,13 +409,13 @@ def _check_position(key: str, stream: KeyStream, position: int) -> None:
     if position < stream.saved:
         raise LostError(
             f"The learner of {key!r} is at position {position}, but was saved at {stream.saved}. "
-            "Use a folder that all machines share, and do not remove its files."
+            "Use a folder that all machines share, and keep its files."
         )
     last = stream.unanswered.end if stream.unanswered else stream.position
     if position > last:
         raise LostError(
-            f"The learner of {key!r} is at position {position}, but received {last} rows. Let only "
-            "one feeder send rows to a key."
+            f"The learner of {key!r} is at position {position}, but received {last} rows. Use only "
+            "one feeder for a key."
         )
 
 

@@ -102,7 +102,7 @@ def model_of(sketch: Sketch, settings: Settings) -> Model:
     """
     if not sketch.taught:
         raise InputError(
-            "no row has a label. Label a few rows, in the column of labels (--label-column)."
+            "no row has a label. Label a few rows in the label column (--label-column)."
         )
     cover = decide_held(sketch, budget_from_settings(settings).n_centroids).cover
     return solve_cover(cover, *sketch.collect_labelled(), settings)
@@ -124,7 +124,7 @@ def solve_cover(cover: Cover, rows: Floats, labels: Sequence[Label], settings: S
 
 
 def freeze_learner(learner: OnlineLearner) -> Model:
-    """Return a model that answers as a learner does now."""
+    """Return a model with the present answers of a learner."""
     frozen = learner._engine.get_predictor(learner._shares())
     return Model(learner.classes, frozen, learner.settings.abstain_below)
 
@@ -274,4 +274,4 @@ def model_from_bytes(content: bytes) -> Model:
         frozen = BatchPredictor(solved, params)
         return Model(tuple(header["classes"]), frozen, float(header["abstain_below"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise model_file.ModelFileError(f"not a model of a sharded job: {error}") from error
+        raise model_file.ModelFileError(f"not the model of a job: {error}") from error

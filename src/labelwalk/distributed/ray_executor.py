@@ -91,8 +91,8 @@ def join(address: str = LOCAL_ADDRESS, n_workers: int | None = None) -> None:
     """
     if ray.is_initialized():
         raise RuntimeError(
-            "This process has already joined a cluster. Leave it first with RayExecutor.close() or "
-            "ray.shutdown()."
+            "This process has already joined a cluster. Leave that one first with "
+            "RayExecutor.close() or ray.shutdown()."
         )
     if address == LOCAL_ADDRESS:
         _init_ray(address, num_cpus=n_workers, include_dashboard=False)
@@ -100,8 +100,8 @@ def join(address: str = LOCAL_ADDRESS, n_workers: int | None = None) -> None:
         return
     if n_workers is not None:
         raise ValueError(
-            f"n_workers={n_workers} cannot be set for the cluster at {address}. Leave n_workers "
-            "out, or use address='local'."
+            f"n_workers={n_workers} cannot be set for the cluster at {address}. Omit n_workers, or "
+            "use address='local'."
         )
     if address == AUTO_ADDRESS:
         address = os.environ.get("RAY_ADDRESS", AUTO_ADDRESS)
@@ -194,7 +194,7 @@ def wait_for(reference: Any, source: str) -> Any:
         raise error.cause from None
     except RayError as error:
         raise ConnectionError(
-            f"The worker of {source} was lost, and again in {MAX_ATTEMPTS} attempts ({error}). "
-            "Check that machines have enough memory, and run the same again: finished steps are "
+            f"The worker of {source} was lost in each of {MAX_ATTEMPTS} attempts ({error}). Check "
+            "that the machines have enough memory, and rerun the command: finished steps are "
             "skipped."
         ) from error

@@ -183,8 +183,8 @@ class Coordinator:
         widths = {other.n_features for other in sketches if other.n_seen}
         if sketch.n_seen and widths and sketch.n_features not in widths:
             raise ValueError(
-                f"Rows have {sketch.n_features} features, but those of other partitions have "
-                f"{widths.pop()}. Give all partitions the same columns."
+                f"Rows have {sketch.n_features} features, but rows of other partitions have "
+                f"{widths.pop()}. Use the same columns in all partitions."
             )
 
 
@@ -193,7 +193,7 @@ def check_names(names: Sequence[str]) -> None:
     is_list = not isinstance(names, str) and all(isinstance(name, str) for name in names)
     if not is_list or not names or len(set(names)) < len(names):
         raise ValueError(
-            f"names={shown(names)} must be a list of different strings. Give the names of all "
+            f"names={shown(names)} must be a list of different strings. Pass the names of all "
             "partitions, such as ['left', 'right']."
         )
 
@@ -210,7 +210,7 @@ def _write_sketch(path: Path, sketch: Sketch) -> None:
     except OSError as error:
         reason = error.strerror or str(error)
         raise OSError(
-            f"Cannot write {path} ({reason}). Fix this, and send the same block again."
+            f"Cannot write {path} ({reason}). Resolve this, and send the same block again."
         ) from error
 
 
@@ -398,7 +398,7 @@ def _as_strings(labels: Label | Iterable[Label], n: int) -> list[str]:
     for name in names:
         if not isinstance(name, str):
             raise ValueError(
-                f"labels contains {shown(name)}, but a shared learner needs strings. Convert it "
+                f"labels contains {shown(name)}, but a shared learner requires strings. Convert it "
                 "with str(label)."
             )
     return [str(name) for name in names]

@@ -73,8 +73,8 @@ def from_arrow(batch: pa.RecordBatch) -> Sketch:
     metadata = (batch.schema.metadata or {}).get(METADATA_KEY)
     if metadata is None:
         raise ValueError(
-            f"A table with the columns {batch.schema.names} is not a sketch. Give a batch that "
-            "to_arrow returned."
+            f"A table with the columns {batch.schema.names} is not a sketch. Pass a batch from "
+            "to_arrow."
         )
     header = json.loads(metadata)
     if header.get("format", SKETCH_FORMAT) > SKETCH_FORMAT:
@@ -144,8 +144,8 @@ def sketch_from_bytes(content: bytes) -> Sketch:
         batch = pa.ipc.open_file(pa.py_buffer(content)).get_batch(0)
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(
-            f"{len(content)} bytes are not a sketch, or damaged ({error}). Give what "
-            "sketch_to_bytes returned."
+            f"the {len(content)} bytes are not a sketch, or are damaged ({error}). Pass the result "
+            "of sketch_to_bytes."
         ) from error
     return from_arrow(batch)
 

@@ -52,8 +52,8 @@ def check_settings(settings: Settings) -> None:
     similarity = settings.similarity
     if isinstance(similarity, Gaussian) and similarity.bandwidth == "scale":
         raise ValueError(
-            "bandwidth='scale' needs the moments of all rows, which covers do not store. "
-            "Use bandwidth='cover'."
+            "bandwidth='scale' requires the moments of all rows, which covers do not store. Use "
+            "bandwidth='cover'."
         )
     supported = {
         "scale": "none",
@@ -68,17 +68,20 @@ def check_settings(settings: Settings) -> None:
                 f"Sharded jobs support only {name}={value!r} (got {getattr(settings, name)!r})."
             )
     if settings.n_centroids is None:
-        raise ValueError("n_centroids=None keeps all rows, which covers do not. Try 1000.")
+        raise ValueError(
+            "n_centroids=None is not supported, since covers do not store all rows. Try "
+            "n_centroids=1000."
+        )
     if settings.n_centroids > MAX_DENSE_VERTICES and settings.rules().cut == inf:
         raise ValueError(
-            f"similarity={similarity!r} makes all pairs of vertices similar, which is too many "
-            f"with n_centroids={settings.n_centroids}. Set a threshold such as 1e-6, or use at "
-            f"most {MAX_DENSE_VERTICES} centroids."
+            f"similarity={similarity!r} makes all pairs of vertices similar, which takes too much "
+            f"memory with n_centroids={settings.n_centroids}. Set a threshold such as 1e-6, or use "
+            f"at most {MAX_DENSE_VERTICES} centroids."
         )
     if settings.half_life is not None:
         raise ValueError(
-            f"half_life={settings.half_life}: shards have no order in time, so no example is older "
-            "than another. Leave half_life out."
+            f"half_life={settings.half_life}: shards have no order in time, so examples cannot "
+            "fade. Omit half_life."
         )
 
 
@@ -269,8 +272,8 @@ def merge(sketches: Sequence[Sketch], n_centroids: int, labels_per_class: int = 
     for other in sketches[1:]:
         if other.features != features:
             raise ValueError(
-                f"A sketch has the features {list(features)}, another one has "
-                f"{list(other.features)}. Give every shard the same columns."
+                f"A sketch has the features {list(features)}, another one {list(other.features)}. "
+                "Use the same columns in every shard."
             )
     while len(sketches) > 1:
         sketches = [_merge_few(pair, n_centroids, labels_per_class) for pair in in_pairs(sketches)]

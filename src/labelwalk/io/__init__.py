@@ -1,4 +1,4 @@
-"""From any stream to labels: sources, sinks, and runs that can be resumed."""
+"""Input and output of streams: sources, sinks, and resumable runs."""
 
 from labelwalk.io.examples import ColumnError, Columns
 from labelwalk.io.formats import FORMATS, FormatError, ReadOptions

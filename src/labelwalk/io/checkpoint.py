@@ -1,4 +1,4 @@
-"""Checkpoints of runs: progress and learner in one file, so that both are of the same moment.
+"""Checkpoints of runs: progress and learner in one file, which is replaced atomically.
 
 Stored names are those of version 0.4; `STORED_FIELDS` maps attributes to them.
 """
@@ -63,7 +63,7 @@ STORED_TASK = {
 
 
 class CheckpointError(LabelwalkError, ValueError):
-    """A checkpoint of another run."""
+    """The checkpoint belongs to another run."""
 
 
 @dataclass
@@ -97,7 +97,7 @@ class RunCheckpoint:
     is_finished: bool = False
 
     def save(self, path: str, learner: OnlineLearner) -> None:
-        """Write the progress and the learner, both or neither."""
+        """Write the progress and the learner atomically."""
         note = {stored: getattr(self, name) for name, stored in STORED_FIELDS.items()}
         stats = asdict(self.stats)
         note["tally"] = {stored: stats[name] for name, stored in STORED_STATS.items()}
@@ -105,7 +105,7 @@ class RunCheckpoint:
 
 
 def describe_task(task: Task) -> dict[str, Any]:
-    """Return the stored fields of a task, as JSON can hold them."""
+    """Return the stored fields of a task as JSON values."""
     fields = {stored: attrgetter(name)(task) for name, stored in STORED_TASK.items()}
     return {name: list(v) if isinstance(v, tuple) else v for name, v in fields.items()}
 
@@ -126,8 +126,8 @@ def load_checkpoint(
     stored_learner, note = load(path), read(path)[0].get("note")
     if not isinstance(note, dict) or "task" not in note:
         raise CheckpointError(
-            f"{path} is a model file without a checkpoint. Give it with --model, and another path "
-            "for the checkpoint."
+            f"{path} is a model file without a checkpoint. Pass it with --model, and use another "
+            "path for the checkpoint."
         )
     other_run = f"{path} belongs to another run"
     advice = "Repeat the command of that run, or choose another checkpoint."
@@ -142,7 +142,7 @@ def load_checkpoint(
     checkpoint = RunCheckpoint(**progress | {"task": fields, "stats": stats})
     if learner.digest() not in (checkpoint.initial_digest, stored_learner.digest()):
         raise CheckpointError(
-            f"The learner was changed since the run of {path} began or was interrupted. Restore "
+            f"The learner has changed since the run of {path} began or was interrupted. Restore "
             "the earlier learner, or delete the checkpoint to start over."
         )
     return checkpoint, stored_learner

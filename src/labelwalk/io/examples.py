@@ -1,4 +1,4 @@
-"""Roles of columns (features, labels, ids ...), and rows turned into examples by them."""
+"""Roles of columns (features, labels, ids ...), and conversion of rows to examples."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TextColumn = list[str | None]
 
 
 class ColumnError(LabelwalkError, ValueError):
-    """A column that does not exist, or that has two roles."""
+    """A column does not exist, or has two roles."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ class Columns:
             for name in features:
                 if name in excluded:
                     raise ColumnError(
-                        f"Column {name!r} has two roles: feature and another. Narrow --features, "
-                        "or leave the other option out."
+                        f"Column {name!r} has two roles: feature and another. Restrict --features, "
+                        "or omit the other option."
                     )
         else:
             excluded |= {n for n in names if n in not_features or INDEX_COLUMN.fullmatch(n)}
@@ -190,7 +190,7 @@ Faults = dict[int, tuple[str | None, str | None, str]]
 
 @dataclass
 class ExampleReader:
-    """Turns rows into examples. The first batch decides which columns are features.
+    """Converts rows to examples. The first batch determines which columns are features.
 
     Attributes
     ----------
@@ -243,9 +243,9 @@ class ExampleReader:
         )
         labels = [None if text == self.unlabeled else text for text in labels]
         if self.all_labelled and label is None:
-            raise ColumnError("No column contains labels. Name it with --label-column.")
+            raise ColumnError("No column contains labels. Give its name with --label-column.")
         if self.all_labelled:
-            _check_no_gaps(labels, label, "every row needs a label here", faults)
+            _check_no_gaps(labels, label, "every row needs a label", faults)
         _check_no_gaps(sources, roles.source, "every row needs a source", faults)
         self._check_ids(ids, faults)
         row_errors = [
@@ -282,12 +282,12 @@ class ExampleReader:
         if is_explicit and selected != self.taught_by:
             raise ColumnError(
                 f"The features of the learner are {list_names(self.taught_by)}, in this order; "
-                f"--features selects {list_names(selected)}. Leave --features out."
+                f"--features selects {list_names(selected)}. Omit --features."
             )
         return self.taught_by
 
     def _check_ids(self, ids: TextColumn, faults: Faults) -> None:
-        """Reject ids that are among the last ones; rows that are rejected do not count."""
+        """Reject ids that are among the last ones; rejected rows do not count."""
         recent = dict(self.recent)
         for i, name in enumerate(ids):
             if i in faults:

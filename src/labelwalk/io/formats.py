@@ -1,4 +1,4 @@
-"""Formats: found by the name of a path or address, checked, and opened as a source or a sink."""
+"""Formats: detected by name, validated, and opened as a source or a sink."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ REMOVED_OUTPUTS = {"arrow": "an Arrow file", "npz": "NPZ"}
 
 
 class FormatError(LabelwalkError, ValueError):
-    """A path whose format is unknown, or does not support the operation."""
+    """The format of a path is unknown, or does not support the operation."""
 
 
 class PathError(LabelwalkError, ValueError):
-    """A path that cannot be used for its purpose."""
+    """A path cannot be used for its purpose."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ def find_format(path: str, name: str | None = None) -> str:
     if kind in TEXT_FORMATS or (kind is not None and not is_compressed):
         return str(kind)
     raise FormatError(
-        f"The name of {path!r} does not tell its format. Give --format (--to for the output), one "
-        f"of {', '.join(FORMATS)}."
+        f"The name of {path!r} does not determine its format. Give --format (--to for the output), "
+        f"one of {', '.join(FORMATS)}."
     )
 
 
@@ -108,7 +108,9 @@ def open_source(path: str, options: ReadOptions, also: Sequence[str] = ()) -> Ro
     """
     kind = find_format(path, options.format)
     if options.follow and kind not in (*TEXT_FORMATS, "kafka"):
-        raise FormatError(f"--follow: a {kind} file does not grow. Follow CSV, TSV or NDJSON.")
+        raise FormatError(
+            f"--follow: files of format {kind} cannot be followed. Use CSV, TSV or NDJSON."
+        )
     if kind in TEXT_FORMATS:
         from labelwalk.io.text_formats import CsvSource, NdjsonSource
 
@@ -124,7 +126,7 @@ def open_source(path: str, options: ReadOptions, also: Sequence[str] = ()) -> Ro
 
         return ImageSource(path, import_embedding(options.embed) if options.embed else None)
     if path == "-" and kind not in ("arrow", "arrows"):
-        raise FormatError(f"{kind} cannot be read from standard input. Give its path.")
+        raise FormatError(f"{kind} cannot be read from standard input. Give a path.")
     from labelwalk.io.table_formats import ArrowSource, NumpySource, ParquetSource
 
     if kind == "parquet":
@@ -164,7 +166,7 @@ def check_output(path: str, kind: str, *, is_resumable: bool) -> None:
     """
     is_special = path == "-" or (os.path.exists(path) and not os.path.isfile(path))
     if is_resumable and is_special:
-        raise PathError("--checkpoint requires an output that can be truncated: give -o FILE.")
+        raise PathError("--checkpoint requires an output that can be truncated. Give -o FILE.")
     if kind in (*TEXT_FORMATS, "kafka"):
         return
     if path.endswith(COMPRESSED_SUFFIXES):
@@ -181,11 +183,11 @@ def check_output(path: str, kind: str, *, is_resumable: bool) -> None:
             f"{'' if path == '-' else ', parquet'} with --to."
         )
     if kind == "parquet" and is_special:
-        raise PathError(f"{path} is not a file, and would be replaced. Choose another path.")
+        raise PathError(f"{path} is not a regular file and would be replaced. Choose another path.")
 
 
 def check_distinct(**paths: str | None) -> None:
-    """Reject a file with two roles, since writing the one would destroy the other.
+    """Reject a file with two roles, since writing one would destroy the other.
 
     Raises
     ------
@@ -223,7 +225,9 @@ def parse_address(url: str) -> tuple[str, str]:
     parts = urlsplit(url)
     topic = parts.path.strip("/")
     if parts.scheme != "kafka" or not parts.netloc or not topic or "/" in topic:
-        raise FormatError(f"{url!r} is not the address of a topic. Write kafka://host:port/topic.")
+        raise FormatError(
+            f"{url!r} is not the address of a topic. Use the form kafka://host:port/topic."
+        )
     return parts.netloc, topic
 
 

@@ -1,4 +1,4 @@
-"""Kafka topics: messages with one JSON object each are read as rows, and rows are sent."""
+"""Kafka topics: messages are read and sent as rows, one JSON object each."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ class TopicSource:
             yield from self._read(consumer, offsets, [] if position is None else position["names"])
         except KafkaException as error:
             raise OSError(
-                f"Kafka at {self.servers} cannot be used ({error.args[0]}). Check that it runs."
+                f"Kafka at {self.servers} is not available ({error.args[0]}). Check that it is "
+                "running."
             ) from error
         finally:
             consumer.close()
@@ -67,7 +68,9 @@ class TopicSource:
     def _start(self, consumer: Consumer, position: Position | None) -> dict[int, int]:
         topics = consumer.list_topics(self.name, timeout=BROKER_TIMEOUT_S).topics
         if topics[self.name].error is not None or not topics[self.name].partitions:
-            raise InputError(f"Topic {self.name!r} does not exist at {self.servers}. Create it.")
+            raise InputError(
+                f"Topic {self.name!r} does not exist at {self.servers}. Create the topic."
+            )
         stored = {} if position is None else position["offsets"]
         read = {int(number): offset for number, offset in stored.items()}
         partitions = sorted(topics[self.name].partitions)
@@ -123,7 +126,7 @@ class TopicSink(RowSink):
                 except KafkaException as error:
                     raise OSError(
                         f"Topic {self._name!r} rejects a message of {len(line.encode()):,} bytes "
-                        f"({error.args[0]}). Make the row smaller, or write a file."
+                        f"({error.args[0]}). Reduce the size of the row, or write to a file."
                     ) from error
             self._producer.poll(0)
 

@@ -424,8 +424,8 @@ def teach_by_id(learner: OnlineLearner, task: Task, number_column: str) -> int:
         label_column = task.columns.find_label(names)
         if label_column is None:
             raise ColumnError(
-                f"No column is named 'label'. Which of {list_names(names)} contains the labels? "
-                "Name it with --label-column."
+                f"No column is named 'label'. The columns are {list_names(names)}. Give the label "
+                "column with --label-column."
             )
         for option, name in (("--by-id", number_column), ("--label-column", label_column)):
             if name not in names:
@@ -447,5 +447,7 @@ def teach_by_id(learner: OnlineLearner, task: Task, number_column: str) -> int:
 def _parse_example_number(value: object) -> int:
     text = as_label_text(value) or ""
     if not text.isdigit():
-        raise ValueError(f"{text!r} is not the number of an example, such as --example-ids adds.")
+        raise ValueError(
+            f"{text!r} is not the id of an example. Use the ids that --example-ids adds."
+        )
     return int(text)

@@ -21,7 +21,7 @@ BUFFER_BYTES = 1 << 20
 
 
 class TruncatableFile:
-    """A file that is appended to from a size on; the rest is cut off. None: from the beginning.
+    """A file that is truncated to a size and appended to; None for a new file.
 
     `checkpoint` makes the content durable, and returns the size to resume from.
 
@@ -51,7 +51,7 @@ class TruncatableFile:
         if present < size:
             self._file.close()
             raise ValueError(
-                f"{path} has {present} bytes, but {size} were written before. Restore it, or "
+                f"{path} has {present} bytes, but {size} bytes were written before. Restore it, or "
                 "delete the checkpoint to start over."
             )
         self._file.truncate(size)
@@ -93,17 +93,17 @@ class TruncatableFile:
 
 
 class CompressedFile(TruncatableFile):
-    """A file of compressed pieces, which every reader takes for one; it can be cut between them."""
+    """A file of compressed members, which readers concatenate; it can be truncated between them."""
 
     def write(self, content: bytes | memoryview) -> None:
-        """Append a compressed piece."""
+        """Append a compressed member."""
         if self.path.endswith(".gz"):
             super().write(gzip.compress(content, compresslevel=6, mtime=0))
         else:
             super().write(pa.Codec("zstd").compress(content, asbytes=True))
 
     def close(self) -> None:
-        """Close the file. An empty file is not valid gzip or zstd: it receives an empty piece."""
+        """Close the file; an empty one receives an empty member, to be valid gzip or zstd."""
         if self._file.tell() == 0:
             self.write(b"")
         super().close()
@@ -128,7 +128,7 @@ class StandardOutput(TruncatableFile):
 
 @cache
 def open_stdout() -> io.BufferedWriter:
-    """Return standard output with a buffer in any case, since an unbuffered one may write in part.
+    """Return standard output, always buffered, since an unbuffered one may write partially.
 
     Raises
     ------

@@ -32,16 +32,16 @@ MAX_SHOWN_CHARACTERS = 60
 NUMBER_TYPES = {int, float}
 
 Position = dict[str, Any]
-"""Where a source stands, as JSON can hold it."""
+"""Position of a source, as a JSON value."""
 
 
 class InputError(LabelwalkError, ValueError):
-    """Input that cannot be read: a row under `on_error="stop"`, or a whole file."""
+    """The input cannot be read: a row with `on_error="stop"`, or a whole file."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowError:
-    """A row that cannot be learned or answered.
+    """A row cannot be learned or answered.
 
     Attributes
     ----------
@@ -206,8 +206,8 @@ class JsonRows:
             if not row.keys() <= names:
                 key = sorted(row.keys() - names)[0]
                 raise InputError(
-                    f"A row has the key {key!r}, which the first row lacks, so a table has no "
-                    "column for it. Write .ndjson."
+                    f"A row has the key {key!r}, which the first row does not have, so the table "
+                    "has no column for it. Write .ndjson."
                 )
         columns: dict[str, Any] = {}
         for name in self.names:

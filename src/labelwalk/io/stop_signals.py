@@ -42,7 +42,7 @@ class StopSignals:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Let a signal end the block at once by `Stopped`."""
+        """Raise `Stopped` inside the block as soon as a signal arrives."""
         self._is_waiting = True
         try:
             if self.signal is not None:

@@ -1,4 +1,4 @@
-"""Parquet, Arrow and NumPy: tables read in batches of rows, and Parquet and Arrow written."""
+"""Parquet, Arrow and NumPy sources, and Parquet and Arrow sinks, in batches of rows."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _split_batches(
                 yield batch_of_table(table, row - table.num_rows, total)
     if row < n_read:
         raise InputError(
-            f"There are {row} rows, but {n_read} were read before. Restore the whole file, or "
+            f"There are {row} rows, but {n_read} rows were read before. Restore the whole file, or "
             "delete the checkpoint to start over."
         )
 
@@ -140,8 +140,8 @@ def _name_path_in_errors(path: str) -> Iterator[None]:
         yield
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InputError(
-            f"{path} is damaged, or not of the format of its name ({error}). Obtain it again, or "
-            "name its format with --format."
+            f"{path} is damaged, or does not have the format of its name ({error}). Download it "
+            "again, or give its format with --format."
         ) from error
     except OSError as error:
         raise describe_read_error(path, error) from error
@@ -184,7 +184,8 @@ class NumpySource:
         lengths = {name: column.length for name, column in columns.items()}
         if len(set(lengths.values())) != 1:
             raise InputError(
-                f"{self.path} has arrays of different lengths, {lengths}. Give all the same length."
+                f"{self.path} has arrays of different lengths, {lengths}. Use arrays of equal "
+                "length."
             )
         total = next(iter(lengths.values()))
         if total < n_read:
@@ -221,7 +222,7 @@ class _ArrayReader:
         try:
             raw = self._file.read(size)
         except zipfile.BadZipFile as error:
-            raise InputError(f"An array is damaged ({error}). Obtain the file again.") from error
+            raise InputError(f"An array is damaged ({error}). Download the file again.") from error
         if len(raw) != size:
             raise InputError("An array ends before its last row: the file was cut short.")
         values = np.frombuffer(raw, self._dtype).reshape(n, *self._width)

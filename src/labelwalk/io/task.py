@@ -1,4 +1,4 @@
-"""What to do with a stream of rows, and what was counted on the way."""
+"""The task of a run over a stream of rows, and its statistics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OnError: TypeAlias = Literal["stop", "skip", "report"]
 
 @dataclass(frozen=True)
 class Task:
-    """What to do with a stream.
+    """Parameters of a run over a stream.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Task:
 
 @dataclass
 class RunStats:
-    """What a run has counted.
+    """Statistics of a run.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class RunStats:
     right: int = 0
 
     def count(self, examples: Examples, answers: AnswerColumns, is_taught: Bools) -> None:
-        """Add rows; `is_taught` says which of them were learned with a label."""
+        """Count rows; `is_taught` marks those that were learned with a label."""
         self.rows += len(examples.rows)
         self.taught += int(is_taught.sum())
         self.answered += len(answers.label) - answers.label.count(None) - int(is_taught.sum())
@@ -117,12 +117,12 @@ class RunStats:
 
     @property
     def unnamed(self) -> int:
-        """Rows that were read and got no name."""
+        """Number of rows that were read and not labelled."""
         return self.rows - self.taught - self.answered - self.skipped
 
     @property
     def accuracy(self) -> float | None:
-        """The share that was named correctly, abstentions counted as wrong; None without truth."""
+        """Accuracy, with abstentions counted as wrong; None without truth."""
         return self.right / self.judged if self.judged else None
 
 

@@ -1,4 +1,4 @@
-"""CSV, TSV and NDJSON: read with the place of every record, and written."""
+"""CSV, TSV and NDJSON sources and sinks; the location of every record is known."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ class CsvSource:
         for other, shown in OTHER_DELIMITERS.items():
             if len(fields) == 1 and other != self.delimiter and other in fields[0]:
                 raise InputError(
-                    f"{self.path} has a single column, {shorten(fields[0])!r}. Is it delimited "
-                    f"by {shown}? Then give --delimiter {shown}."
+                    f"{self.path} has a single column, {shorten(fields[0])!r}. If its delimiter is "
+                    f"{shown}, give --delimiter {shown}."
                 )
         if all(map(_is_number, fields)):
             raise InputError(
-                f"{self.path} begins with numbers, {shorten(', '.join(fields))!r}, not with the "
-                "names of columns. Give --no-header; the columns are then named 1, 2 and so on."
+                f"{self.path} begins with numbers, {shorten(', '.join(fields))!r}, instead of "
+                "column names. Give --no-header to name the columns 1, 2 and so on."
             )
         names = [name or f"unnamed {i + 1}" for i, name in enumerate(fields)]
         duplicates = sorted({name for name in names if names.count(name) > 1})
@@ -102,7 +102,7 @@ class CsvSource:
 
 @dataclass
 class RecordIndex:
-    """The records of a block, split only in the rare cases where their places are needed."""
+    """The records of a block, split only if their locations are needed."""
 
     block: Block
     delimiter: bytes
@@ -186,7 +186,7 @@ def _split_header(text: bytes, delimiter: str) -> list[str]:
         return next(csv.reader(io.StringIO(decoded, newline=""), delimiter=delimiter), [""])
     except UnicodeDecodeError as error:
         raise InputError(
-            f"line 1: the header is not UTF-8 text ({error}). Save it as UTF-8."
+            f"line 1: the header is not UTF-8 text ({error}). Save the file as UTF-8."
         ) from None
     except csv.Error as error:
         raise InputError(
@@ -264,7 +264,7 @@ def parse_objects(
             problem = None if isinstance(value, dict) else "is not a JSON object"
         except (ValueError, RecursionError) as error:
             text = raw.decode("utf-8", "backslashreplace")
-            problem = f"is not JSON ({error})"
+            problem = f"is not valid JSON ({error})"
         if problem is None:
             decoded.append(text)
             objects.append(value)

@@ -58,7 +58,7 @@ class Block:
 
 
 class TextFile:
-    """A text file, or "-" for standard input, in blocks of whole records.
+    """A text file, or "-" for standard input, read in blocks of whole records.
 
     Fields between delimiters may be quoted and contain line breaks; without a delimiter, every line
     is a record. `follow` waits for more at the end.
@@ -99,7 +99,7 @@ class TextFile:
                 yield _make_block(self.path, pending, offset, line)
 
     def share_at(self, end: int) -> float | None:
-        """Return the share of the file up to a number of bytes; None if its size is unknown."""
+        """Return the share of the file before an offset; None if its size is unknown."""
         is_plain = self.path != "-" and not self.path.endswith((".gz", ".zst"))
         if self._follow or not is_plain or not os.path.isfile(self.path):
             return None
@@ -182,7 +182,7 @@ def _make_block(path: str, content: bytes, offset: int, line: int) -> Block:
     if offset > 0:
         return Block(content, offset, line)
     if content.startswith(UTF16_BOMS):
-        raise InputError(f"{path} is UTF-16. Save it as UTF-8.")
+        raise InputError(f"{path} is encoded as UTF-16. Save it as UTF-8.")
     text = content.removeprefix(UTF8_BOM)
     return Block(text, len(content) - len(text), line)
 
@@ -223,7 +223,7 @@ def describe_read_error(path: str, error: OSError) -> OSError:
 
 @contextmanager
 def _name_path_in_errors(path: str) -> Iterator[None]:
-    damaged = "{} is damaged or cut short ({}). Obtain the file again."
+    damaged = "{} is damaged or truncated ({}). Download the file again."
     try:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -248,6 +248,6 @@ def _skip_bytes(file: io.BufferedIOBase, offset: int, path: str) -> None:
             size += len(chunk)
     if size < offset:
         raise InputError(
-            f"{path} has {size} bytes, but {offset} were read before. Restore the whole file, or "
-            "delete the checkpoint to start over."
+            f"{path} has {size} bytes, but {offset} bytes were read before. Restore the whole "
+            "file, or delete the checkpoint to start over."
         )

@@ -196,7 +196,7 @@ class TestCommands:
         ("text", "said"),
         [
             ("example,label\n999999,a\n", "line 2: example_id=999999"),
-            ("example,label\nx,a\n", "line 2: 'x' is not the number of an example"),
+            ("example,label\nx,a\n", "line 2: 'x' is not the id of an example"),
             ("example,label\n1,\n", "line 2: The label is missing"),
         ],
     )
@@ -213,16 +213,16 @@ class TestCommands:
         assert "--by-id 'number': no such column" in result.stderr
         (folder / "answers.csv").write_text(text.replace("label", "kind"))
         result = labelwalk("teach", "m.lw", "answers.csv", "--by-id=example")
-        assert "Which of 'example', 'kind' contains the labels?" in result.stderr
+        assert "The columns are 'example', 'kind'." in result.stderr
 
     def test_teach_needs_labels(self, folder: Path) -> None:
         result = labelwalk("teach", "m.lw", "in.csv", *COLUMNS)
         assert result.exit_code == 3
-        assert "line 8, column 'kind': is missing: every row needs a label here" in result.stderr
+        assert "line 8, column 'kind': is missing: every row needs a label" in result.stderr
         assert not (folder / "m.lw").exists()
         result = labelwalk("teach", "m.lw", "in.csv", "--features=x,y")
         assert result.exit_code == 2
-        assert "Name it with --label-column" in result.stderr
+        assert "Give its name with --label-column" in result.stderr
 
     def test_explain(self, folder: Path) -> None:
         ok("label", "in.csv", *COLUMNS, "-oout.csv", "--model=m.lw")

@@ -416,7 +416,7 @@ def test_a_hand_over_of_other_columns_is_refused(tmp_path: Path) -> None:
     partitions.teach("b", [[1.0]], ["low"], 0)
     assert partitions.save_key("a") == 2
     with pytest.raises(
-        ValueError, match="Rows have 1 features, but those of other partitions have 2"
+        ValueError, match="Rows have 1 features, but rows of other partitions have 2"
     ):
         partitions.save_key("b")
     assert centre.news().positions == {"a": 2, "b": 0, "c": 0}

@@ -227,7 +227,7 @@ def test_a_folder_without_pictures(tmp_path: Path) -> None:
         (b"", "is not a picture"),
         (b"\x89PNG\r\n\x1a\n", "is not a picture"),
         (generated.png_of_size(320, 240)[:-20], "is not a readable picture"),
-        (generated.png_of_size(50_000, 50_000), "pixels that are read"),
+        (generated.png_of_size(50_000, 50_000), "pixels, the maximum"),
         (generated.png_of_size(10_000, 7_000), "10000 × 7000 pixels, more than the 67108864"),
     ],
     ids=["empty", "a beginning", "truncated", "a bomb", "a little too large"],

@@ -69,10 +69,14 @@ KINDS = {
     "a row too long": Broken("i.csv", GOOD + b"1,2,,4\n", "line 4: 4 fields where 3 are expected"),
     "an empty file": Broken("i.csv", b"", "is empty. Give a file with a header and rows"),
     "blank lines only": Broken("i.csv", b"\n\n\n", "is empty"),
-    "no header": Broken("i.csv", b"1,2\n3,4\n", "begins with numbers, '1, 2', not with the names"),
-    "wrong delimiter": Broken("i.csv", b"a;b\n1;2\n", "Is it delimited by ';'?"),
+    "no header": Broken(
+        "i.csv", b"1,2\n3,4\n", "begins with numbers, '1, 2', instead of column names"
+    ),
+    "wrong delimiter": Broken("i.csv", b"a;b\n1;2\n", "If its delimiter is ';'"),
     "names twice": Broken("i.csv", b"a,a\n1,2\n", "has two columns named 'a'"),
-    "UTF-16": Broken("i.csv", "a,b\n1,2\n".encode("utf-16"), "is UTF-16. Save it as UTF-8"),
+    "UTF-16": Broken(
+        "i.csv", "a,b\n1,2\n".encode("utf-16"), "is encoded as UTF-16. Save it as UTF-8"
+    ),
     "Latin-1": Broken("i.csv", GOOD + b"1,2,\xe9\n", "line 4: is not UTF-8 text"),
     "Latin-1 header": Broken("i.csv", b"\xe9,b\n1,2\n", "the header is not UTF-8 text"),
     "an open quote": Broken("i.csv", GOOD + b'1,"2,\n', "line 4"),
@@ -108,9 +112,11 @@ KINDS = {
     "Parquet with nulls": Broken(
         "i.parquet", parquet(a=[1.0, None], b=[1.0, 2.0]), "row 2, column 'a': is missing"
     ),
-    "no Parquet at all": Broken("i.parquet", GOOD, "is damaged, or not of the format"),
-    "Parquet cut short": Broken("i.parquet", parquet(a=[1.0], b=[2.0])[:-20], "is damaged, or not"),
-    "Arrow cut short": Broken("i.arrows", arrow(a=[1.0], b=[2.0])[:60], "is damaged, or not"),
+    "no Parquet at all": Broken("i.parquet", GOOD, "is damaged, or does not have the format"),
+    "Parquet cut short": Broken(
+        "i.parquet", parquet(a=[1.0], b=[2.0])[:-20], "is damaged, or does not"
+    ),
+    "Arrow cut short": Broken("i.arrows", arrow(a=[1.0], b=[2.0])[:60], "is damaged, or does not"),
     "no NPZ at all": Broken("i.npz", GOOD, "cannot be read as arrays"),
     "NPZ of objects": Broken(
         "i.npz", npz(a=np.array([{}]), b=np.zeros(1)), "cannot be read as arrays"
@@ -118,7 +124,7 @@ KINDS = {
     "NPZ of different lengths": Broken(
         "i.npz", npz(a=np.zeros(2), b=np.zeros(3)), "arrays of different lengths"
     ),
-    "unknown format": Broken("i.xyz", GOOD, "does not tell its format", 2),
+    "unknown format": Broken("i.xyz", GOOD, "does not determine its format", 2),
     "two letters for a delimiter": Broken(
         "i.csv", GOOD, "single character", 2, ("--delimiter=;;",)
     ),
@@ -130,7 +136,7 @@ KINDS = {
         "i.csv", GOOD, "has n_centroids=30, not 40", 2, ("--n-centroids=40",)
     ),
     "following what cannot grow": Broken(
-        "i.parquet", parquet(a=[1.0], b=[2.0]), "does not grow", 2, ("--follow",)
+        "i.parquet", parquet(a=[1.0], b=[2.0]), "cannot be followed", 2, ("--follow",)
     ),
     "output full": Broken("i.csv", GOOD, "No space left", 1, (f"-o{FULL}", "--to=csv")),
     "output in no folder": Broken("i.csv", GOOD, "No such file", 1, ("-ono/where.csv",)),
@@ -138,7 +144,7 @@ KINDS = {
         "i.csv", GOOD, "npy cannot be written", 2, ("-oo.npy",)
     ),
     "checkpoint to standard output": Broken(
-        "i.csv", GOOD, "give -o FILE", 2, ("--checkpoint=c.lw", "-o-")
+        "i.csv", GOOD, "Give -o FILE", 2, ("--checkpoint=c.lw", "-o-")
     ),
     "output over the input": Broken(
         "i.csv", GOOD, "input and output are the same", 2, ("-oi.csv",)
@@ -234,7 +240,7 @@ class TestElsewhere:
     def test_an_address_without_a_topic(self, model: Path) -> None:
         code, said = self.run("label", "kafka://localhost:9092")
         assert code == 2
-        assert "Write kafka://host:port/topic" in said
+        assert "Use the form kafka://host:port/topic" in said
 
     @pytest.mark.slow
     @pytest.mark.parametrize(

@@ -230,7 +230,7 @@ class TestResumed:
         outcome = run(task, OnlineLearner(K), checkpoint=checkpoint, watch=watch)
         taught = outcome.learner
         taught.teach([50.0, 50.0, 50.0], "new")
-        with pytest.raises(CheckpointError, match="The learner was changed since"):
+        with pytest.raises(CheckpointError, match="The learner has changed since"):
             run(task, taught, checkpoint=checkpoint)
         run(task, OnlineLearner(K), checkpoint=checkpoint)
 
@@ -247,7 +247,7 @@ class TestResumed:
         assert (tmp_path / "notes.txt").read_text() == "mine"
 
     def test_standard_output_cannot_be_cut_back(self, tmp_path: Path) -> None:
-        with pytest.raises(PathError, match="give -o FILE"):
+        with pytest.raises(PathError, match="Give -o FILE"):
             run(Task("in.csv", "-"), OnlineLearner(K), checkpoint=str(tmp_path / "c.lw"))
 
     def test_an_output_that_became_shorter(self, tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ def test_stored_fields_are_those_of_0_7(tmp_path: Path, monkeypatch: pytest.Monk
         archive.extractall(tmp_path, filter="data")
     earlier = read("checkpoint.lw")[0]["note"]
     task = Task("in.csv", "out.csv", Columns(label="label"), all_labelled=True)
-    with pytest.raises(InputError, match="every row needs a label here"):
+    with pytest.raises(InputError, match="every row needs a label"):
         run(task, OnlineLearner(4, remember=3), checkpoint="new.lw")
     stored = read("new.lw")[0]["note"]
     assert stored.pop("began") != ""

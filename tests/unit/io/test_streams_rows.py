@@ -113,7 +113,7 @@ class TestRows:
             (
                 '{"x": 0}\n{"x": 1, "z": 2}\n',
                 "out.csv",
-                "A row has the key 'z', which the first row lacks",
+                "A row has the key 'z', which the first row does not have",
             ),
             ("", "out.parquet", "There are no rows and no columns"),
         ],
@@ -140,7 +140,7 @@ class TestRows:
         saved: list[OnlineLearner] = []
         run(Task(source, "/dev/null", COLUMNS, to="csv"), OnlineLearner(K), save=saved.append)
         assert saved[0].n_seen == 20
-        with pytest.raises(PathError, match="give -o FILE"):
+        with pytest.raises(PathError, match="Give -o FILE"):
             run(
                 Task(source, "/dev/null", to="csv"),
                 OnlineLearner(K),
@@ -288,7 +288,7 @@ class TestTables:
 
     def test_what_is_no_file_is_not_replaced(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "o.parquet")
-        with pytest.raises(PathError, match="is not a file, and would be replaced"):
+        with pytest.raises(PathError, match="is not a regular file and would be replaced"):
             self.labelled(tmp_path, [1, 2], "parquet")
 
     def test_an_empty_compressed_file_is_one(self, tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ class TestBlocks:
     def test_a_file_that_became_shorter(self, tmp_path: Path) -> None:
         path = tmp_path / "a.ndjson"
         path.write_text('{"x": 1}\n')
-        with pytest.raises(InputError, match="has 9 bytes, but 100 were read before"):
+        with pytest.raises(InputError, match="has 9 bytes, but 100 bytes were read before"):
             list(TextFile(str(path)).blocks(100, 5))
 
 
