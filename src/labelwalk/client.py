@@ -67,7 +67,7 @@ class Answers(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelQuestion:
-    """What to label next; `example` is None if no example is remembered."""
+    """A question about what to label next; `example` is None if no example is remembered."""
 
     example: int | None
     row: list[float]

@@ -155,4 +155,4 @@ def forget(page: Page, name: str) -> None:
     expect(sure).to_be_disabled()
     card.get_by_role("textbox").fill(name)
     sure.click()
-    expect(page.locator("#toasts .toast").last).to_contain_text(f"{name} is forgotten")
+    expect(page.locator("#toasts .toast").last).to_contain_text(f"{name} was erased")

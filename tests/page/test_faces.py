@@ -86,7 +86,7 @@ def test_a_name_follows_a_face_until_it_is_forgotten(
         expect(page.locator("#pace")).to_contain_text("frames/s")
 
         undo.click()
-        expect(page.locator("#toasts .toast").last).to_contain_text("Taken back")
+        expect(page.locator("#toasts .toast").last).to_contain_text("Undone")
         see(lambda: [face.name[:7] for face in faces(page)] == ["unknown"])
 
         point_at(page, clip, "unknown")

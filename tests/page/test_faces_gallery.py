@@ -57,7 +57,7 @@ def test_strangers_are_named_and_forgotten(people: Serving, tmp_path: Path) -> N
         expect(strangers.first).to_contain_text(other)
         strangers.first.get_by_role("button", name="Forget…").click()
         strangers.first.get_by_role("button", name="Forget", exact=True).click()
-        expect(page.locator("#toasts .toast").last).to_contain_text(f"{other} is forgotten")
+        expect(page.locator("#toasts .toast").last).to_contain_text(f"{other} was erased")
         expect(page.locator("#strangers")).not_to_contain_text(other)
         known = people.http.get("/api/faces").json()
         assert [one["name"] for one in known["people"]] == ["Ada"]
@@ -72,7 +72,7 @@ def test_a_name_that_nobody_has_any_more_shows_no_face(people: Serving, clip: Cl
         expect(page.locator("#people img").first).to_be_visible()
         page.get_by_role("button", name="Stop").click()
         undo.click()
-        expect(page.locator("#people li")).to_contain_text("nobody is called that any more")
+        expect(page.locator("#people li")).to_contain_text("no one has that name any more")
         expect(page.locator("#people img")).to_have_count(0)
         expect(page.locator("#people .initial")).to_have_text("A")
 
@@ -148,7 +148,7 @@ def test_what_the_service_itself_watches(tmp_path: Path, clip: Clip) -> None:
             see(lambda: [one.name for one in faces(page)] == ["Ada"])
             assert ("POST", "/api/faces/frames") not in watch.requests
             page.locator("#source").select_option("browser")
-            expect(page.locator("#trouble")).to_contain_text("There is no camera")
+            expect(page.locator("#trouble")).to_contain_text("No camera was found")
             watch.wrong.clear()  # the browser itself reports that there was no frame yet
         with looking(browser, people, people.tokens["read"], path="/faces") as (page, _):
             page.get_by_role("button", name="Watch http").click()

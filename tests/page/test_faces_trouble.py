@@ -49,7 +49,7 @@ def is_alive(people: Serving) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("flags", "words"), [((), "Plug one in"), ((CAMERA,), "Allow it beside the address")]
+    ("flags", "words"), [((), "Connect one"), ((CAMERA,), "Allow it in the address bar")]
 )
 def test_no_camera_and_none_allowed(people: Serving, flags: tuple[str, ...], words: str) -> None:
     with chromium(*flags) as browser, looking(browser, people, path="/faces") as (page, watch):
@@ -82,7 +82,7 @@ def test_a_camera_that_is_unplugged(people: Serving, clip: Clip) -> None:
         page.evaluate(HELD)
         start(page)
         page.evaluate(UNPLUG)
-        expect(page.locator("#trouble")).to_contain_text("Plug it in again")
+        expect(page.locator("#trouble")).to_contain_text("was disconnected")
         expect(page.locator("#nobody")).to_be_visible()
         page.get_by_role("button", name="Try again").click()
         see(lambda: faces(page))
@@ -108,7 +108,7 @@ def test_a_service_that_goes_away_and_comes_back(people: Serving, clip: Clip) ->
         start(page)
         watch.away = True
         people.end(signal.SIGTERM)
-        expect(page.locator("#trouble")).to_contain_text("Is it running?")
+        expect(page.locator("#trouble")).to_contain_text("Check that it is running.")
         people.start("--faces=pixels")
         expect(page.locator("#curtain")).to_be_hidden()
         see(lambda: faces(page))

@@ -39,7 +39,7 @@ def test_a_copy_is_of_one_moment(tmp_path: Path, passphrase: str | None) -> None
     for event in islice(events(0), n - 1):
         event.apply(alone)
     assert digest_of(tmp_path / "again", passphrase) == alone.digest()
-    with pytest.raises(FileExistsError, match="holds learners already"):
+    with pytest.raises(FileExistsError, match="already contains learners"):
         restore(str(tmp_path / "kept" / "backups" / name), str(tmp_path / "again"))
 
 

@@ -49,7 +49,7 @@ def test_all_of_it(tmp_path: Path) -> None:
         client.take_in("copy", content)
         assert client.export("copy") == content
         client.delete("copy")
-        with pytest.raises(ServiceError, match="no learner is called 'copy'") as refused:
+        with pytest.raises(ServiceError, match="no learner is named 'copy'") as refused:
             client.observe("copy", POINTS)
         assert refused.value.status == 404
         asyncio.run(synchronized(str(one.http.base_url), one.token))

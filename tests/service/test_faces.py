@@ -382,7 +382,7 @@ def test_a_source_that_is_not_there_is_told_at_the_start(tmp_path: Path) -> None
     command += ["--faces=pixels", "--watch=nowhere.mp4"]
     failed = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
     assert failed.returncode == 1
-    assert "nowhere.mp4: there is no such file or folder." in failed.stderr
+    assert "nowhere.mp4: no such file or folder." in failed.stderr
     alone = subprocess.run(
         [*command[:-2], "--keep-crops"], env=ENVIRONMENT, capture_output=True, text=True
     )

@@ -153,7 +153,7 @@ class TestRefused:
     def test_too_much(self) -> None:
         queue: BoundedQueue[int] = BoundedQueue(10)
         queue.put(1, 50)  # alone, it may be as large as it likes
-        with pytest.raises(BusyError, match="50 examples wait"):
+        with pytest.raises(BusyError, match="50 examples are waiting"):
             queue.put(2, 1)
         assert queue.take(1) == [1]
         queue.close()

@@ -1,1 +1,1 @@
-"""Learners that outlive their process: a journal of all that happened, and a server before it."""
+"""The service: durable learners over HTTP, with a journal of all commands."""

@@ -281,7 +281,7 @@ def _add_page_routes(app: FastAPI) -> None:
 
     def send(name: str, request: Request) -> Response:
         if name not in files:
-            return Response('{"error": "There is no such file."}', 404, media_type=JSON)
+            return Response('{"error": "The file does not exist."}', 404, media_type=JSON)
         status, headers, body = files[name].respond(request.headers)
         return Response(body, status, headers)
 

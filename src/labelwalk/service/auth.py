@@ -130,7 +130,7 @@ class AuthMiddleware:
         method = "WEBSOCKET" if scope["type"] == "websocket" else scope["method"]
         host, origin = headers.get("host", "").lower(), headers.get("origin")
         if host not in self._hosts:
-            return ErrorResponse(421, "This server does not have the requested host name.")
+            return ErrorResponse(421, "The requested host name is not one of this server.")
         if origin is not None and _parse_netloc(origin) != host:
             return ErrorResponse(403, "Cross-origin requests are not allowed.")
         permission = self._find_permission(method, scope["path"])
@@ -138,7 +138,7 @@ class AuthMiddleware:
             if methods := self._list_methods(scope["path"]):
                 allow = (b"allow", methods.encode())
                 return ErrorResponse(405, f"This resource supports only {methods}.", (allow,))
-            return ErrorResponse(404, "There is no such resource.")
+            return ErrorResponse(404, "The resource does not exist.")
         if permission == "nothing":
             return None
         return self._check_token(scope, headers, method, permission)

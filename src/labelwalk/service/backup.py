@@ -35,7 +35,7 @@ def restore(backup: str, folder: str) -> int:
     """
     path, mark = os.path.join(folder, JOURNAL_FILE), os.path.join(folder, MARK_FILE)
     if os.path.exists(path) or os.path.exists(mark):
-        raise FileExistsError(f"{folder} holds learners already. Choose another folder.")
+        raise FileExistsError(f"{folder} already contains learners. Choose another folder.")
     os.makedirs(folder, mode=0o700, exist_ok=True)
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL

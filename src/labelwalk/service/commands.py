@@ -218,7 +218,9 @@ class UnfinishedError(LabelwalkError):
     """An unexpected error stopped a request; a half-done change is undone by a rebuild."""
 
     def __init__(self, reason: str = "an unexpected error stopped this request") -> None:
-        super().__init__(f"{reason}; the log says more. Try again, with the same Idempotency-Key.")
+        super().__init__(
+            f"{reason}. See the log for details. Try again with the same Idempotency-Key."
+        )
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,7 @@ class Database:
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
         if version > FORMAT_VERSION:
             raise DamagedError(
-                f"{self.path} has format {version}, and this version of labelwalk supports formats "
+                f"{self.path} has format {version}, but this version of labelwalk supports formats "
                 f"up to {FORMAT_VERSION}. Upgrade labelwalk"
             )
         if version < FORMAT_VERSION:  # one transaction: a file never stays between two formats

@@ -75,8 +75,8 @@ class Demo:
         features = self._store.query(learner, lambda managed: managed.learner.n_features).result()
         if features not in (None, 2):
             raise NameTakenError(
-                f"A learner {DEMO_LEARNER!r} with {features} features exists. Delete it, or use "
-                "another folder."
+                f"A learner {DEMO_LEARNER!r} with {features} features already exists. Delete it, "
+                "or use another folder."
             )
         return learner
 

@@ -117,7 +117,7 @@ class WrappedKey(NamedTuple):
         try:  # keyboards differ in how they compose a letter
             secret = unicodedata.normalize("NFC", passphrase).encode()
         except UnicodeEncodeError:
-            raise PassphraseError("the passphrase is not text in UTF-8. Choose another.") from None
+            raise PassphraseError("the passphrase is not UTF-8 text. Choose another.") from None
         n_bytes = 128 * self.r * (self.n + self.p + 2)  # exactly what scrypt needs
         key = hashlib.scrypt(
             secret, salt=self.salt, n=self.n, r=self.r, p=self.p, dklen=KEY_BYTES, maxmem=n_bytes
@@ -131,22 +131,22 @@ def open_cipher(database: Database, passphrase: str | None) -> Cipher:
     A `PassphraseError` means that it is not the passphrase of the database and nothing was changed.
     """
     if passphrase == "":
-        raise PassphraseError("passphrase='' is empty. Give a passphrase, or None.")
+        raise PassphraseError("passphrase='' is empty. Pass a passphrase, or None.")
     folder = os.path.dirname(os.path.abspath(database.path))
     record = _read_wrapped_key(database)
     if passphrase is None:
         if record is not None:
             raise PassphraseError(
-                f"{folder} has a passphrase, and none was given. Give it by --passphrase-file or "
-                "LABELWALK_PASSPHRASE, or as LearnerStore(..., passphrase=...)."
+                f"{folder} is encrypted, and no passphrase was given. Use --passphrase-file, "
+                "LABELWALK_PASSPHRASE or LearnerStore(..., passphrase=...)."
             )
         return NoEncryption()
     if record is not None:
         return _unwrap(record, passphrase, folder)
     if database.read("SELECT 1 FROM events UNION ALL SELECT 1 FROM anchor LIMIT 1"):
         raise PassphraseError(
-            f"{folder} was created without a passphrase and cannot get one. Omit "
-            "--passphrase-file and LABELWALK_PASSPHRASE; or export its learners, and import them "
+            f"{folder} was created without a passphrase, and none can be added. Omit "
+            "--passphrase-file and LABELWALK_PASSPHRASE, or export its learners and import them "
             "into a new folder with a passphrase."
         )
     return _create_key(database, passphrase)
@@ -187,7 +187,7 @@ def _unwrap(record: WrappedKey, passphrase: str, folder: str) -> Cipher:
         [key] = wrapping.decrypt([record.wrapped], WRAPPED_KEY_CONTEXT)
     except DecryptionError:
         raise PassphraseError(
-            f"this is not the passphrase of {folder}. Nothing was changed: give the right one."
+            f"the passphrase of {folder} is wrong. Nothing was changed. Use the correct one."
         ) from None
     assert key is not None
     return AesGcmCipher(key)

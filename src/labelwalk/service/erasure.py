@@ -1,4 +1,4 @@
-"""Erasure: the learner, journal, snapshots and backups become as if examples had never come.
+"""Erasure: removes examples from the learner, journal, snapshots and backups.
 
 The parts of the examples are destroyed where they are stored, and the learner is rebuilt by a
 replay of everything else from a snapshot before the first of them. What is older than the stored
@@ -43,8 +43,8 @@ from labelwalk.service.snapshots import CREATE, ERASE, Snapshots, read_first_id,
 
 ROWS_PER_CALL = 256  # in which rows are given to `belongs`
 MEANING = {
-    False: "They are gone from learner, journal, snapshots and backups, as if they had never come.",
-    True: "Some came before the events that are kept: what these left in the learner remains.",
+    False: "They are removed from learner, journal, snapshots and backups, without a trace.",
+    True: "Some are older than the stored events: their influence on the learner remains.",
 }
 
 
@@ -107,7 +107,7 @@ def check_request(managed: ManagedLearner, request: ErasureRequest) -> None:
     """Raise a ValueError if the label or the examples do not exist."""
     label = request.label
     if (label is None) == (not request.examples):
-        raise ValueError("give either a label or examples to be forgotten.")
+        raise ValueError("Give either a label or examples to erase.")
     if label is not None and label not in managed.learner.classes:
         raise ValueError(
             f"{label!r} is not a class of {managed.name!r}. Choose one of its classes."
@@ -115,8 +115,8 @@ def check_request(managed: ManagedLearner, request: ErasureRequest) -> None:
     for example in request.examples:
         if not 0 <= example < managed.next_example_id:
             raise ValueError(
-                f"there is no example {example}: {managed.next_example_id} examples have come so "
-                "far, counted from 0."
+                f"example {example} does not exist: there are {managed.next_example_id} examples, "
+                "numbered from 0."
             )
 
 
@@ -200,7 +200,7 @@ def _erase_in_backups(journal: Journal, request: ErasureRequest) -> bool:
             if read_key_name(database) != cipher.key_name:
                 raise BackupError(
                     f"nothing was erased: {path} is not a backup of this folder, since it is "
-                    "encrypted with another key. Move it out of this folder, and try again."
+                    "encrypted with another key. Move it to another folder, and try again."
                 )
             reader = JournalReader(database, cipher)
             if reader.read_end().sequence < request.learner_id:
@@ -224,7 +224,7 @@ def _open_backup(path: str) -> Database:
         return Database(path)
     except DamagedError as error:
         raise BackupError(
-            f"nothing was erased: {path} is damaged. Move it out of this folder, and try again."
+            f"nothing was erased: {path} is damaged. Move it to another folder, and try again."
         ) from error
 
 

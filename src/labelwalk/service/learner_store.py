@@ -120,7 +120,7 @@ class LearnerStore:
             if managed.name == name:
                 return learner_id
         self._worker.check_complete()
-        raise NoLearnerError(f"no learner is called {name!r}. Create it, or list the learners.")
+        raise NoLearnerError(f"no learner is named {name!r}. Create it, or list the learners.")
 
     def get(self, learner_id: int) -> ManagedLearner:
         """Return a learner to read, or raise `NoLearnerError`; the worker goes on changing it."""

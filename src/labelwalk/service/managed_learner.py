@@ -91,8 +91,8 @@ class ManagedLearner:
         """Raise a ValueError if the learner can no longer learn."""
         if self.read_only is not None:
             raise ValueError(
-                f"learner {self.name!r} only answers predictions: it was {self.read_only.reason} "
-                "Create a new learner to go on learning."
+                f"learner {self.name!r} can only predict: it was {self.read_only.reason} Create a "
+                "new learner to continue learning."
             )
 
     def apply_blocks(self, commands: Sequence[Observe]) -> list[CommandResult]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # the store measures its latency here
 METRICS_TYPE = "text/plain; version=0.0.4"
 STORE_METRICS = {
     "labelwalk_events_total": ("counter", "Events on disk."),
-    "labelwalk_waiting_examples": ("gauge", "Examples that wait to be learned."),
+    "labelwalk_waiting_examples": ("gauge", "Examples waiting to be learned."),
     "labelwalk_failed": ("gauge", "1 if the disk has failed and no writes are accepted."),
     "labelwalk_damaged": ("gauge", "1 if an old event is damaged."),
 }

@@ -87,7 +87,7 @@ def describe_vertex(managed: ManagedLearner, vertex_id: int) -> dict[str, Any]:
     learner, table = managed.learner, managed.learner.vertices
     ids = _list_vertex_ids(managed, table)
     if vertex_id not in ids:
-        raise NoVertexError(f"Vertex {vertex_id} does not exist any more. Reload the map.")
+        raise NoVertexError(f"Vertex {vertex_id} no longer exists. Reload the map.")
     i = ids.index(vertex_id)
     row, label = table.means[i], table.label[i]
     verdict = learner.predict(row)

@@ -74,7 +74,8 @@ class BoundedQueue(Generic[Item]):
     >>> queue.put("a", 2)
     >>> queue.put("b", 2)
     Traceback (most recent call last):
-    labelwalk.service.worker.BusyError: 2 examples wait already. Send fewer, or try again later.
+    labelwalk.service.worker.BusyError: 2 examples are waiting already. Send fewer, or try again
+    later.
     >>> queue.put("c", 1, priority=True)
     >>> queue.take(10)
     ['c', 'a']
@@ -91,10 +92,10 @@ class BoundedQueue(Generic[Item]):
         """Add an item, or raise `BusyError`; an empty queue accepts an item of any weight."""
         with self._changed:
             if self._is_closed:
-                raise BusyError("the service is being closed. Try again later.")
+                raise BusyError("The service is shutting down. Try again later.")
             if (self._items or self._priority) and self.weight + weight > self._capacity:
                 raise BusyError(
-                    f"{self.weight:,} examples wait already. Send fewer, or try again later."
+                    f"{self.weight:,} examples are waiting already. Send fewer, or try again later."
                 )
             (self._priority if priority else self._items).append((item, weight))
             self.weight += weight
@@ -246,7 +247,7 @@ class LearnerWorker:
     def get_learner(self, learner_id: int) -> ManagedLearner:
         """Return a learner, or raise `NoLearnerError`."""
         if learner_id not in self.learners:
-            raise NoLearnerError(f"the learner with id {learner_id} does not exist any more.")
+            raise NoLearnerError(f"the learner with id {learner_id} no longer exists.")
         return self.learners[learner_id]
 
     def check_complete(self) -> None:
@@ -341,7 +342,7 @@ class LearnerWorker:
     def _create(self, request: CreateLearner) -> tuple[int, Entry]:
         name = request.name
         if any(managed.name == name for managed in self.learners.values()):
-            raise NameTakenError(f"there is a learner {name!r} already. Choose another name.")
+            raise NameTakenError(f"a learner named {name!r} already exists. Choose another name.")
         managed = ManagedLearner(name, request.learner, notes=request.notes)
         content, learner_id = managed.to_bytes(), self._last_accepted + 1
         self._changing = learner_id

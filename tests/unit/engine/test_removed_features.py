@@ -99,9 +99,9 @@ def test_a_service_keeps_such_a_learner_for_predictions(old: Path) -> None:
         store = LearnerStore("service")
         number, other = store.find_id("old"), store.find_id("other")
         assert store.predict(number, row).result().columns["label"] == ["high"]
-        with pytest.raises(ValueError, match=r"'old' only answers predictions: .*window=30"):
+        with pytest.raises(ValueError, match=r"'old' can only predict: .*window=30"):
             store.submit(number, Observe(row)).result()
-        with pytest.raises(ValueError, match="only answers predictions"):
+        with pytest.raises(ValueError, match="can only predict"):
             store.erase(number, label="low").result()
         assert store.submit(other, Observe(row)).result().columns["label"] == ["high"]
         store.close()

@@ -105,7 +105,7 @@ def test_pictures_of_8k_are_shrunk_and_say_so(tmp_path: Path) -> None:
 
 def test_nothing_there(tmp_path: Path) -> None:
     for where in (tmp_path / "no.mp4", "", "no such\0name", "12345"):
-        with pytest.raises(SourceError, match="there is no such file or folder"):
+        with pytest.raises(SourceError, match="no such file or folder"):
             open_source(where)
 
 
@@ -406,5 +406,5 @@ def test_nobody_answers_and_no_password_is_told(scheme: str) -> None:
     with pytest.raises(SourceError) as refused:
         open_source(f"{scheme}://me:secret@127.0.0.1:9/stream?token=secret")
     said = str(refused.value)
-    assert said.startswith(f"{scheme}://127.0.0.1:9/stream does not answer with a video")
+    assert said.startswith(f"{scheme}://127.0.0.1:9/stream does not return a video")
     assert "secret" not in said

@@ -51,7 +51,7 @@ class TestEnroll:
         assert "Adalbert" in ok("people", folder, known).stdout
         kept = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
         assert not any(b"Adalbert" in content for content in kept)
-        assert "has a passphrase, and none was given" in refused(1, "people", folder)
+        assert "is encrypted, and no passphrase was given" in refused(1, "people", folder)
 
     def test_a_video(self, tmp_path: Path) -> None:
         path = generated.video(tmp_path / "ada.avi", n_frames=30, people=1)
@@ -73,13 +73,13 @@ class TestEnroll:
             picture(tmp_path / "two.png", [3, 7]): "2 faces of about the same size",
             tmp_path / "text.jpg": "is not a picture",
             tmp_path / "nowhere.jpg": "cannot be read (No such file or directory)",
-            tmp_path / "nowhere.avi": "there is no such file or folder",
+            tmp_path / "nowhere.avi": "no such file or folder",
         }
         for path, why in bad.items():
             said = refused(3, "enroll", folder, "Ada", ada, path)
             assert str(path) in said.splitlines()[0]
             assert why in said.splitlines()[0]
-            assert said.splitlines()[1] == ("Nothing was taught. Omit 1 file, or give --skip.")
+            assert said.splitlines()[1] == ("Nothing was taught. Omit 1 file, or use --skip.")
         assert not folder.exists()
         said = ok("enroll", folder, "Ada", ada, *bad, "--skip").stderr
         assert all(why in said for why in bad.values())
@@ -92,7 +92,7 @@ class TestEnroll:
         folder, ada = tmp_path / "people", pictures(tmp_path / "ada")
         ok("enroll", folder, "Ada", ada)
         said = ok("enroll", folder, "Eda", ada / "5.png").stderr
-        assert "1 view of these would have been taken for Ada." in said
+        assert "1 view of these would have been recognized as Ada." in said
 
     @pytest.mark.parametrize("name", ["", "#3", "unknown", "a\tb"])
     def test_what_is_no_name(self, name: str, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ class TestName:
         ok("enroll", folder, "Ben", pictures(tmp_path / "ben", BEN), "--faces=pixels-32")
         ok("watch", "demo", "--people", folder, "--frames=30")
         said = ok("name", folder, "#1", "Ben").stderr
-        assert "Ben was known already, by 4 views, and now has 4 views more." in said
+        assert "Ben already existed with 4 views, and now has 4 views more." in said
         assert names(folder) == {"Ben": 8}
         [wrong] = re.findall(r"/api/faces/undo (\{.*\})", said)
         with open_folder(str(folder), None, None) as gallery:
@@ -135,7 +135,7 @@ class TestName:
     def test_what_cannot_be(self, tmp_path: Path) -> None:
         ok("enroll", tmp_path / "people", "Ada", pictures(tmp_path / "ada"))
         assert "'Ada' is not a stranger" in refused(2, "name", tmp_path / "people", "Ada", "Ben")
-        assert "is what a stranger" in refused(2, "name", tmp_path / "people", "#1", "#2")
+        assert "is reserved for strangers" in refused(2, "name", tmp_path / "people", "#1", "#2")
 
 
 class TestPeople:
@@ -263,5 +263,5 @@ class TestForget:
             store.submit(store.find_id(LEARNER_NAME), Observe(np.ones((1, 576)))).result()
         store.close()
         said = ok("forget", folder, "Ada", "--yes").stderr
-        assert "Some came before the events that are kept" in said
+        assert "Some are older than the stored events" in said
         assert names(folder) == {"Ben": 4}

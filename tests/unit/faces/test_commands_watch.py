@@ -162,7 +162,7 @@ def test_dlib_vectors(tmp_path: Path) -> None:
     assert everybody(folder)["representation"] == "dlib 128"
     ok("watch", "demo", "--people", folder, "--frames=1")  # as the folder has them
     said = refused(2, "watch", "demo", "--people", folder, "--faces=pixels")
-    assert "kept as dlib 128, which cannot be compared with pixels 96" in said
+    assert "stored as dlib 128, which cannot be compared with pixels 96" in said
 
 
 def test_quiet() -> None:
@@ -172,7 +172,7 @@ def test_quiet() -> None:
 @pytest.mark.parametrize(
     ("code", "arguments", "why"),
     [
-        (1, ["nowhere.mp4"], "nowhere.mp4: there is no such file or folder."),
+        (1, ["nowhere.mp4"], "nowhere.mp4: no such file or folder."),
         (1, ["77"], "camera 77 does not exist or is in use by another program."),
         (1, ["demo", "--output=out.gif"], "out.gif is not the name of a video. Use one of .mp4"),
         (1, ["demo", "--output=no/out.avi"], "no/out.avi cannot be written."),
@@ -235,7 +235,7 @@ def test_ctrl_c_finishes_the_video(tmp_path: Path) -> None:
     run.send_signal(signal.SIGINT)
     rest, said = run.communicate(timeout=60)
     assert run.returncode == 130, said
-    assert "Ended by SIGINT; all that was seen until then is finished." in said
+    assert "Ended by SIGINT; everything before is complete." in said
     n = len(shown(output))
     assert 0 < n < 600
     assert json.loads(rest.splitlines()[-1])["event"] == "leaves"

@@ -193,7 +193,7 @@ def test_a_damaged_video(people: Callable[[str], Path], tmp_path: Path) -> None:
             ["demo", "aside.txt", "--frames=3"],
             "aside.txt: none of its 2 boxes for these frames lies in the 320 × 240",
         ),
-        (1, ["nowhere.avi", "late.csv"], "there is no such file or folder"),
+        (1, ["nowhere.avi", "late.csv"], "no such file or folder"),
     ],
 )
 def test_what_cannot_be(

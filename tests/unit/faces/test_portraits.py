@@ -81,7 +81,7 @@ def test_a_video_of_nobody(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["no.jpg", "no.avi"])
 def test_what_is_not_there(name: str, tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=rf"{name}(: there is no such| cannot be read \(No such)"):
+    with pytest.raises(SourceError, match=rf"{name}(: no such| cannot be read \(No such)"):
         read_portraits(tmp_path / name, Pixels(32), HaarDetector())
 
 
@@ -89,7 +89,7 @@ def test_what_is_no_picture(tmp_path: Path) -> None:
     (tmp_path / "text.jpg").write_text("hello")
     (tmp_path / "cut.jpg").write_bytes(encode_jpeg(scene([3]))[:-2000])
     for name in ("text.jpg", "cut.jpg"):
-        with pytest.raises(SourceError, match=rf"{name} is not a picture"):
+        with pytest.raises(SourceError, match=rf"{name} is not a (readable )?picture"):
             read_portraits(tmp_path / name, Pixels(32), HaarDetector())
 
 

@@ -52,7 +52,7 @@ def test_a_function_sees_the_margin_it_wants() -> None:
     ],
 )
 def test_what_is_no_vector_is_refused(given: Any, why: str) -> None:
-    with pytest.raises(ValueError, match=f"representation=<lambda> gave {why}"):
+    with pytest.raises(ValueError, match=f"representation=<lambda> returned {why}"):
         vector_of(scene([3]), BOX, lambda image: given)
 
 

@@ -60,7 +60,7 @@ async function named(example, name) {
 async function takeBack({ name, examples }) {
   const { undone } = await service.takeBack(examples);
   emit("taught");
-  toast(`Taken back: ${pluralize(undone, "view")} of ${name}.`);
+  toast(`Undone: ${pluralize(undone, "view")} of ${name}.`);
 }
 
 let origin = null; // what had the focus before
@@ -121,11 +121,11 @@ function confirmation(whom, close) {
   const go = make("button.danger", { disabled: typed }, "Forget");
   const isMeant = () => !typed || input.value === words;
   input.addEventListener("input", () => { go.disabled = !isMeant(); });
-  const asked = typed ? `Type ${words} to forget them for ever` : `Forget ${words} for ever?`;
+  const asked = typed ? `Type ${words} to erase them permanently` : `Erase ${words} permanently?`;
   const form = make("form.stack", {},
     typed ? make("label", { for: input.id }, asked) : make("p", {}, asked),
     typed ? input : null,
-    make("p.quiet", {}, "Everything that was seen of them is erased. There is no way back."),
+    make("p.quiet", {}, "Everything that was stored about them is erased. This cannot be undone."),
     make("div.line", {}, go, make("button", { type: "button", onclick: close }, "Keep")));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -141,5 +141,5 @@ async function erase({ key, words }, close) {
   const { erased, meaning } = await forget(key);
   close();
   emit("taught");
-  toast(`${words} is forgotten: ${pluralize(erased, "view")} erased. ${meaning}`);
+  toast(`${words} was erased: ${pluralize(erased, "view")} erased. ${meaning}`);
 }

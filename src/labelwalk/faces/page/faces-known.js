@@ -53,9 +53,9 @@ export function startConsent() {
   on("known", () => {
     const { representation, keeps_crops: keepsCrops } = known.facts;
     const vector = representation?.startsWith("pixels")
-      ? "a vector of its pixels, as good as a small grey picture" : "a vector of numbers";
+      ? "a vector of its pixels, from which a small grey picture can be made" : "a vector of numbers";
     setText(byId("kept"), keepsCrops
-      ? `Frames are not kept. What is kept of a face is a small picture, and ${vector}.`
-      : `Pictures are not kept. What is kept of a face is ${vector}.`);
+      ? `Frames are not stored. For each face, a small picture and ${vector} are stored.`
+      : `Pictures are not stored. For each face, only ${vector} is stored.`);
   });
 }

@@ -222,20 +222,20 @@ export class NoCamera extends Error {
 
 const WORDS = {
   Insecure: () => (
-    "Browsers give a camera to pages of their own machine, or over TLS. Open this page as "
-    + `http://localhost:${location.port || 80} on the machine that the service runs on, or give `
-    + "labelwalk serve --certificate and --private-key."
+    "Browsers allow cameras only on local pages or over TLS. Open this page as "
+    + `http://localhost:${location.port || 80} on the machine of the service, or start `
+    + "labelwalk serve with --certificate and --private-key."
   ),
-  Missing: () => "This browser has no way to a camera. Open this page in another one.",
+  Missing: () => "This browser does not support cameras. Use another browser.",
   NotAllowedError: () => (
-    "This page may not use the camera. Allow it beside the address, or in the settings of the "
+    "This page does not have permission to use the camera. Allow it in the address bar or in the settings of the "
     + "system, and try again."
   ),
-  NotFoundError: () => "There is no camera. Plug one in, and try again.",
+  NotFoundError: () => "No camera was found. Connect one, and try again.",
   NotReadableError: () => (
-    "The camera does not answer: another program may have it. Close that, and try again."
+    "The camera does not respond. Another program may be using it: close that program, and try again."
   ),
-  Unplugged: () => "The camera is gone. Plug it in again, and try again.",
+  Unplugged: () => "The camera was disconnected. Connect it, and try again.",
 };
 
 /** What to say of an error. */

@@ -24,7 +24,7 @@ export function startGallery() {
     byId("no-people").hidden = people.length > 0;
     byId("no-strangers").hidden = strangers.length > 0;
     setText(byId("people-words"), examples ? `among ${pluralize(examples, "view")} of faces` : "");
-    setText(byId("strangers-words"), strangers.length ? "name them, or let them be forgotten" : "");
+    setText(byId("strangers-words"), strangers.length ? "name or erase them" : "");
   };
   on("known", refresh);
   on("theme", refresh);
@@ -37,7 +37,7 @@ function person(first) {
     fill(part.title, swatch(name), make("strong.name", {}, name));
     setText(part.about, examples || taught
       ? `seen ${times(examples)} · ${pluralize(taught, "view")} taught`
-      : "nobody is called that any more");
+      : "no one has that name any more");
     part.crops.update(views);
   } };
 }

@@ -40,21 +40,21 @@ function build() {
   parts.cliff = make("p.cliff-words", { id: "cliff-words" });
   parts.warning = make("p.wrong", { role: "status" });
   parts.early = make(
-    "p.quiet", {}, "Name somebody and let it see a few more faces: then it can be chosen here.",
+    "p.quiet", {}, "Name a person and process a few more faces: then it can be set here.",
   );
   parts.whole = make("div.dial", {},
-    make("div.dial-head", {}, make("label", { for: "dial" }, "How readily faces are named"),
+    make("div.dial-head", {}, make("label", { for: "dial" }, "How often faces are named"),
       parts.value),
     parts.curve, parts.slider,
     make("div.ends", { "aria-hidden": "true" }, make("span", {}, "cautious"),
       make("span", {}, "bold")),
     parts.cliff,
     make("p.quiet", { id: "sink-about" },
-      "Cautious misses people; bold names strangers. The line is the share of all views so far "
+      "Too cautious misses people; too bold names strangers. The line is the share of all views so far "
       + "that would have a name."));
   fill(byId("sink"), parts.early, parts.whole,
     make("p.switch", {}, parts.automatic, make("label", { for: "automatic" },
-      "Automatic: as bold as it can be without naming strangers")),
+      "Automatic: as bold as possible without naming strangers")),
     parts.warning);
   parts.slider.addEventListener("input", moved);
   parts.slider.addEventListener("change", () => set(sinkAt(Number(parts.slider.value))));
@@ -109,7 +109,7 @@ function draw(sink) {
   const width = decades(lowest());
   fill(parts.curve, staircase({ ...facts, sink }, (one) => decades(one) / width));
   setText(parts.cliff, facts.cliff === null
-    ? "No cliff is in sight."
+    ? "No cliff was found."
     : `The red edge is the cliff, at ${formatNumber(facts.cliff)}: from here on strangers would be `
       + "given names.");
 }

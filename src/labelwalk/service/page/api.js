@@ -3,7 +3,7 @@
 import { byId, fill } from "./dom.js";
 import { emit, on, state } from "./store.js";
 
-export const NO_ANSWER = "The service does not answer. Is it running?";
+export const NO_ANSWER = "The service does not respond. Check that it is running.";
 const MAX_ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 400; // before the second attempt; doubles with each further one
 
@@ -76,7 +76,7 @@ function readResponse({ status, ok, text }) {
 /** The error of a response; emits "unauthorized" if the token is not valid. */
 export function toServiceError(status, text) {
   if (status === 401) emit("unauthorized");
-  return new ServiceError(status, readReason(text) ?? `The service answered ${status}.`);
+  return new ServiceError(status, readReason(text) ?? `The service returned status ${status}.`);
 }
 
 function readReason(text) {

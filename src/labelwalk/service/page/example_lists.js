@@ -53,7 +53,7 @@ function makeChooser(id, words, describeRow, targetOf, changed) {
     else list.removeAttribute("aria-activedescendant");
     row?.scrollIntoView({ block: "nearest" });
     const item = chosen();
-    about.textContent = item ? `${targetOf(item).words} is` : "Choose one to teach it.";
+    about.textContent = item ? `${targetOf(item).words} is` : "Select one to label it.";
     teacher.dataset.idle = String(!item);
   }
 
@@ -173,7 +173,7 @@ function startStream() {
       ? state.verdicts[0].example - held[0].example : 0;
     newer.hidden = nNewer <= 0;
     setText(newer, `${formatCount(nNewer)} newer: show them`);
-    const words = held ? "paused while you choose" : "newest first";
+    const words = held ? "paused while a row is selected" : "newest first";
     setText(byId("stream-words"), verdicts.length ? words : "no examples yet");
   }
 

@@ -17,7 +17,7 @@ const HELP = [
   ["h", "go to the health metrics"],
   ["← ↑ → ↓", "move between vertices, or rows of a list"],
   ["Enter", "open the vertex"],
-  ["Esc", "close, or stop choosing"],
+  ["Esc", "close, or clear the selection"],
   ["1 … 9", "teach the class of that number"],
   ["n", "teach a new class"],
   ["u", "remove the last label"],

@@ -159,7 +159,7 @@ function showWelcome() {
       make("button.first", { type: "button", onclick: startDemo }, "Start the demo")),
     makeWay("Create a learner",
       "Then send rows of numbers over HTTP, from Python or the command line.", makeCreateForm()),
-    makeWay("Import a learner", "A file that labelwalk has written.", makeImportForm()));
+    makeWay("Import a learner", "A model file of labelwalk.", makeImportForm()));
 }
 
 /** Explain on an empty map how to send examples. */

@@ -164,8 +164,8 @@ async function send(settings) {
 function describeEffect({ before, after, changed, of }) {
   if (!of) return [make("p", {}, "There are no examples yet for a preview.")];
   const words = changed === 0
-    ? `All answers to the last ${pluralize(of, "example")} stay the same.`
-    : `${formatCount(changed)} of the last ${pluralize(of, "example")} get another answer.`;
+    ? `No answer to the last ${pluralize(of, "example")} changes.`
+    : `${formatCount(changed)} of the last ${pluralize(of, "example")} change their answers.`;
   return [
     make("p.verdict", {}, words),
     make("p.quiet", {}, describeTendency(before, after)),
@@ -184,7 +184,7 @@ function describeTendency(before, after) {
   if (Math.abs(confidence) >= MIN_SHOWN_CHANGE) {
     return confidence > 0 ? "Its confidence is higher." : "Its confidence is lower.";
   }
-  return "It answers as often, with the same confidence.";
+  return "Abstentions and confidence do not change.";
 }
 
 function compareShares(before, after) {
