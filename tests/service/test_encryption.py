@@ -247,7 +247,7 @@ class TestRefused:
         store.close()
         before = files(tmp_path)
         for wrong in ("Correct horse", "correct horse\n", "x"):
-            with pytest.raises(PassphraseError, match="Nothing was changed. Use the correct one"):
+            with pytest.raises(PassphraseError, match=r"Nothing was changed\. Use the correct one"):
                 LearnerStore(str(tmp_path), passphrase=wrong)
         with pytest.raises(
             PassphraseError, match=r"no passphrase was given. Use --passphrase-file"
