@@ -123,7 +123,7 @@ class Video(Source):
         shown_s = self._seconds + 1.0 / self.frames_per_second
         if self._number < COMPLETE_SHARE * self.n_frames and shown_s < COMPLETE_SHARE * declared_s:
             raise SourceError(
-                f"{self.name} is damaged or cut short: it ends after frame {self._number} of about "
+                f"{self.name} is damaged or truncated: it ends after frame {self._number} of about "
                 f"{self.n_frames}."
             )
 

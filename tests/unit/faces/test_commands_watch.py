@@ -121,7 +121,7 @@ def test_a_damaged_video_gives_what_it_has(people: Callable[[str], Path], tmp_pa
     folder, output, events = tmp_path / "people", tmp_path / "out.avi", tmp_path / "events.ndjson"
     options = ("--people", folder, "--output", output, "--events", events)
     said = refused(1, "watch", cut, *options)
-    assert "cut.webm is damaged or cut short: it ends after frame" in said.splitlines()[-1]
+    assert "cut.webm is damaged or truncated: it ends after frame" in said.splitlines()[-1]
     n = len(shown(output))
     assert 5 < n < generated.FRAMES
     assert lines(events)[-1]["event"] == "leaves"

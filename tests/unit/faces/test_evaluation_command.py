@@ -169,7 +169,7 @@ def test_a_damaged_video(people: Callable[[str], Path], tmp_path: Path) -> None:
     content = people(".webm").read_bytes()
     cut = generated.damaged(tmp_path / "cut.webm", content[: len(content) // 2])
     said = refused_evaluation(1, cut, table(tmp_path / "truth.csv", 50))
-    assert "is damaged or cut short" in said
+    assert "is damaged or truncated" in said
 
 
 @pytest.mark.parametrize(

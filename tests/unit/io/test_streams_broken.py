@@ -89,9 +89,9 @@ KINDS = {
         "i.csv", b"i,a,b\n,1,2\n", "every row needs an id", 3, ("--id-column=i",)
     ),
     "other features": Broken("i.csv", b"a,b,c\n1,2,3\n", "There are 3 features", 2),
-    "truncated gz": Broken("i.csv.gz", gzip.compress(GOOD * 50)[:-20], "damaged or cut short"),
-    "no gz at all": Broken("i.csv.gz", GOOD, "damaged or cut short"),
-    "no JSON": Broken("i.ndjson", b'{"a": 1, "b": 2}\n{"a": 1,\n', "line 2: is not JSON"),
+    "truncated gz": Broken("i.csv.gz", gzip.compress(GOOD * 50)[:-20], "damaged or truncated"),
+    "no gz at all": Broken("i.csv.gz", GOOD, "damaged or truncated"),
+    "no JSON": Broken("i.ndjson", b'{"a": 1, "b": 2}\n{"a": 1,\n', "line 2: is not valid JSON"),
     "JSON, but no object": Broken("i.ndjson", b"[1, 2]\n", "line 1: is not a JSON object"),
     "JSON text for a number": Broken("i.ndjson", b'{"a": "1", "b": 2}\n', "'1' is not a number"),
     "JSON null": Broken("i.ndjson", b'{"a": null, "b": 2}\n', "column 'a': is missing"),

@@ -96,7 +96,7 @@ class TestBlocks:
         path.write_bytes(packed)
         assert len(all_rows(path)) == 1000
         path.write_bytes(packed[:-9])
-        with pytest.raises(InputError, match="damaged or cut short"):
+        with pytest.raises(InputError, match="damaged or truncated"):
             all_rows(path)
 
     def test_a_file_that_became_shorter(self, tmp_path: Path) -> None:
