@@ -69,7 +69,7 @@ def allowed(method: str, path: str, host: str | None, origin: str | None, who: s
         return False
     if need == "nothing":
         return True
-    if who in ("none", "wrong", "basic", "not UTF-8 text"):
+    if who in ("none", "wrong", "basic", "not text"):
         return False
     if need == "write" and "read" in who:
         return False
