@@ -67,7 +67,9 @@ def serve(
     ] = False,
     rate: Annotated[
         float | None,
-        typer.Option(min=0.001, help="Requests per second and token. Default: unlimited."),
+        typer.Option(
+            min=0.001, help="Maximum number of requests per second and token. Default: unlimited."
+        ),
     ] = None,
     patience: Annotated[
         float,

@@ -71,7 +71,9 @@ def label(
     ] = None,
     every: Annotated[
         int,
-        typer.Option(min=1, help="Rows between checkpoints.", rich_help_panel=LONG_RUNS_PANEL),
+        typer.Option(
+            min=1, help="Number of rows between checkpoints.", rich_help_panel=LONG_RUNS_PANEL
+        ),
     ] = 50_000,
     quiet: options.Quiet = False,
     *,
@@ -240,7 +242,7 @@ def predict(
 def load_or_create(
     configuration: Configuration, model: str | None, console: Console
 ) -> OnlineLearner:
-    """Load the learner of a model file and print a message, or create one if there is no file."""
+    """Load the learner of a model file and print a message, or create one if it does not exist."""
     if model is None or not os.path.exists(model):
         return configuration.learner()
     from labelwalk.learner import load

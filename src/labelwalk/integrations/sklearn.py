@@ -242,7 +242,7 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Give a "
-                f"label for each row, and unlabeled={self.unlabeled!r} where there is none."
+                f"label for each row, and {self.unlabeled!r} for unlabelled rows."
             )
         has_label, labels = _split_labels(y, self.unlabeled)
         if needs_label and not len(labels):

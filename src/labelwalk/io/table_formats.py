@@ -224,7 +224,7 @@ class _ArrayReader:
         except zipfile.BadZipFile as error:
             raise InputError(f"An array is damaged ({error}). Download the file again.") from error
         if len(raw) != size:
-            raise InputError("An array ends before its last row: the file was cut short.")
+            raise InputError("An array ends before its last row: the file is truncated.")
         values = np.frombuffer(raw, self._dtype).reshape(n, *self._width)
         values = values.astype(values.dtype.newbyteorder("="))
         if values.dtype.kind == "U":

@@ -206,7 +206,7 @@ class TestForget:
         assert len(files_with(folder, watched)) > 100
         assert len(list((folder / "crops").iterdir())) == 1
         said = ok("forget", folder, "Ada", "--yes").stderr
-        assert "Erased: 24 views. They are gone from learner, journal, snapshots" in said
+        assert "Erased: 24 views. They are removed from learner, journal, snapshots" in said
         assert files_with(folder, [*taught, *watched, b"Ada"]) == set()
         assert list((folder / "crops").iterdir()) == []
         assert len(files_with(folder, others)) > 100
