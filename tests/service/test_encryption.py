@@ -224,7 +224,7 @@ class TestAllElseIsAsEver:
         name, n = store.back_up(), store._journal.last.sequence
         store.close()
         assert restore(str(tmp_path / "kept" / "backups" / name), str(tmp_path / "again")) == n
-        with pytest.raises(PassphraseError, match="again has a passphrase"):
+        with pytest.raises(PassphraseError, match="again is encrypted"):
             LearnerStore(str(tmp_path / "again"))
         again = LearnerStore(str(tmp_path / "again"), passphrase=SECRET)
         assert again.get_classes(NAME) == (CLASS_BEFORE, *LABELS[:2])

@@ -139,7 +139,7 @@ class TestRefused:
                 store.submit(number, event).result()
         with pytest.raises(NoLearnerError):
             store.submit(99, Observe(np.zeros((1, D)))).result()
-        with pytest.raises(ValueError, match="a learner 'a' already"):
+        with pytest.raises(ValueError, match="a learner named 'a' already"):
             store.create("a", OnlineLearner(K)).result()
         assert digest(store, number) == before
 
@@ -157,7 +157,7 @@ class TestRefused:
             queue.put(2, 1)
         assert queue.take(1) == [1]
         queue.close()
-        with pytest.raises(BusyError, match="closed"):
+        with pytest.raises(BusyError, match="shutting down"):
             queue.put(3, 1)
         assert queue.take(1) == []
 
