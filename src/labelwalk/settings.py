@@ -94,10 +94,7 @@ class Settings:
         if self.source_share is not None:
             check_number("source_share", self.source_share, 0, 1, "0.5, or None", above=True)
             if self.readout == "vertex":
-                raise ValueError(
-                    f"source_share={self.source_share} requires readout='example', since an "
-                    "example that is not learned has no vertex to read. Set readout='example'."
-                )
+                raise ValueError(f"source_share={self.source_share} requires readout='example'.")
         self._check_forgetting()
         if not isinstance(self.calibrate, bool):
             raise ValueError(f"calibrate={shown(self.calibrate)} is not True or False. Try True.")

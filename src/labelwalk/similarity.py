@@ -58,7 +58,7 @@ class Gaussian:
         if not named and not (is_number(self.bandwidth) and float(self.bandwidth) > 0):
             raise ValueError(
                 f"bandwidth={shown(self.bandwidth)} is not a positive number, 'cover' or 'scale'. "
-                "Try bandwidth='cover', which is measured."
+                "Try bandwidth='cover', which measures the bandwidth."
             )
         check_number("threshold", self.threshold, 0, LARGEST_THRESHOLD, "0 to keep everything")
 

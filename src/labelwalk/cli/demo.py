@@ -37,7 +37,7 @@ def demo(
     picture: Annotated[
         Path | None,
         typer.Option(
-            help="Plot of the accuracy over time, to write.", show_default=str(DEFAULT_PICTURE)
+            help="File for a plot of the accuracy over time.", show_default=str(DEFAULT_PICTURE)
         ),
     ] = None,
     no_picture: Annotated[bool, typer.Option("--no-picture", help="Do not draw a plot.")] = False,

@@ -121,7 +121,7 @@ def read_scored_output(
         columns = (truth_column, f"{start}label", f"{start}confidence", taught_column)
         for name in columns:
             if name not in names:
-                raise ColumnError(f"{path} lacks column {name!r}; it has {names}.")
+                raise ColumnError(f"{path} has no column {name!r}. The columns are {names}.")
         for row in zip(*map(batch.rows.values, columns), strict=True):
             truth, label, taught = (as_label_text(row[i]) for i in (0, 1, 3))
             if truth is not None and (taught is None or taught_column == truth_column):

@@ -57,12 +57,13 @@ def serve(
     ] = None,
     watch: Annotated[
         str | None,
-        typer.Option(help="With --faces: camera, video or address that the service watches."),
+        typer.Option(help="Camera, video or address to watch. Requires --faces."),
     ] = None,
     keep_crops: Annotated[
         bool,
         typer.Option(
-            "--keep-crops", help="With --faces: store pictures of faces, not only their vectors."
+            "--keep-crops",
+            help="Store pictures of faces, not only their vectors. Requires --faces.",
         ),
     ] = False,
     rate: Annotated[

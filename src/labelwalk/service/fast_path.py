@@ -150,7 +150,9 @@ class RowStream:
             while True:
                 frame = await _receive_content(receive, "bytes")
                 if len(frame) < FRAME_NUMBER.size:
-                    raise BodyError("A frame has no number. Begin each frame with eight bytes.")
+                    raise BodyError(
+                        "A frame has no number. Begin each frame with a number of eight bytes."
+                    )
                 number = FRAME_NUMBER.unpack_from(frame)[0]
                 content = frame[FRAME_NUMBER.size :]
                 rows = parse_raw_rows(content, hello["type"], str(hello["features"]))

@@ -207,7 +207,9 @@ def _count_rows(content: bytes) -> int:
         head = batch = _follow(data, _find_field(data, _follow(data, 0), 2))
         if message.type == "dictionary":
             if _read_integer(data, _find_field(data, head, 2), 1):
-                raise BodyError("The Arrow stream has delta dictionaries. Send whole dictionaries.")
+                raise BodyError(
+                    "The Arrow stream has delta dictionaries. Send complete dictionaries."
+                )
             sizes[_read_integer(data, _find_field(data, head, 0), 8)] = size
             batch = _follow(data, _find_field(data, head, 1))
         else:

@@ -319,7 +319,7 @@ class TestCommands:
     def test_plot_what_is_not_there(self, folder: Path) -> None:
         result = labelwalk("plot", "accuracy", "in.csv", "--truth-column=truth")
         assert result.exit_code == 2
-        assert "lacks column 'label'" in result.stderr
+        assert "has no column 'label'" in result.stderr
         OnlineLearner().save("empty.lw")
         result = labelwalk("plot", "centroids", "empty.lw")
         assert result.exit_code == 2
