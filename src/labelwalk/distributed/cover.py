@@ -1,9 +1,9 @@
 """Covers: at most k founders represent many rows, each with a bound on their distance.
 
 Covers are built from rows, coarsened, merged, and split into near vertices and far ones. Far
-vertices are too far from all others, and stand for too few rows, to be learned from. Distances are
-compared with the typical distance of neighbors among the densest rows; enough rows close together
-are accepted wherever they are, as in the quarantine of a learner.
+vertices are not learned, because they are too far from all others and represent too few rows.
+Distances are compared with the typical distance of neighbors among the densest rows; enough rows
+close together are accepted wherever they are, as in the quarantine of a learner.
 """
 
 from __future__ import annotations

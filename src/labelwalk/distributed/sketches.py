@@ -117,7 +117,7 @@ class Sketch:
 
     @property
     def n_seen(self) -> int:
-        """Number of rows it stands for."""
+        """Number of rows that it represents."""
         return sum(cover.n_seen for cover in self.covers.values()) + self.n_held
 
     @property
@@ -208,7 +208,7 @@ class SketchBuilder:
                 builder.append_cover(cover, gap=cover.radius)
 
     def add_rows(self, rows: Floats, labels: Sequence[str | None] | None = None) -> None:
-        """Add rows in order; the label None stands for no label."""
+        """Add rows in order; the label None marks rows without a label."""
         if labels is None:
             labels = [None] * len(rows)
         for label in dict.fromkeys(labels):

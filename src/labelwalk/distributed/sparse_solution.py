@@ -6,8 +6,7 @@ component of vertex i, the exact solution f* satisfies
 
     |f_i - f*_i|  <=  max |rho| * t_i / (1 - max tau),
 
-whatever f and t are (docs/decisions/certificate.md): a poor solution has a poor bound, and is
-improved.
+for any f and t (docs/decisions/certificate.md). A poor solution has a poor bound, and is improved.
 """
 
 from __future__ import annotations

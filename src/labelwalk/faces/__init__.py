@@ -1,1 +1,1 @@
-"""Faces, from frames to names: who is seen by a camera, or in a video or a folder of pictures."""
+"""Face recognition in cameras, videos and folders of pictures."""

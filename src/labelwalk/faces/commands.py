@@ -276,7 +276,7 @@ def forget(
 
 
 def _select_erasure(store: PeopleStore, who: str | None) -> tuple[str, Callable[[], ErasureResult]]:
-    """Return what is to be erased in words, and the function that does it."""
+    """Return a description of the erasure, and the function that performs it."""
     from labelwalk.faces.people import format_unknown, parse_unknown
 
     if who is None:

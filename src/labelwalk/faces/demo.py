@@ -79,7 +79,7 @@ def scene(people: Sequence[int], width: int = WIDTH_PIXELS, height: int = HEIGHT
 
 
 class DemoVideo(Source):
-    """People who appear in turns, alone or in pairs, move and talk, in changing light.
+    """People who appear one after another, alone or in pairs, and move and talk in changing light.
 
     Parameters
     ----------

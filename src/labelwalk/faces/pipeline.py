@@ -1,4 +1,4 @@
-"""Frames in, faces with names out: the last views of a track vote for the name of its face."""
+"""Recognition in frames: the last views of a track vote for the name of its face."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class _Visit:
 
 
 class PresenceTracker:
-    """Turns faces into events, and counts who was there.
+    """Converts faces to events, and counts the views of each person.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class PresenceTracker:
         return [self._leave(track) for track in list(self._visits)]
 
     def presences(self) -> list[Presence]:
-        """Return who was there and has left, those with the most views first."""
+        """Return the people who have left, those with the most views first."""
         presences = [Presence(who, n, self._n_visits[who]) for who, n in self._n_faces.items()]
         return sorted(presences, key=lambda item: (-item.faces, item.who is None, str(item.who)))
 

@@ -1,4 +1,4 @@
-"""How vectors of a kind are compared: the parameters that a representation needs of a learner."""
+"""Profiles: the parameters of a learner for vectors of one representation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Profile:
         return similarity
 
     def are_kin(self, a: Floats, b: Floats) -> bool:
-        """Return whether two vectors are so similar that they show one person."""
+        """Return whether two vectors are similar enough to show one person."""
         return bool(self.similarity(a, b) >= self.kin)
 
     def learner(self, n_centroids: int = 500) -> OnlineLearner:

@@ -1,4 +1,4 @@
-"""Tracking: which boxes of successive frames are one face, and whose name the track gets."""
+"""Tracking: boxes of successive frames that show one face, and votes for its name."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Columns of Arrow as arrays of NumPy and back, and columns of any type parsed as numbers.
 
-The conversions copy buffers: those of pyarrow import pandas where it is installed.
+The conversions copy buffers, since those of pyarrow import pandas if it is installed.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def from_text(texts: Sequence[str | None]) -> pa.Array:
 
 
 def to_floats(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Return a column of doubles; NaN where it is null.
+    """Return a column of doubles; NaN for null.
 
     Examples
     --------

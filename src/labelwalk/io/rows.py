@@ -282,7 +282,7 @@ class RowSource(Protocol):
 
 
 def as_label_text(value: object) -> str | None:
-    """Return a label, id or source of any type as text; None where it is missing.
+    """Return a label, id or source of any type as text; None if it is missing.
 
     3, 3.0 and "3" are equal, so that a label does not depend on the format of the file.
 

@@ -1,4 +1,4 @@
-"""The cover: vertices that represent rows, and how many vertices become fewer.
+"""The cover: vertices that represent rows, and merging of vertices.
 
 Functions that merge vertices fill `merged_into`, which maps each vertex to the one that represents
 it; a vertex that stays is mapped to itself.

@@ -1,7 +1,7 @@
 """Compilation of kernels with Numba and a disk cache that is never stale.
 
 Numba stamps a cached function with its own source file only, so a kernel that calls a function of
-another file would keep running the old machine code after that file has changed. Here the stamp of
+another file would keep running old machine code after that file has changed. Here the stamp of
 every kernel covers the whole folder. Where no cache can be written (a read-only installation
 without a home folder), each process compiles its kernels.
 """

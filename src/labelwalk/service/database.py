@@ -71,7 +71,7 @@ class DamagedError(LabelwalkError):
 
 
 class DiskError(LabelwalkError):
-    """A write failed. Nothing more is accepted until the folder is opened again."""
+    """A write failed. No more writes are accepted until the folder is opened again."""
 
 
 class FolderInUseError(LabelwalkError):
@@ -192,7 +192,7 @@ class Database:
 
 
 class FolderLock:
-    """Locks a folder until `release`, or until the process ends in whatever way."""
+    """Locks a folder until `release`, or until the process ends for any reason."""
 
     def __init__(self, folder: str) -> None:
         path = os.path.join(folder, LOCK_FILE)

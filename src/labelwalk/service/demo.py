@@ -1,4 +1,4 @@
-"""The demo: a built-in stream that is fed to a learner slowly enough to watch."""
+"""The demo: feeds a built-in stream to a learner, slowly enough to watch."""
 
 from __future__ import annotations
 

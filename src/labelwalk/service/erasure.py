@@ -265,7 +265,7 @@ def _find_members(reader: JournalReader, learner_id: int, label: Label) -> froze
 
 
 def _find_belonging(reader: JournalReader, request: ErasureRequest) -> set[int]:
-    """Return the observed examples that belong to what is to be erased."""
+    """Return the observed examples that an erasure request selects."""
     assert request.belongs is not None
     examples = set[int]()
     for ids, rows in _read_observed_rows(reader, request.learner_id):

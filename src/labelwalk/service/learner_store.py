@@ -1,4 +1,4 @@
-"""The learners of a data folder: everything that the service does with them."""
+"""The learners of a data folder, with all operations of the service."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class LearnerStore:
 
     @property
     def failure(self) -> str | None:
-        """Why nothing is accepted any more, if so."""
+        """The reason why no more writes are accepted, if any."""
         failure = self._worker.writer.failure
         return None if failure is None else str(failure)
 

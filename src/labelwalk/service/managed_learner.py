@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 
 class ReadOnly(NamedTuple):
-    """Why a learner can no longer learn, and its state as it was written."""
+    """The reason why a learner can no longer learn, and its stored state."""
 
     reason: str
     content: bytes

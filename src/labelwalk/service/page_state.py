@@ -1,6 +1,6 @@
-"""What the page shows of a learner beyond the learner itself: recent examples, labels, and a map.
+"""Recent examples, labels and a map of a learner, for the page.
 
-It follows from the commands that were applied to the learner, and from nothing else.
+They depend only on the commands that were applied to the learner.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class RecentLabel(NamedTuple):
 
 
 class RecentHistory:
-    """The last examples and labels of a learner; labels that were taken back are left out.
+    """The last examples and labels of a learner; retracted labels are omitted.
 
     Examples are stored in the blocks in which they came, so that one costs next to nothing.
     """
