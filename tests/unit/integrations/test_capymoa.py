@@ -282,5 +282,5 @@ def test_without_java_it_says_so(environment: dict[str, str]) -> None:
     )
     assert run.returncode == 1
     last = run.stderr.splitlines()[-1]
-    assert last.startswith("ImportError: CapyMOA runs on Java, and Java could not be started:")
+    assert last.startswith("ImportError: CapyMOA requires Java, which could not be started:")
     assert "OpenJDK 17" in last
