@@ -233,7 +233,7 @@ const WORDS = {
   ),
   NotFoundError: () => "No camera was found. Connect one, and try again.",
   NotReadableError: () => (
-    "The camera does not respond. Another program may be using it: close that program, and try again."
+    "The camera does not respond; another program may be using it. Close that program, and try again."
   ),
   Unplugged: () => "The camera was disconnected. Connect it, and try again.",
 };
