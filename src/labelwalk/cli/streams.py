@@ -249,7 +249,7 @@ def load_or_create(
 
     learner = load(model)
     configuration.check_fits(learner, model)
-    echo(console, f"Resuming {model}, which has seen {learner.n_seen:,} examples.")
+    echo(console, f"Continuing with {model}, which has seen {learner.n_seen:,} examples.")
     return learner
 
 

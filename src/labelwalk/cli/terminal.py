@@ -116,7 +116,7 @@ def describe_progress(progress: RunProgress) -> Status:
     if progress.rate is not None:
         parts.append(f"{progress.rate:,.0f} rows/s")
     if stats.accuracy is not None:
-        parts.append(f"{stats.accuracy:.1%} right")
+        parts.append(f"{stats.accuracy:.1%} correct")
     if stats.skipped:
         parts.append(f"{stats.skipped:,} skipped")
     return Status(stats.rows, progress.share, "  ".join(parts))
@@ -124,11 +124,11 @@ def describe_progress(progress: RunProgress) -> Status:
 
 def summarize(stats: RunStats) -> str:
     """Return the result of a run in one sentence."""
-    parts = [f"{stats.rows:,} rows: {stats.taught:,} taught", f"{stats.answered:,} named"]
+    parts = [f"{stats.rows:,} rows: {stats.taught:,} taught", f"{stats.answered:,} labelled"]
     if stats.unnamed:
-        parts.append(f"{stats.unnamed:,} without a name ({stats.outliers:,} of them outliers)")
+        parts.append(f"{stats.unnamed:,} without a label ({stats.outliers:,} of them outliers)")
     if stats.accuracy is not None:
-        parts.append(f"{stats.accuracy:.1%} of {stats.judged:,} right")
+        parts.append(f"{stats.accuracy:.1%} of {stats.judged:,} correct")
     if stats.skipped:
         parts.append(f"{stats.skipped:,} skipped")
     return ", ".join(parts) + "."

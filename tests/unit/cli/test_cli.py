@@ -130,7 +130,7 @@ class TestDocs:
 class TestCommands:
     def test_label_predict_inspect(self, folder: Path) -> None:
         result = labelwalk("label", "in.csv", *COLUMNS, "-oout.csv", "--model=m.lw")
-        assert "200 rows: 6 taught, 194 named, 100.0% of 194 right" in result.stderr
+        assert "200 rows: 6 taught, 194 labelled, 100.0% of 194 correct" in result.stderr
         assert "100.0% of 194 right" in result.stderr
         before = (folder / "m.lw").read_bytes()
         ok("predict", "m.lw", "in.csv", *COLUMNS, "-onamed.csv")
@@ -281,9 +281,9 @@ class TestCommands:
 
     def test_what_is_gone_on_with_is_said(self, folder: Path) -> None:
         command = ("label", "in.csv", *COLUMNS, "-oo.csv", "--model=m.lw", "--checkpoint=c.lw")
-        assert "Resuming" not in labelwalk(*command).stderr
+        assert "Continuing" not in labelwalk(*command).stderr
         said = labelwalk(*command).stderr
-        assert "Resuming m.lw, which has seen 200 examples." in said
+        assert "Continuing with m.lw, which has seen 200 examples." in said
         assert "To run it again, delete c.lw and m.lw" in said
 
     def test_predicting_over_the_learner(self, folder: Path) -> None:
@@ -357,7 +357,7 @@ class TestCommands:
             "--on-error=report",
         )
         assert "zz.png: cannot be used" in result.stderr
-        assert "13 rows: 4 taught, 8 named" in result.stderr
+        assert "13 rows: 4 taught, 8 labelled" in result.stderr
         for line in (folder / "out.ndjson").read_text().splitlines():
             row = json.loads(line)
             dark = int(Path(row["path"]).stem) % 2 == 1

@@ -42,7 +42,7 @@ def test_a_data_set_is_labelled_and_told(rows: Path) -> None:
     assert told.returncode == 0, told.stderr
     assert told.stdout == ""
     counted, proven, features, classes, files = told.stderr.splitlines()[-5:]
-    assert counted == "1,200 rows: 4 taught, 1,196 named, 100.0% of 1,196 right."
+    assert counted == "1,200 rows: 4 taught, 1,196 labelled, 100.0% of 1,196 correct."
     assert "no row is farther than" in proven
     assert features == "Features: a, b."
     assert classes == "Classes: high, low."
