@@ -215,7 +215,7 @@ def open_source(where: str | os.PathLike[str]) -> Source:
     --------
     >>> open_source("nowhere.mp4")
     Traceback (most recent call last):
-    labelwalk.faces.frames.SourceError: nowhere.mp4: there is no such file or folder.
+    labelwalk.faces.frames.SourceError: nowhere.mp4: no such file or folder.
     """
     name = os.fspath(where)
     if ADDRESS.match(name):

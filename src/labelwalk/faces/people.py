@@ -129,7 +129,7 @@ def clean_name(name: str) -> str:
     'Ada'
     >>> clean_name("unknown #3")
     Traceback (most recent call last):
-    ValueError: name='unknown #3' is what a stranger is called. Give another name.
+    ValueError: name='unknown #3' is reserved for strangers. Give another name.
     """
     name.encode()  # refuses half of a surrogate pair
     cleaned = normalize("NFC", name.strip())
