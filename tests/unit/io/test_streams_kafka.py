@@ -77,7 +77,7 @@ class TestKafka:
 
     def test_no_such_broker(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("labelwalk.io.kafka.BROKER_TIMEOUT_S", 0.5)
-        with pytest.raises(OSError, match="Kafka at localhost:1 cannot be used"):
+        with pytest.raises(OSError, match="Kafka at localhost:1 is not available"):
             run(Task("kafka://localhost:1/rows"), OnlineLearner(K))
 
     def test_rows_before_a_fault_are_sent(self, broker: str, tmp_path: Path) -> None:
