@@ -15,6 +15,8 @@ import labelwalk
 from labelwalk import OnlineLearner
 from labelwalk.cli import app
 
+pytestmark = pytest.mark.shell  # with the compiler off, kernels are modules that are entered too
+
 PACKAGE = str(Path(labelwalk.__file__).parent)
 MAX_MODULES = 12
 MAX_MODULES_OF_A_COMMAND = 45  # 68 in version 0.7.0
@@ -49,7 +51,6 @@ def test_one_observation_enters_few_modules() -> None:
     assert any(path.endswith("learner.py") for path in modules)
 
 
-@pytest.mark.shell
 @pytest.mark.parametrize("source", ["in.csv", "row.csv"], ids=["new learner", "saved learner"])
 def test_one_row_of_a_command_enters_few_modules(
     source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
