@@ -130,5 +130,5 @@ class TestChoose:
 
     def test_unknown_rule(self) -> None:
         graph = as_graph(chain(2), mask(2), None, 1.0)
-        with pytest.raises(ValueError, match="by is 'entropy': pass one of 'uncertainty', 'error'"):
+        with pytest.raises(ValueError, match="by='entropy' is not supported: pass one of 'unc"):
             choose_vertices(graph, np.zeros((2, 2)), np.ones(2), 1, "entropy")
