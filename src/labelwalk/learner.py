@@ -529,8 +529,8 @@ class OnlineLearner:
         -------
         questions : list of Question
             The most useful first, those with a remembered example before all others; fewer than n
-            if there are fewer unlabelled vertices. Answer with `teach_later(question.example_id,
-            label)`, or with `teach(question.example, label)` if that id is None.
+            if there are fewer unlabelled vertices. Answer with ``teach_later(example_id, label)``,
+            or with ``teach(example, label)`` if that id is None.
 
         Examples
         --------
