@@ -225,19 +225,23 @@ def write_file(
     """
     folder, name = os.path.split(location.path)
     part = (temporary or Location(location.system, folder)) / f".{name}.{uuid.uuid4().hex}"
-    try:
+    advice = "Fix this and rerun the command; finished steps are skipped."
+    with explain_write_errors(location.path, advice):
         location.system.create_dir(folder, recursive=True)
         if location.is_local:
             with open_atomic(location.path, part.path) as file:
                 write(file)
         else:
             _write_remote(location, write, part)
+
+
+@contextmanager
+def explain_write_errors(path: str | Path, advice: str) -> Iterator[None]:
+    """Add the path and an advice to the message of every error."""
+    try:
+        yield
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise OSError(
-            f"Cannot write {location.path} ({reason}). Fix this and rerun the command; finished "
-            "steps are skipped."
-        ) from error
+        raise OSError(f"Cannot write {path} ({error.strerror or error}). {advice}") from error
 
 
 def _write_remote(location: Location, write: Callable[[Any], Any], part: Location) -> None:

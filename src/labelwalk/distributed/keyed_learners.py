@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
-from typing import Any, Generic, Protocol, TypeVar
+from dataclasses import dataclass, fields
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -27,9 +28,6 @@ from labelwalk.learner import OnlineLearner, load
 from labelwalk.settings import Settings
 from labelwalk.verdicts import Verdicts
 
-LEARNER_SUFFIX = ".lw"
-
-BlockAnswer_co = TypeVar("BlockAnswer_co", covariant=True)
 BlockAnswer = TypeVar("BlockAnswer")
 
 
@@ -59,16 +57,42 @@ def count_learned(key: str, n: int, position: int, current: int) -> int:
     return min(n, current - position)
 
 
-@dataclass
-class KeyedLearner:
-    """A learner, the number of rows of its key it has learned, and how many of them are saved."""
+class PositionedLearners(ABC, Generic[BlockAnswer]):
+    """Learners by key, each with a position: the number of rows of its key it has learned."""
 
-    learner: OnlineLearner
-    position: int
-    saved: int
+    every: int  # rows after which a learner saves what it has learned
+
+    @abstractmethod
+    def _call(self, method: str, key: str, *arguments: Any) -> Any:
+        """Call a method of the learner of a key, wherever that is."""
+
+    def observe(self, key: str, rows: Any, position: int) -> BlockAnswer:
+        """Learn rows without labels, and answer each.
+
+        There are `position` rows of this key before these. Rows that were learned before are
+        answered by the present learner; a gap raises `GapError`.
+        """
+        answer: BlockAnswer = self._call("observe", key, rows, position)
+        return answer
+
+    def teach(self, key: str, rows: Any, labels: Label | Iterable[Label], position: int) -> None:
+        """Learn rows with labels; those that were learned before are skipped."""
+        self._call("teach", key, rows, labels, position)
+
+    def position(self, key: str) -> int:
+        """Return the number of learned rows of a key: where its stream continues."""
+        return int(self._call("position", key))
+
+    def durable_position(self, key: str) -> int:
+        """Return the number of learned rows of a key that survive a failure."""
+        return int(self._call("durable_position", key))
+
+    def save_key(self, key: str) -> int:
+        """Save all learned rows of a key, and return their number."""
+        return int(self._call("save_key", key))
 
 
-class KeyedLearners:
+class KeyedLearners(PositionedLearners[Verdicts]):
     """Learners by key; the most recently used are in memory, all others in files.
 
     Several threads may use it; they take turns, because loading one learner may save another.
@@ -105,125 +129,93 @@ class KeyedLearners:
     ) -> None:
         check_whole("every", every, "1000")
         check_whole("at_hand", at_hand, "100")
-        self._files, self._settings = VersionedFiles(folder, LEARNER_SUFFIX), settings
+        self._files, self._settings = VersionedFiles(folder, ".lw"), settings
         self.every, self._max_loaded = every, at_hand
-        self._loaded: OrderedDict[str, KeyedLearner] = OrderedDict()
+        self._loaded: OrderedDict[str, _KeyedLearner] = OrderedDict()
         self._lock = threading.RLock()
-
-    @synchronized
-    def position(self, key: str) -> int:
-        """Return the number of learned rows of a key: where its stream continues."""
-        return self._load(key).position
-
-    @synchronized
-    def durable_position(self, key: str) -> int:
-        """Return the number of learned rows of a key that are in its file."""
-        return self._load(key).saved
-
-    @synchronized
-    def save_key(self, key: str) -> int:
-        """Write the file of a learner if it has learned since, and return its position."""
-        keyed = self._load(key)
-        self._save(key, keyed)
-        return keyed.saved
 
     @synchronized
     def save(self) -> None:
         """Write the files of all learners that have learned since."""
-        for key, keyed in self._loaded.items():
-            self._save(key, keyed)
+        for learner in self._loaded.values():
+            learner.save_key()
 
     @synchronized
-    def observe(self, key: str, rows: Any, position: int) -> Verdicts:
-        """Learn rows without labels, and answer each.
+    def _call(self, method: str, key: str, *arguments: Any) -> Any:
+        return getattr(self._load(key), method)(*arguments)
 
-        There are `position` rows of this key before these. Rows that were learned before are
-        answered by the present learner; a gap raises `GapError`.
-        """
-        keyed = self._load(key)
-        checked, _ = as_rows(rows, keyed.learner.n_features, keyed.learner.feature_names)
-        n_learned = count_learned(key, len(checked), position, keyed.position)
-        with self._advance(key, keyed, rows):
+    def _load(self, key: str) -> _KeyedLearner:
+        """Return the learner of a key, from its file or new; the oldest one may leave memory."""
+        if key not in self._loaded:
+            self._loaded[key] = _KeyedLearner(key, self._files, self._settings, self.every)
+        self._loaded.move_to_end(key)
+        while len(self._loaded) > self._max_loaded:
+            oldest = next(iter(self._loaded))
+            self._loaded[oldest].save_key()
+            del self._loaded[oldest]
+        return self._loaded[key]
+
+
+class _KeyedLearner:
+    """The learner of one key, and how many rows it has learned and saved."""
+
+    def __init__(self, key: str, files: VersionedFiles, settings: Settings, every: int) -> None:
+        saved = files.load(key, load)
+        self._position, self._learner = saved or (0, OnlineLearner(**settings.parameters()))
+        self._saved, self._key, self._files, self._every = self._position, key, files, every
+
+    def position(self) -> int:
+        return self._position
+
+    def durable_position(self) -> int:
+        return self._saved
+
+    def save_key(self) -> int:
+        if self._position > self._saved:
+            note = {"key": self._key, "position": self._position}
+            self._files.save(
+                self._key, self._position, lambda path: self._learner.save(path, note=note)
+            )
+            self._saved = self._position
+        return self._saved
+
+    def observe(self, rows: Any, position: int) -> Verdicts:
+        checked, n_learned = self._check(rows, position)
+        with self._advance(rows):
             calls = (
-                (keyed.learner.predict, checked[:n_learned]),
-                (keyed.learner.observe, checked[n_learned:]),
+                (self._learner.predict, checked[:n_learned]),
+                (self._learner.observe, checked[n_learned:]),
             )
             parts = [method(block) for method, block in calls if len(block)]
-        return _concatenate(parts)
+        names = [column.name for column in fields(Verdicts)]
+        return Verdicts(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        )
 
-    @synchronized
-    def teach(self, key: str, rows: Any, labels: Sequence[Label], position: int) -> None:
-        """Learn rows with labels; those that were learned before are skipped."""
-        keyed = self._load(key)
-        checked, _ = as_rows(rows, keyed.learner.n_features, keyed.learner.feature_names)
+    def teach(self, rows: Any, labels: Label | Iterable[Label], position: int) -> None:
+        checked, n_learned = self._check(rows, position)
         names = as_labels(labels, len(checked))
-        n_learned = count_learned(key, len(checked), position, keyed.position)
         if n_learned < len(checked):
-            with self._advance(key, keyed, rows):
-                keyed.learner.teach(checked[n_learned:], names[n_learned:])
+            with self._advance(rows):
+                self._learner.teach(checked[n_learned:], names[n_learned:])
 
-    def _load(self, key: str) -> KeyedLearner:
-        """Return the learner of a key, from its file or new; the oldest one may leave memory."""
-        if key in self._loaded:
-            self._loaded.move_to_end(key)
-            return self._loaded[key]
-        saved = self._files.load(key, load)
-        position, learner = saved or (0, OnlineLearner(**self._settings.parameters()))
-        keyed = self._loaded[key] = KeyedLearner(learner, position, position)
-        while len(self._loaded) > self._max_loaded:
-            oldest, other = next(iter(self._loaded.items()))
-            self._save(oldest, other)
-            del self._loaded[oldest]
-        return keyed
+    def _check(self, rows: Any, position: int) -> tuple[Floats, int]:
+        """Return rows of numbers, and how many of them were learned before."""
+        checked, _ = as_rows(rows, self._learner.n_features, self._learner.feature_names)
+        return checked, count_learned(self._key, len(checked), position, self._position)
 
     @contextmanager
-    def _advance(self, key: str, keyed: KeyedLearner, rows: Any) -> Iterator[None]:
+    def _advance(self, rows: Any) -> Iterator[None]:
         """Advance by the rows that are learned: not all of them if learning is interrupted."""
-        before = keyed.learner.n_seen
+        before = self._learner.n_seen
         try:
             yield
         finally:
-            keyed.position += keyed.learner.n_seen - before
-            if keyed.learner.n_seen > before and not keyed.learner.feature_names:
-                keyed.learner.feature_names = column_names(rows)
-        if keyed.position - keyed.saved >= self.every:
-            self._save(key, keyed)
-
-    def _save(self, key: str, keyed: KeyedLearner) -> None:
-        if keyed.position > keyed.saved:
-            note = {"key": key, "position": keyed.position}
-            self._files.save(key, keyed.position, lambda path: keyed.learner.save(path, note=note))
-            keyed.saved = keyed.position
-
-
-def _concatenate(parts: Sequence[Verdicts]) -> Verdicts:
-    if len(parts) == 1:
-        return parts[0]
-    names = [column.name for column in fields(Verdicts)]
-    return Verdicts(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-
-class PositionedLearners(Protocol[BlockAnswer_co]):
-    """Learners by key with positions: `KeyedLearners`, `Partitions`, or actors of Ray."""
-
-    @property
-    def every(self) -> int:
-        """Rows after which they save what they have learned."""
-
-    def observe(self, key: str, rows: Any, position: int) -> BlockAnswer_co:
-        """Learn rows that were not learned before, and answer all."""
-
-    def teach(self, key: str, rows: Any, labels: Any, position: int) -> None:
-        """Learn rows with labels that were not learned before."""
-
-    def position(self, key: str) -> int:
-        """Return the number of learned rows."""
-
-    def durable_position(self, key: str) -> int:
-        """Return the number of learned rows that survive a failure."""
-
-    def save_key(self, key: str) -> int:
-        """Save all learned rows, and return their number."""
+            self._position += self._learner.n_seen - before
+            if self._learner.n_seen > before and not self._learner.feature_names:
+                self._learner.feature_names = column_names(rows)
+        if self._position - self._saved >= self._every:
+            self.save_key()
 
 
 class LostError(LabelwalkError, RuntimeError):
@@ -254,15 +246,87 @@ class RowBlock:
         return np.array_equal(self.rows, other.rows) and self.labels == other.labels
 
 
-@dataclass
 class KeyStream:
-    """The stream of one key: the blocks that are not saved, and its position."""
+    """The stream of one key: its position, and the blocks that its learner has not saved."""
 
-    position: int = -1  # unknown until the learner is asked
-    saved: int = -1
-    blocks: deque[RowBlock] = field(default_factory=deque)
-    unanswered: RowBlock | None = None  # unknown whether it was learned
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self, key: str, learners: PositionedLearners[Any]) -> None:
+        self._key, self._learners, self.lock = key, learners, threading.Lock()
+        self.position = self.saved = -1  # unknown until the learner is asked
+        self._blocks: deque[RowBlock] = deque()
+        self._unanswered: RowBlock | None = None  # unknown whether it was learned
+
+    def begin(self) -> None:
+        """Begin at the saved position of the learner."""
+        if self.position < 0:
+            self.position = self.saved = self._learners.save_key(self._key)
+
+    def feed(self, rows: Floats, labels: list[Label] | None) -> Any:
+        """Send a block, and before it those that the learner lacks; return its answer."""
+        if self.position - self.saved >= 2 * self._learners.every:
+            self._drop_saved(self._learners.durable_position(self._key))
+        block = RowBlock(self.position, rows, labels)
+        self._check_repeated(block)
+        self._unanswered = block
+        answer = self._catch_up(self.position, block)
+        self._unanswered = None
+        self._blocks.append(block)
+        self.position = block.end
+        return answer
+
+    def save(self) -> int:
+        """Save all rows, and return the position."""
+        while self.saved < self.position:  # otherwise its file need not be loaded
+            self._drop_saved(self._learners.save_key(self._key))
+            self._catch_up(self.saved)
+        return self.saved
+
+    def _catch_up(self, position: int, last: RowBlock | None = None) -> Any:
+        """Send a learner at a position the blocks that follow, and the last one."""
+        while True:
+            try:
+                for block in self._blocks:
+                    if block.end > position:
+                        self._send(block.skip_to(position))
+                return None if last is None else self._send(last)
+            except GapError as gap:
+                self._check_position(gap.position)
+                position = gap.position
+
+    def _send(self, block: RowBlock) -> Any:
+        if block.labels is None:
+            return self._learners.observe(self._key, block.rows, block.position)
+        self._learners.teach(self._key, block.rows, block.labels, block.position)
+        return None
+
+    def _drop_saved(self, saved: int) -> None:
+        """Remove rows from memory that the learner has saved."""
+        self._check_position(saved)
+        self.saved = min(saved, self.position)
+        while self._blocks and self._blocks[0].end <= self.saved:
+            self._blocks.popleft()
+
+    def _check_repeated(self, block: RowBlock) -> None:
+        """Raise an error for a new block if the block before was learned but not answered."""
+        before = self._unanswered
+        if before is None or before.equals(block):
+            return
+        if self._learners.position(self._key) > self.position:
+            raise ValueError(
+                f"The block of {self._key!r} at position {self.position} was learned, but its "
+                "answer was lost by an error. Send that block again before this one."
+            )
+
+    def _check_position(self, position: int) -> None:
+        """Raise an error for a learner at an impossible position."""
+        learner = f"The learner of {self._key!r} is at position {position}"
+        if position < self.saved:
+            raise LostError(
+                f"{learner}, but was saved at {self.saved}. Use a folder that all machines share, "
+                "and keep its files."
+            )
+        last = self._unanswered.end if self._unanswered else self.position
+        if position > last:
+            raise LostError(f"{learner}, but received {last} rows. Use only one feeder for a key.")
 
 
 class ReplayFeeder(Generic[BlockAnswer]):
@@ -295,10 +359,9 @@ class ReplayFeeder(Generic[BlockAnswer]):
 
     def __init__(self, learners: PositionedLearners[BlockAnswer], most: int = 1_000_000) -> None:
         check_whole("most", most, "1_000_000")
-        self._learners, self._max_rows = learners, most
+        self._learners, self._max_rows, self._n_rows = learners, most, 0
         self._streams: dict[str, KeyStream] = {}
         self._lock = threading.Lock()
-        self._n_rows = 0
 
     def position(self, key: str) -> int:
         """Return the number of rows that the learner of a key has had."""
@@ -322,7 +385,11 @@ class ReplayFeeder(Generic[BlockAnswer]):
         """Save all learners, and return the position of each."""
         with self._lock:  # a key that was rejected has no position
             keys = [key for key, stream in self._streams.items() if stream.position >= 0]
-        return {key: self._save_key(key) for key in keys}
+        positions = {}
+        for key in keys:
+            with self._lock_stream(key) as stream:
+                positions[key] = stream.save()
+        return positions
 
     def _feed(self, key: str, rows: Any, labels: Any) -> Any:
         copied = as_rows(np.array(rows), None)[0]
@@ -330,93 +397,21 @@ class ReplayFeeder(Generic[BlockAnswer]):
         if self._n_rows > self._max_rows:
             self.save()
         with self._lock_stream(key) as stream:
-            if stream.position - stream.saved >= 2 * self._learners.every:
-                self._drop_saved(key, stream, self._learners.durable_position(key))
-            block = RowBlock(stream.position, copied, names)
-            self._check_repeated(key, stream, block)
-            stream.unanswered = block
-            answer = self._catch_up(key, stream, stream.position, block)
-            stream.unanswered = None
-            stream.blocks.append(block)
-            stream.position = block.end
-            self._add_rows(len(copied))
-        return answer
-
-    def _save_key(self, key: str) -> int:
-        with self._lock_stream(key) as stream:
-            while stream.saved < stream.position:  # otherwise its file need not be loaded
-                self._drop_saved(key, stream, self._learners.save_key(key))
-                self._catch_up(key, stream, stream.saved)
-            return stream.saved
+            return stream.feed(copied, names)
 
     @contextmanager
     def _lock_stream(self, key: str) -> Iterator[KeyStream]:
-        """Lock the stream of a key; it begins at the saved position of its learner."""
+        """Lock the stream of a key, and count its rows in memory afterwards."""
         with self._lock:
-            stream = self._streams.setdefault(key, KeyStream())
+            stream = self._streams.setdefault(key, KeyStream(key, self._learners))
         with stream.lock:
-            if stream.position < 0:
-                stream.position = stream.saved = self._learners.save_key(key)
-            yield stream
-
-    def _catch_up(
-        self, key: str, stream: KeyStream, position: int, last: RowBlock | None = None
-    ) -> Any:
-        """Send a learner at a position the blocks that follow, and the last one."""
-        while True:
+            stream.begin()
+            before = stream.position - stream.saved
             try:
-                for block in stream.blocks:
-                    if block.end > position:
-                        self._send(key, block.skip_to(position))
-                return None if last is None else self._send(key, last)
-            except GapError as gap:
-                _check_position(key, stream, gap.position)
-                position = gap.position
-
-    def _send(self, key: str, block: RowBlock) -> Any:
-        if block.labels is None:
-            return self._learners.observe(key, block.rows, block.position)
-        self._learners.teach(key, block.rows, block.labels, block.position)
-        return None
-
-    def _check_repeated(self, key: str, stream: KeyStream, block: RowBlock) -> None:
-        """Raise an error for a new block if the block before was learned but not answered."""
-        before = stream.unanswered
-        if before is None or before.equals(block):
-            return
-        if self._learners.position(key) > stream.position:
-            raise ValueError(
-                f"The block of {key!r} at position {stream.position} was learned, but its answer "
-                "was lost by an error. Send that block again before this one."
-            )
-
-    def _drop_saved(self, key: str, stream: KeyStream, saved: int) -> None:
-        """Remove rows from memory that the learner has saved."""
-        _check_position(key, stream, saved)
-        saved = min(saved, stream.position)
-        while stream.blocks and stream.blocks[0].end <= saved:
-            stream.blocks.popleft()
-        self._add_rows(stream.saved - saved)
-        stream.saved = saved
-
-    def _add_rows(self, n: int) -> None:
-        with self._lock:
-            self._n_rows += n
-
-
-def _check_position(key: str, stream: KeyStream, position: int) -> None:
-    """Raise an error for a learner at an impossible position."""
-    if position < stream.saved:
-        raise LostError(
-            f"The learner of {key!r} is at position {position}, but was saved at {stream.saved}. "
-            "Use a folder that all machines share, and keep its files."
-        )
-    last = stream.unanswered.end if stream.unanswered else stream.position
-    if position > last:
-        raise LostError(
-            f"The learner of {key!r} is at position {position}, but received {last} rows. Use only "
-            "one feeder for a key."
-        )
+                yield stream
+            finally:
+                with self._lock:
+                    self._n_rows += stream.position - stream.saved - before
 
 
 Feeder = ReplayFeeder  # its name up to version 0.7

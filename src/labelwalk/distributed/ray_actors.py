@@ -5,29 +5,18 @@ first, with `labelwalk.distributed.ray_executor.join`. Actors end with the drive
 and their folder is one that all machines share.
 """
 
-from __future__ import annotations
-
 import os
 import uuid
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, Generic, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 from labelwalk._validation import check_whole
-from labelwalk.arrays import Label
+from labelwalk.distributed import shared_learner
 from labelwalk.distributed.filesystem import hash_key
-from labelwalk.distributed.keyed_learners import KeyedLearners
+from labelwalk.distributed.keyed_learners import BlockAnswer, KeyedLearners, PositionedLearners
 from labelwalk.distributed.ray_executor import MAX_ATTEMPTS, check_joined, count_cores, wait_for
-from labelwalk.distributed.shared_learner import (
-    Coordinator,
-    ModelUpdate,
-    Partitions,
-    SharedAnswer,
-    SketchUpdate,
-    check_names,
-    check_partition,
-)
-from labelwalk.distributed.sketches import Sketch, budget_from_settings
+from labelwalk.distributed.shared_learner import ModelUpdate, SharedAnswer, SketchUpdate
+from labelwalk.distributed.sketches import Sketch, check_settings
 from labelwalk.settings import Settings
 from labelwalk.verdicts import Verdicts
 
@@ -35,58 +24,33 @@ from labelwalk.verdicts import Verdicts
 import ray  # after ray_executor, which makes it require tokens
 
 CONTROL_GROUP = "asking"  # calls of the coordinator that wait for no model
-ActorAnswer = TypeVar("ActorAnswer")
 
 
-class KeyedActors(Generic[ActorAnswer]):
+class KeyedActors(PositionedLearners[BlockAnswer]):
     """Learners by key, each in one of several actors, for a `ReplayFeeder`.
 
     It can be passed to tasks and actors of Ray, each with a feeder and keys of its own.
     """
 
-    def __init__(self, actors: Sequence[Any], choose: Callable[[str], int], every: int) -> None:
-        self.actors, self._choose, self.every = list(actors), choose, every
-
-    def observe(self, key: str, rows: Any, position: int) -> ActorAnswer:
-        """Learn rows that were not learned before, and answer all."""
-        answer: ActorAnswer = self._call("observe", key, rows, position)
-        return answer
-
-    def teach(self, key: str, rows: Any, labels: Sequence[Label], position: int) -> None:
-        """Learn rows with labels that were not learned before."""
-        self._call("teach", key, rows, labels, position)
-
-    def position(self, key: str) -> int:
-        """Return the number of learned rows."""
-        return int(self._call("position", key))
-
-    def durable_position(self, key: str) -> int:
-        """Return the number of learned rows that survive a failure."""
-        return int(self._call("durable_position", key))
-
-    def save_key(self, key: str) -> int:
-        """Save all learned rows, and return their number."""
-        return int(self._call("save_key", key))
+    def __init__(self, actors: Sequence[Any], every: int) -> None:
+        self.actors, self.every = list(actors), every
 
     def close(self) -> None:
         """Stop the actors. What is not saved is lost: call `save` of the feeder before."""
         for actor in self.actors:
             ray.kill(actor)
 
+    def _choose_actor(self, key: str) -> int:
+        return choose_by_hash(len(self.actors), key)
+
     def _call(self, method: str, key: str, *arguments: Any) -> Any:
-        actor = self.actors[self._choose(key)]
+        actor = self.actors[self._choose_actor(key)]
         return wait_for(getattr(actor, method).remote(key, *arguments), f"the learner of {key!r}")
 
 
 def choose_by_hash(n: int, key: str) -> int:
     """Return one of n actors for a key, the same in every process."""
     return int(hash_key(key), 16) % n
-
-
-def choose_by_name(names: Sequence[str], key: str) -> int:
-    """Return the actor of a partition."""
-    check_partition(key, names)
-    return names.index(key)
 
 
 def start_keyed_actors(
@@ -113,8 +77,7 @@ def start_keyed_actors(
     n_actors = count_cores() if n_actors is None else n_actors
     check_whole("n_actors", n_actors, "4")
     arguments = os.path.abspath(folder), settings, every, at_hand
-    actors = [_start_actor(KeyedLearners, *arguments) for _ in range(n_actors)]
-    return KeyedActors(actors, partial(choose_by_hash, n_actors), every)
+    return KeyedActors([_start_actor(KeyedLearners, *arguments) for _ in range(n_actors)], every)
 
 
 class SharedLearnerActors(KeyedActors[SharedAnswer]):
@@ -138,21 +101,21 @@ class SharedLearnerActors(KeyedActors[SharedAnswer]):
         settings: Settings,
         every: int = 1000,
     ) -> None:
-        check_names(names)
+        shared_learner.check_names(names)
         check_whole("every", every, "1000")
-        budget_from_settings(settings)
+        check_settings(settings)
         check_joined()
-        actor_name = f"labelwalk coordinator {uuid.uuid4().hex}"
+        self._names, actor_name = list(names), f"labelwalk coordinator {uuid.uuid4().hex}"
         self._coordinator = _start_actor(
-            Coordinator,
-            *(os.path.abspath(folder), list(names), settings),
+            shared_learner.Coordinator,
+            *(os.path.abspath(folder), self._names, settings),
             name=actor_name,
             max_concurrency=2 * len(names) + 1,
             concurrency_groups={CONTROL_GROUP: len(names) + 1},
         )
         self._link = RayLink(actor_name)
-        actors = [_start_actor(Partitions, self._link, settings, every) for _ in names]
-        super().__init__(actors, partial(choose_by_name, list(names)), every)
+        arguments = shared_learner.Partitions, self._link, settings, every
+        super().__init__([_start_actor(*arguments) for _ in names], every)
 
     def news(self) -> ModelUpdate:
         """Return the newest model and the rows it has learned from."""
@@ -167,6 +130,25 @@ class SharedLearnerActors(KeyedActors[SharedAnswer]):
         """Stop the actors, as in `KeyedActors.close`, and the coordinator."""
         super().close()
         ray.kill(self._coordinator)
+
+    def _choose_actor(self, key: str) -> int:
+        shared_learner.check_partition(key, self._names)
+        return self._names.index(key)
+
+
+class RayAcknowledgement:
+    """The result of an update in progress."""
+
+    def __init__(self, reference: Any) -> None:
+        self._reference = reference
+
+    def done(self) -> bool:
+        """Return whether the update is in a model."""
+        return bool(ray.wait([self._reference], timeout=0)[0])
+
+    def result(self) -> int:
+        """Wait until it is, and return the saved position of the partition."""
+        return int(wait_for(self._reference, "the coordinator"))
 
 
 class RayLink:
@@ -196,21 +178,6 @@ class RayLink:
         remote = getattr(ray.get_actor(self._actor_name), method)
         reference = remote.options(concurrency_group=CONTROL_GROUP).remote(argument)
         return wait_for(reference, "the coordinator")
-
-
-class RayAcknowledgement:
-    """The result of an update in progress."""
-
-    def __init__(self, reference: Any) -> None:
-        self._reference = reference
-
-    def done(self) -> bool:
-        """Return whether the update is in a model."""
-        return bool(ray.wait([self._reference], timeout=0)[0])
-
-    def result(self) -> int:
-        """Wait until it is, and return the saved position of the partition."""
-        return int(wait_for(self._reference, "the coordinator"))
 
 
 def _start_actor(kind: type, *arguments: Any, name: str | None = None, **options: Any) -> Any:

@@ -26,23 +26,21 @@ from typing import Any, NamedTuple, Protocol
 from labelwalk._validation import as_labels, as_rows, check_whole, shown
 from labelwalk.arrays import Floats, Label
 from labelwalk.distributed.cover import empty_cover
-from labelwalk.distributed.filesystem import VersionedFiles, parse_location
-from labelwalk.distributed.keyed_learners import count_learned
+from labelwalk.distributed.filesystem import VersionedFiles, explain_write_errors, parse_location
+from labelwalk.distributed.keyed_learners import PositionedLearners, count_learned
 from labelwalk.distributed.model import Model, solve_cover
 from labelwalk.distributed.sketch_files import read_sketch, sketch_to_bytes
 from labelwalk.distributed.sketches import (
-    Budget,
     Sketch,
     SketchBuilder,
     budget_from_settings,
+    check_settings,
     decide_held,
     merge,
 )
 from labelwalk.settings import Settings
 from labelwalk.storage.atomic_write import write_atomic
 from labelwalk.verdicts import Verdicts, blank_answers, decide
-
-SKETCH_SUFFIX = ".arrow"
 
 
 class SketchUpdate(NamedTuple):
@@ -120,7 +118,7 @@ class Coordinator:
     ) -> None:
         check_names(names)
         self._settings, self._budget = settings, budget_from_settings(settings)
-        self._files = VersionedFiles(folder, SKETCH_SUFFIX)
+        self._files = VersionedFiles(folder, ".arrow")
         self._save_lock, self._merge_lock = threading.Lock(), threading.Lock()
         self._updates = {name: SketchUpdate(name, 0, Sketch(empty_cover(0))) for name in names}
         self._updates = {name: self.start(name) for name in names}
@@ -205,13 +203,8 @@ def check_partition(name: str, names: Sequence[str]) -> None:
 
 
 def _write_sketch(path: Path, sketch: Sketch) -> None:
-    try:
+    with explain_write_errors(path, "Resolve this, and send the same block again."):
         write_atomic(path, [memoryview(sketch_to_bytes(sketch))])
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise OSError(
-            f"Cannot write {path} ({reason}). Resolve this, and send the same block again."
-        ) from error
 
 
 class InProcessLink:
@@ -228,11 +221,10 @@ class InProcessLink:
         return future
 
 
-class Partitions:
+class Partitions(PositionedLearners[SharedAnswer]):
     """The partitions of a shared learner in this process, by name.
 
-    Every block comes with its position in the stream of its partition, as in
-    `labelwalk.distributed.keyed_learners.KeyedLearners`; a `ReplayFeeder` counts positions.
+    Rows are answered from the newest model. Labels are strings, and are sent at once.
 
     Parameters
     ----------
@@ -259,62 +251,41 @@ class Partitions:
 
     def __init__(self, link: CoordinatorLink, settings: Settings, every: int = 1000) -> None:
         check_whole("every", every, "1000")
-        self._link, self._budget, self.every = link, budget_from_settings(settings), every
-        self._abstain_below = settings.abstain_below
-        self._partitions: dict[str, Partition] = {}
+        check_settings(settings)
+        self._link, self._settings, self.every = link, settings, every
+        self._partitions: dict[str, _Partition] = {}
 
-    def observe(self, name: str, rows: Any, position: int) -> SharedAnswer:
-        """Take rows without labels, and answer each from the newest model.
-
-        There are `position` rows of this partition before these. Rows that were taken before are
-        only answered; a gap raises `GapError`.
-        """
-        return self._get(name).observe(rows, position)
-
-    def teach(self, name: str, rows: Any, labels: Label | Iterable[Label], position: int) -> None:
-        """Take rows with labels, which are strings, and send the sketch at once."""
-        self._get(name).teach(rows, labels, position)
-
-    def position(self, name: str) -> int:
-        """Return the number of rows that a partition has taken."""
-        return self._get(name).position
-
-    def durable_position(self, name: str) -> int:
-        """Return how many of them the coordinator has saved."""
-        partition = self._get(name)
-        partition.poll()
-        return partition.saved
-
-    def save_key(self, name: str) -> int:
-        """Send the sketch, wait until it is in a model, and return the saved position."""
-        partition = self._get(name)
-        partition.save()
-        return partition.saved
-
-    def _get(self, name: str) -> Partition:
-        if name not in self._partitions:
-            self._partitions[name] = Partition(
-                name, self._link, self._budget, self.every, self._abstain_below
-            )
-        return self._partitions[name]
+    def _call(self, method: str, key: str, *arguments: Any) -> Any:
+        if key not in self._partitions:
+            self._partitions[key] = _Partition(key, self._link, self._settings, self.every)
+        return getattr(self._partitions[key], method)(*arguments)
 
 
-class Partition:
+class _Partition:
     """One partition: its sketch, the model it answers from, and its updates in progress."""
 
-    def __init__(
-        self, name: str, link: CoordinatorLink, budget: Budget, every: int, abstain_below: float
-    ) -> None:
+    def __init__(self, name: str, link: CoordinatorLink, settings: Settings, every: int) -> None:
         start = link.start(name)
         self._name, self._link, self._every = name, link, every
-        self._abstain_below = abstain_below
-        self._builder = SketchBuilder(budget, start.sketch)
+        self._abstain_below = settings.abstain_below
+        self._builder = SketchBuilder(budget_from_settings(settings), start.sketch)
         self._newest = ModelUpdate(-1, {}, None)
         self._pending: deque[Acknowledgement] = deque()
-        self.position = self.saved = self._sent = start.position
+        self._position = self._saved = self._sent = start.position
+
+    def position(self) -> int:
+        return self._position
+
+    def durable_position(self) -> int:
+        self._poll()
+        return self._saved
+
+    def save_key(self) -> int:
+        self._send()
+        self._wait_for(self._position)
+        return self._saved
 
     def observe(self, rows: Any, position: int) -> SharedAnswer:
-        """Answer rows from the newest model, and take those that were not taken before."""
         checked, n_learned = self._check(rows, position)
         self._make_room(len(checked) - n_learned)
         update = self._link.news(self._newest.version)
@@ -324,14 +295,13 @@ class Partition:
             verdicts = decide(blank_answers(len(checked), 0), (), self._abstain_below)
         else:
             verdicts = self._newest.model.label(checked)
-        self._take(checked[n_learned:], None)
+        self._take(checked[n_learned:])
         positions = self._newest.positions
         lag = 2 * self._every * (len(positions) - 1)  # of all other partitions
-        lag += max(0, self.position - positions[self._name])  # a lost partition may be ahead
+        lag += max(0, self._position - positions[self._name])  # a lost partition may be ahead
         return SharedAnswer(verdicts, self._newest.version, lag)
 
     def teach(self, rows: Any, labels: Label | Iterable[Label], position: int) -> None:
-        """Take rows with labels that were not taken before, and send the sketch at once."""
         checked, n_learned = self._check(rows, position)
         names = _as_strings(labels, len(checked))
         if n_learned < len(checked):
@@ -339,19 +309,9 @@ class Partition:
             self._take(checked[n_learned:], names[n_learned:])
         self._send()  # of a repeated block too: sending may have failed before
 
-    def poll(self) -> None:
-        """Note the updates that are in a model by now."""
-        while self._pending and self._pending[0].done():
-            self._wait()
-
-    def save(self) -> None:
-        """Send the sketch, and wait until it is in a model."""
-        self._send()
-        self._wait_for(self.position)
-
     def _check(self, rows: Any, position: int) -> tuple[Floats, int]:
         """Return rows of numbers, and how many of them were taken before."""
-        self.poll()
+        self._poll()
         model = self._newest.model
         width = self._builder.n_features if model is None else model.frozen.solved.points.shape[1]
         checked, _ = as_rows(rows, width)
@@ -360,35 +320,39 @@ class Partition:
                 f"A block of {len(checked)} rows is larger than every={self._every}. Send smaller "
                 "blocks, or increase every."
             )
-        return checked, count_learned(self._name, len(checked), position, self.position)
+        return checked, count_learned(self._name, len(checked), position, self._position)
 
     def _make_room(self, n: int) -> None:
         """Send and wait until n more rows are not too many for an update and for the model."""
-        if self.position + n - self._sent > self._every:
+        if self._position + n - self._sent > self._every:
             self._send()
-        self._wait_for(self.position + n - 2 * self._every)
+        self._wait_for(self._position + n - 2 * self._every)
 
-    def _take(self, rows: Floats, labels: list[str] | None) -> None:
-        if len(rows):
-            self._builder.add_rows(rows, labels)
-            self.position += len(rows)
+    def _take(self, rows: Floats, labels: list[str] | None = None) -> None:
+        self._builder.add_rows(rows, labels)
+        self._position += len(rows)
 
     def _send(self) -> None:
-        if self.position > self._sent:
-            update = SketchUpdate(self._name, self.position, self._builder.sketch())
+        if self._position > self._sent:
+            update = SketchUpdate(self._name, self._position, self._builder.sketch())
             self._pending.append(self._link.send(update))
-            self._sent = self.position
+            self._sent = self._position
+
+    def _poll(self) -> None:
+        """Note the updates that are in a model by now."""
+        while self._pending and self._pending[0].done():
+            self._wait()
 
     def _wait_for(self, position: int) -> None:
-        while self.saved < position:
+        while self._saved < position:
             self._wait()
 
     def _wait(self) -> None:
         """Wait for the oldest update in progress."""
         try:
-            self.saved = max(self.saved, self._pending.popleft().result())
+            self._saved = max(self._saved, self._pending.popleft().result())
         except BaseException:
-            self._sent = self.saved  # so that it is sent again
+            self._sent = self._saved  # so that it is sent again
             raise
 
 

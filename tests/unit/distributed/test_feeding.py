@@ -13,7 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.distributed.keyed_learners import KeyedLearners, LostError, ReplayFeeder
+from labelwalk.distributed.keyed_learners import (
+    KeyedLearners,
+    LostError,
+    PositionedLearners,
+    ReplayFeeder,
+)
 from labelwalk.verdicts import Verdicts
 from tests.unit.distributed.test_keyed import SETTINGS, digests, stream
 
@@ -24,7 +29,7 @@ blocks_of_any_kind = st.lists(
 )
 
 
-class Mortal:
+class Mortal(PositionedLearners[Verdicts]):
     """Learners whose process dies when a coin says so, before a call or after it.
 
     After it is the worse one: the rows are learned, and perhaps kept, and nobody is told. As an
@@ -38,31 +43,15 @@ class Mortal:
     def begin(self) -> None:
         self.learners = KeyedLearners(self.folder, SETTINGS, every=EVERY, at_hand=2)
 
-    def _ask(self, name: str, *arguments: Any) -> Any:
+    def _call(self, method: str, key: str, *arguments: Any) -> Any:
         for _ in range(3):
             if self.coin():
                 self.begin()
-            answer = getattr(self.learners, name)(*arguments)
+            answer = getattr(self.learners, method)(key, *arguments)
             if not self.coin():
                 return answer
             self.begin()
-        return getattr(self.learners, name)(*arguments)
-
-    def observe(self, key: str, rows: Any, position: int) -> Verdicts:
-        verdicts: Verdicts = self._ask("observe", key, rows, position)
-        return verdicts
-
-    def teach(self, key: str, rows: Any, labels: Any, position: int) -> None:
-        self._ask("teach", key, rows, labels, position)
-
-    def position(self, key: str) -> int:
-        return int(self._ask("position", key))
-
-    def durable_position(self, key: str) -> int:
-        return int(self._ask("durable_position", key))
-
-    def save_key(self, key: str) -> int:
-        return int(self._ask("save_key", key))
+        return getattr(self.learners, method)(key, *arguments)
 
 
 def feed(feeder: ReplayFeeder[Verdicts], blocks: Blocks) -> dict[str, int]:
@@ -148,17 +137,21 @@ def test_bad_rows_change_nothing(tmp_path: Path) -> None:
 def test_a_block_that_was_learned_without_an_answer_is_given_again(tmp_path: Path) -> None:
     learners = KeyedLearners(tmp_path, SETTINGS)
 
-    class Mute(KeyedLearners):
-        def observe(self, key: str, rows: Any, position: int) -> Verdicts:
-            learners.observe(key, rows, position)
-            raise ConnectionError("the answer is lost")
+    class Mute(PositionedLearners[Verdicts]):
+        every, is_mute = EVERY, False
 
-    feeder = ReplayFeeder(learners)
+        def _call(self, method: str, key: str, *arguments: Any) -> Any:
+            answer = getattr(learners, method)(key, *arguments)
+            if self.is_mute:
+                raise ConnectionError("the answer is lost")
+            return answer
+
+    feeder = ReplayFeeder(mute := Mute())
     feeder.observe("a", stream(0)[:5])
-    feeder._learners = Mute(tmp_path / "none", SETTINGS)
+    mute.is_mute = True
     with pytest.raises(ConnectionError):
         feeder.observe("a", stream(0)[5:9])
-    feeder._learners = learners
+    mute.is_mute = False
     with pytest.raises(ValueError, match=r"at position 5 was learned.*Send that block again"):
         feeder.observe("a", stream(0)[9:20])
     assert len(feeder.observe("a", stream(0)[5:9])) == 4

@@ -51,7 +51,7 @@ def machines() -> Iterator[Cluster]:
 
 def where(learners: KeyedActors[Any], key: str) -> tuple[str, int]:
     """Return the machine and the process of the learner of a key."""
-    actor = learners.actors[learners._choose(key)]
+    actor = learners.actors[learners._choose_actor(key)]
 
     def here(_: Any) -> tuple[str, int]:
         return ray.get_runtime_context().get_node_id(), os.getpid()

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk import OnlineLearner
-from labelwalk.distributed.keyed_learners import GapError, ReplayFeeder
+from labelwalk.distributed.keyed_learners import GapError, PositionedLearners, ReplayFeeder
 from labelwalk.distributed.shared_learner import (
     Coordinator,
     InProcessLink,
@@ -89,6 +89,20 @@ class Arrival:
         return self.kept
 
 
+class Host(PositionedLearners[SharedAnswer]):
+    """A process with a partition, which dies and begins again."""
+
+    def __init__(self, way: Slow) -> None:
+        self.way, self.every = way, EVERY
+        self.begin()
+
+    def begin(self) -> None:
+        self.partitions = Partitions(self.way, SETTINGS, EVERY)
+
+    def _call(self, method: str, key: str, *arguments: Any) -> Any:
+        return getattr(self.partitions, method)(key, *arguments)
+
+
 def whole_sketch(name: str, went: list[tuple[int, bool]]) -> Sketch:
     """What stands for the rows of a partition where nothing went wrong."""
     sketching, at = SketchBuilder(BUDGET), 0
@@ -105,7 +119,7 @@ def test_no_answer_lacks_more_rows_than_is_stated(
 ) -> None:
     centre = Coordinator(tmp_path_factory.mktemp("centre"), NAMES, SETTINGS)
     ways = {name: Slow(centre) for name in NAMES}
-    hosts = {name: Partitions(ways[name], SETTINGS, EVERY) for name in NAMES}
+    hosts = {name: Host(ways[name]) for name in NAMES}
     feeders = {name: ReplayFeeder(hosts[name]) for name in NAMES}
     went: dict[str, list[tuple[int, bool]]] = {name: [] for name in NAMES}
     at = dict.fromkeys(NAMES, 0)
@@ -116,7 +130,7 @@ def test_no_answer_lacks_more_rows_than_is_stated(
             continue
         if what == DIED:  # with all that was on its way, or with some
             ways[name].sent = ways[name].sent[: n % 2]
-            hosts[name] = feeders[name]._learners = Partitions(ways[name], SETTINGS, EVERY)
+            hosts[name].begin()
             continue
         rows = rows_of(name)[at[name] : at[name] + n]
         if what == TAUGHT:
