@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from labelwalk.evaluation import calibration_error, windowed_accuracy
 from labelwalk.learner import OnlineLearner
 from paper.datasets import GENERATORS, load
 from paper.evaluation import Stream, evaluate, labels_first
-from paper.findings import Claim, Findings, Line, Panel, Picture, judge
+from paper.findings import Claim, Findings, Line, Panel, Picture, Table, judge, tabulate
 from paper.methods import MAX_EXAMPLES, MAX_TUNING_EXAMPLES, METHODS, make_learner
 from paper.study import Job, Measurement, Plan, Result, Study, list_values, select
 
@@ -34,32 +33,22 @@ WINDOW = 500
 MAX_LOSS = 0.01
 PANELS_PER_ROW = 3
 
-Table = dict[str, list[Any]]
-
 
 def run(plan: Plan) -> list[Result]:
     """Run each method on each data set; the learner with each number of labels and centroids."""
     size = QUICK if plan.quick else FULL
     datasets = [*(name for name in DATA if name in plan.available), *ALWAYS]
+    shuffled = [name for name in datasets if not load(name).in_time]
+    variations = (
+        (compare_method, datasets, "method", METHODS),
+        (measure_by_labels, shuffled, "per_class", LABELS_PER_CLASS),
+        (measure_by_centroids, datasets, "n_centroids", CENTROIDS),
+    )
     return plan.run(
-        [
-            *(
-                Job(compare_method, {"dataset": dataset, "method": method, **size})
-                for dataset in datasets
-                for method in METHODS
-            ),
-            *(
-                Job(measure_by_labels, {"dataset": dataset, "per_class": n, **size})
-                for dataset in datasets
-                for n in LABELS_PER_CLASS
-                if not load(dataset).in_time
-            ),
-            *(
-                Job(measure_by_centroids, {"dataset": dataset, "n_centroids": k, **size})
-                for dataset in datasets
-                for k in CENTROIDS
-            ),
-        ]
+        Job(work, {"dataset": dataset, argument: value, **size})
+        for work, names, argument, values in variations
+        for dataset in names
+        for value in values
     )
 
 
@@ -83,19 +72,22 @@ def compare_method(dataset: str, method: str, max_examples: int, seeds: int) -> 
         shares = [_tuning_accuracy(dataset, method, chosen, n_tuning) for chosen in grid]
         best = grid[int(np.argmax(shares))]
     names = ("seed", "accuracy", "calibration", "examples", "bytes", "chosen", "over time")
-    table: Table = {name: [] for name in names}
-    seconds = []
-    for seed in range(1 if load(dataset).in_time else seeds):
+    rows, seconds = [], []
+    for seed in _list_seeds(dataset, seeds):
         stream = make_stream(dataset, seed, n)
         result = evaluate(make_learner(method, stream.rows, best), stream)
         n_answers = len(result.correct)
         over_time = windowed_accuracy(result.correct, WINDOW)[:: max(1, n_answers // 40)]
         calibration = calibration_error(result.confidence, result.correct & result.answered)
         row = (seed, result.accuracy, calibration, n_answers, result.nbytes, json.dumps(best))
-        for column, value in zip(table.values(), (*row, over_time.tolist()), strict=True):
-            column.append(value)
+        rows.append((*row, over_time.tolist()))
         seconds.append(float(result.seconds.mean()))
-    return Measurement(table, {"per example": float(np.mean(seconds))})
+    return Measurement(tabulate(names, rows), {"per example": float(np.mean(seconds))})
+
+
+def _list_seeds(dataset: str, seeds: int) -> range:
+    """Return one seed for data in an order that means something, which no seed changes."""
+    return range(1 if load(dataset).in_time else seeds)
 
 
 def _tuning_accuracy(dataset: str, method: str, chosen: dict[str, float], n: int) -> float:
@@ -119,27 +111,18 @@ def measure_by_centroids(
     dataset: str, n_centroids: int, max_examples: int, seeds: int
 ) -> Measurement:
     """Accuracy of our default with so many vertices."""
-    streams = [
-        make_stream(dataset, seed, max_examples)
-        for seed in range(1 if load(dataset).in_time else seeds)
-    ]
+    streams = [make_stream(dataset, seed, max_examples) for seed in _list_seeds(dataset, seeds)]
     return Measurement({OURS: [evaluate(OnlineLearner(n_centroids), s).accuracy for s in streams]})
 
 
 def conclude(results: list[Result]) -> Findings:
     """Put all of it into tables, and find where our default is not best."""
-    table: Table = {name: [] for name in ("data", "method")}
-    table |= {name: [] for name in ("accuracy", "calibration", "examples", "bytes", "chosen")}
-    times: Table = {"data": [], "method": [], "microseconds": []}
-    for result in select(results, compare_method):
-        for columns in (table, times):
-            columns["data"].append(result.arguments["dataset"])
-            columns["method"].append(result.arguments["method"])
-        for name in ("accuracy", "calibration"):
-            table[name].append(_round_mean(result.columns[name]))
-        for name in ("examples", "bytes", "chosen"):
-            table[name].append(result.columns[name][0])
-        times["microseconds"].append(round(1e6 * result.seconds["per example"], 1))
+    table = _average(results, compare_method, "method", "method", ("accuracy", "calibration"))
+    compared = select(results, compare_method)
+    for name in ("examples", "bytes", "chosen"):
+        table[name] = [result.columns[name][0] for result in compared]
+    microseconds = [round(1e6 * result.seconds["per example"], 1) for result in compared]
+    times = {"data": table["data"], "method": table["method"], "microseconds": microseconds}
     labels = _average(results, measure_by_labels, "per_class", "labels a class", (OURS, NEAREST))
     centroids = _average(results, measure_by_centroids, "n_centroids", "k", (OURS,))
     return Findings(
@@ -159,24 +142,23 @@ def conclude(results: list[Result]) -> Findings:
     )
 
 
-def _round_mean(values: list[float]) -> float:
-    return round(float(np.mean(values)), 4)
-
-
 def _average(
     results: list[Result],
     work: Callable[..., Measurement],
     argument: str,
     title: str,
-    methods: tuple[str, ...],
+    columns: tuple[str, ...],
 ) -> Table:
-    """Return the mean accuracy of each value of an argument, in a column with this title."""
+    """Return the mean of columns for each value of an argument, in a column with this title."""
     same = select(results, work)
-    return {
-        "data": [result.arguments["dataset"] for result in same],
-        title: [result.arguments[argument] for result in same],
-        **{m: [_round_mean(result.columns[m]) for result in same] for m in methods},
-    }
+    rows = (
+        (
+            *(result.arguments["dataset"], result.arguments[argument]),
+            *(round(float(np.mean(result.columns[name])), 4) for name in columns),
+        )
+        for result in same
+    )
+    return tabulate(("data", title, *columns), rows)
 
 
 def _draw_table(name: str, table: Table, x_label: str) -> Picture:

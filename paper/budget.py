@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
 
 from labelwalk.arrays import Floats
 from labelwalk.learner import OnlineLearner
@@ -18,7 +17,7 @@ from paper.all_datasets import make_stream
 from paper.baselines.full_graph import OfflineHarmonic
 from paper.baselines.quantized import KMeansHarmonic, NystromHarmonic, SampleHarmonic
 from paper.evaluation import Stream, StreamLearner, evaluate, labels_first
-from paper.findings import Claim, Findings, Line, Panel, Picture, judge
+from paper.findings import Claim, Findings, Line, Panel, Picture, Table, judge, tabulate
 from paper.methods import measure_typical_distance
 from paper.study import Job, Measurement, Plan, Result, Study
 
@@ -37,8 +36,6 @@ STYLES = {
     "exact": ("*", "0.35"),
 }
 
-Table = dict[str, list[Any]]
-
 
 class KCenters:
     """The paper's quantization as an offline method: learn all rows, then answer them.
@@ -50,10 +47,7 @@ class KCenters:
 
     def __init__(self, k: int, sigma: float) -> None:
         self.learner = OnlineLearner.paper(k, sigma, SINK, labelled="pure")
-
-    def teach(self, X: Floats, labels: list[int]) -> None:
-        """Learn labelled rows."""
-        self.learner.teach(X, labels)
+        self.teach = self.learner.teach
 
     def observe(self, X: Floats) -> Verdicts:
         """Learn all rows, then answer them."""
@@ -129,13 +123,17 @@ NAMES = {solve_exactly.__name__: "exact", run_default.__name__: "default"}
 
 def conclude(results: list[Result]) -> Findings:
     """Compare accuracy with time for each kind, and with the number of centroids."""
-    table: Table = {name: [] for name in ("data", "method", "size", "accuracy", "seconds")}
-    for result in results:
-        table["data"].append(result.arguments["dataset"])
-        table["method"].append(result.arguments.get("kind", NAMES.get(result.work)))
-        table["size"].append(result.arguments.get("size", 0))
-        table["accuracy"].append(result.columns["accuracy"][0])
-        table["seconds"].append(result.seconds["answer"])
+    rows = [
+        (
+            arguments["dataset"],
+            arguments.get("kind", NAMES.get(work)),
+            arguments.get("size", 0),
+            columns["accuracy"][0],
+            seconds["answer"],
+        )
+        for work, arguments, columns, seconds in results
+    ]
+    table = tabulate(("data", "method", "size", "accuracy", "seconds"), rows)
     return Findings(
         tables={
             "budget": {name: column for name, column in table.items() if name != "seconds"},

@@ -20,11 +20,28 @@ from labelwalk.arrays import Floats, Ints
 DATA_VARIABLE = "LABELWALK_DATA"  # environment variable that names the data folder
 UNKNOWN_CLASS = -1  # class of an example that should not be named
 N_SCALING_ROWS = 200  # where features have different units
+SCALED = f"scaled by the first {N_SCALING_ROWS} rows"
+NOTES = {
+    "optdigits": "UCI handwritten digits, 8 x 8 pixels from 0 to 16",
+    "letter": "UCI letters A to Z, 16 shape features from 0 to 15",
+    "outdoor": f"outdoor objects, colour histograms, {SCALED}",
+    "keystroke": f"rhythm of four people's typing, {SCALED}",
+    "elec2": "electricity market of New South Wales, half-hourly, without the date",
+}
+FILES = {  # of the data folder, and their MD5
+    "optdigits": ("optdigits/optdigits.npz", "c21833c3bf06e0056e209a33d7083a6d"),
+    "letter": ("letter/letter.npz", "76c1ebc73b9dbbe776f11ec45b675cc9"),
+    "outdoor": ("outdoor_objects/outdoor.npz", "188da0994b72cb6e16c3a53bebfb0169"),
+    "keystroke": ("keystroke/keystroke.npz", "e82fefe0dfbcc6f01adac3048a9ab528"),
+    "elec2": ("elec2/elec2.npz", "e71ebf232cb68ab4b3b696dc36bf8fcd"),
+}
+OPENML = {  # number, and the `fingerprint` of the rows that results were measured on
+    "optdigits": (28, "4ac4d33a01af06f9e06c115f75be350249b23616b6e1212c83d0ba0b425db7f8"),
+    "letter": (6, "81bb70144aa4327b17ba875d02a4c9d5c2396692f4553a25bdcb6f4e3018dab3"),
+    "elec2": (151, "c9f050f93c60c2eea5bca48cb00158e801db807720d693354d3642c6ad0141c6"),
+}
+IN_TIME = ("outdoor", "keystroke", "elec2")
 DRIFT_DATA = "Its rows come from https://github.com/vlosing/driftDatasets: arrays X and y."
-# `fingerprint` of the rows that results were measured on
-OPTDIGITS_SHA256 = "4ac4d33a01af06f9e06c115f75be350249b23616b6e1212c83d0ba0b425db7f8"
-LETTER_SHA256 = "81bb70144aa4327b17ba875d02a4c9d5c2396692f4553a25bdcb6f4e3018dab3"
-ELEC2_SHA256 = "c9f050f93c60c2eea5bca48cb00158e801db807720d693354d3642c6ad0141c6"
 
 # Faces from twelve videos stand in for the recordings of section 5.2, which were not published. The
 # eight people never met: their videos are cut into segments that take turns. The man is David of
@@ -117,24 +134,23 @@ def find_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:
     return path
 
 
-def read_npz(folder: Path | None, file: str, md5: str) -> dict[str, NDArray[Any]] | None:
-    """Read an NPZ file of the folder after checking its bytes; None if it is not there."""
+def read_npz(
+    folder: Path | None, file: str, md5: str, origin: str | None = None
+) -> dict[str, NDArray[Any]]:
+    """Read an NPZ file of the folder after checking its bytes.
+
+    If it is not there, raise DataMissingError with the origin of such data, or return nothing.
+    """
     path = folder / file if folder else None
-    if path is None or not path.is_file():
-        return None
-    check_content(path, md5)
-    with np.load(path) as data:
-        return dict(data)
-
-
-def require_npz(folder: Path | None, file: str, md5: str, source: str) -> dict[str, NDArray[Any]]:
-    """Read an NPZ file, or raise DataMissingError with the source of such data."""
-    data = read_npz(folder, file, md5)
-    if data is None:
+    if path is not None and path.is_file():
+        check_content(path, md5)
+        with np.load(path) as data:
+            return dict(data)
+    if origin is not None:
         raise DataMissingError(
-            f"{file} is missing. Name a data folder with --data or {DATA_VARIABLE}. {source}"
+            f"{file} is missing. Name a data folder with --data or {DATA_VARIABLE}. {origin}"
         )
-    return data
+    return {}
 
 
 def check_content(path: Path, md5: str) -> None:
@@ -147,25 +163,24 @@ def check_content(path: Path, md5: str) -> None:
         )
 
 
-def fetch_rows(
-    name: str, data_id: int, sha256: str, *, ordered: bool = False
-) -> tuple[Floats, NDArray[Any]]:
+def fetch_rows(name: str) -> tuple[Floats, NDArray[Any]]:
     """Fetch rows and labels from OpenML and compare their `fingerprint`."""
     from sklearn.datasets import fetch_openml
 
+    number, sha256 = OPENML[name]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            data = fetch_openml(data_id=data_id, as_frame=False, parser="liac-arff")
+            data = fetch_openml(data_id=number, as_frame=False, parser="liac-arff")
         X, y = np.asarray(data.data, dtype=np.float64), np.asarray(data.target)
     except (OSError, ValueError) as error:
         raise DataMissingError(
             f"{name} is not in the data folder and could not be fetched from OpenML (number "
-            f"{data_id}): {error}. Name a folder with --data or {DATA_VARIABLE}, or go online."
+            f"{number}): {error}. Name a folder with --data or {DATA_VARIABLE}, or go online."
         ) from error
-    if fingerprint(X, y, ordered=ordered) != sha256:
+    if fingerprint(X, y, ordered=name in IN_TIME) != sha256:
         raise DataMissingError(
-            f"OpenML's {name} (number {data_id}) has other rows than those that results were "
+            f"OpenML's {name} (number {number}) has other rows than those that results were "
             f"measured on. Name a folder that has it with --data or {DATA_VARIABLE}."
         )
     return X, y
@@ -199,54 +214,22 @@ def encode_classes(y: NDArray[Any]) -> Ints:
     return np.unique(y, return_inverse=True)[1].astype(np.int64)
 
 
-def optdigits(folder: Path | None) -> Dataset:
-    """UCI optical recognition of handwritten digits, both parts."""
-    data = read_npz(folder, "optdigits/optdigits.npz", "c21833c3bf06e0056e209a33d7083a6d")
-    if data:
-        X, y = (np.concatenate([data[f"{name}_tra"], data[f"{name}_tes"]]) for name in "Xy")
+def load_rows(name: str, folder: Path | None) -> Dataset:
+    """Load rows from the data folder or from OpenML."""
+    data = read_npz(folder, *FILES[name], origin=None if name in OPENML else DRIFT_DATA)
+    if not data:
+        X, y = fetch_rows(name)
+        y = y == "DOWN" if name == "elec2" else y
+    elif name == "optdigits":  # it has two parts
+        X, y = (np.concatenate([data[f"{array}_tra"], data[f"{array}_tes"]]) for array in "Xy")
     else:
-        X, y = fetch_rows("optdigits", 28, OPTDIGITS_SHA256)
-    note = "UCI handwritten digits, 8 x 8 pixels from 0 to 16"
-    return Dataset("optdigits", X.astype(np.float64), encode_classes(y), False, note)
-
-
-def letter(folder: Path | None) -> Dataset:
-    """UCI letter recognition."""
-    data = read_npz(folder, "letter/letter.npz", "76c1ebc73b9dbbe776f11ec45b675cc9")
-    X, y = (data["X"], data["y"]) if data else fetch_rows("letter", 6, LETTER_SHA256)
-    note = "UCI letters A to Z, 16 shape features from 0 to 15"
-    return Dataset("letter", X.astype(np.float64), encode_classes(y), False, note)
-
-
-def elec2(folder: Path | None) -> Dataset:
-    """Electricity prices that rise or fall, every half-hour, without the date."""
-    data = read_npz(folder, "elec2/elec2.npz", "e71ebf232cb68ab4b3b696dc36bf8fcd")
-    if data:
         X, y = data["X"], data["y"]
-    else:
-        X, words = fetch_rows("elec2", 151, ELEC2_SHA256, ordered=True)
-        y = words == "DOWN"
-    note = "electricity market of New South Wales, half-hourly, without the date"
-    return Dataset("elec2", np.ascontiguousarray(X[:, 1:]), encode_classes(y), True, note)
-
-
-def outdoor(folder: Path | None) -> Dataset:
-    """Forty objects, approached ten times each under changing daylight."""
-    source = ("outdoor_objects/outdoor.npz", "188da0994b72cb6e16c3a53bebfb0169")
-    note = f"outdoor objects, colour histograms, scaled by the first {N_SCALING_ROWS} rows"
-    return _load_drifting("outdoor", folder, source, note)
-
-
-def keystroke(folder: Path | None) -> Dataset:
-    """Four people type one word in many sessions."""
-    source = ("keystroke/keystroke.npz", "e82fefe0dfbcc6f01adac3048a9ab528")
-    note = f"rhythm of four people's typing, scaled by the first {N_SCALING_ROWS} rows"
-    return _load_drifting("keystroke", folder, source, note)
-
-
-def _load_drifting(name: str, folder: Path | None, source: tuple[str, str], note: str) -> Dataset:
-    data = require_npz(folder, *source, DRIFT_DATA)
-    return Dataset(name, scale_by_first_rows(data["X"]), encode_classes(data["y"]), True, note)
+    if name == "elec2":
+        X = X[:, 1:]  # the first feature is the date
+    elif name not in OPENML:
+        X = scale_by_first_rows(X)
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    return Dataset(name, X, encode_classes(y), name in IN_TIME, NOTES[name])
 
 
 def digits() -> Dataset:
@@ -308,7 +291,7 @@ def load_faces(name: str, folder: Path | None) -> Dataset:
     They are vectors of a face network, or pixels.
     """
     is_pixels = name.endswith("pixels")
-    data = require_npz(folder, *(FACE_PIXELS if is_pixels else FACE_VECTORS), FACE_SOURCE)
+    data = read_npz(folder, *(FACE_PIXELS if is_pixels else FACE_VECTORS), origin=FACE_SOURCE)
     is_office = name.startswith("office")
     order, y = interleave_people(data["person"]) if is_office else mix_with_strangers(data)
     X = prepare_faces(data["faces"][order]) if is_pixels else data["emb"][order].astype(np.float64)
@@ -362,7 +345,7 @@ def mix_with_strangers(data: dict[str, NDArray[Any]]) -> tuple[Ints, Ints]:
 
 
 LOADERS: dict[str, Callable[[Path | None], Dataset]] = {
-    **{loader.__name__: loader for loader in (optdigits, letter, outdoor, keystroke, elec2)},
+    **{name: partial(load_rows, name) for name in FILES},
     **{name: partial(load_faces, name) for name in FACE_NAMES},
 }
 GENERATORS: dict[str, Callable[[], Dataset]] = {

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import typer
@@ -33,23 +33,8 @@ DEFAULT_LABELS = 4
 class RecognitionEvaluation:
     """Labels the first faces of each person in a stream, and judges all others.
 
-    Parameters
-    ----------
-    pipeline : FacePipeline
-    labels : int
-        Number of faces of each person that are labelled: the first detections on a true box with a
-        name. They are not judged.
-
-    Attributes
-    ----------
-    tally : Tally
-        People who are not known yet count as strangers.
-    taught : Counter
-        Number of labelled faces of each person.
-    n_judged : int
-        Frames with ground truth.
-    n_matched : int
-        True boxes with a detection, under any name.
+    The first `labels` detections on true boxes with the name of a person are labelled and not
+    judged. People who are not known yet count as strangers.
 
     Examples
     --------
@@ -65,7 +50,8 @@ class RecognitionEvaluation:
     def __init__(self, pipeline: FacePipeline, labels: int = DEFAULT_LABELS) -> None:
         check_whole("labels", labels, "4", least=0)
         self.tally, self.taught = Tally(), Counter[str]()
-        self.n_judged = self.n_matched = 0
+        self.n_judged = 0  # frames with ground truth
+        self.n_matched = 0  # true boxes with a detection, under any name
         self._pipeline, self._labels = pipeline, labels
 
     @property
@@ -74,14 +60,7 @@ class RecognitionEvaluation:
         return self._pipeline.recognizer
 
     def process(self, frame: Frame, truth: Iterable[NamedBox] | None) -> None:
-        """Process the next frame.
-
-        Parameters
-        ----------
-        frame : Frame
-        truth : NamedBoxes or None
-            In pixels of the source; None if it is not known.
-        """
+        """Process the next frame; its true faces, in pixels of the source, may not be known."""
         faces = self._pipeline.process(frame.image)
         if truth is None:
             return
@@ -98,44 +77,26 @@ class RecognitionEvaluation:
                 self.taught[name] += 1
                 labelled[i] = j
         known = self.recognizer.people
+        true = [face if face.name in known else face._replace(name=None) for face in true]
         self.tally.add(
             [face for i, face in enumerate(detections) if i not in labelled],
-            [
-                _hide_unknown(face, known)
-                for j, face in enumerate(true)
-                if j not in labelled.values()
-            ],
+            [face for j, face in enumerate(true) if j not in labelled.values()],
         )
 
     def to_json(self, n_frames: int) -> dict[str, Any]:
         """Return all figures as a JSON object."""
-        tally = self.tally
+        shares = ("precision", "recall", "false_accepts")
+        counts = ("named", "right", "true", "strangers", "accepted")
         return {
             "frames": n_frames,
             "judged": self.n_judged,
             "taught": dict(self.taught),
-            "precision": tally.precision,
-            "recall": tally.recall,
-            "false_accepts": tally.false_accepts,
-            "named": tally.named,
-            "right": tally.right,
-            "true": tally.true,
-            "strangers": tally.strangers,
-            "accepted": tally.accepted,
+            **{name: getattr(self.tally, name) for name in (*shares, *counts)},
         }
 
 
 class TruthCheck:
-    """Checks, while frames pass, that a ground truth belongs to them.
-
-    Parameters
-    ----------
-    path : str
-        Of the file with the truth.
-    truth : Truth
-    source : str
-        Name of the source of frames.
-    """
+    """Checks, while frames pass, that the ground truth of a file belongs to them."""
 
     def __init__(self, path: str, truth: Truth, source: str) -> None:
         self._path, self._truth, self._source = path, truth, source
@@ -170,14 +131,7 @@ class TruthCheck:
     def list_warnings(
         self, evaluation: RecognitionEvaluation, *, is_complete: bool
     ) -> Iterator[str]:
-        """Yield in words what does not match.
-
-        Parameters
-        ----------
-        evaluation : RecognitionEvaluation
-        is_complete : bool
-            Whether all frames of the source were processed.
-        """
+        """Yield in words what does not match, after some or all frames of the source."""
         beyond = sum(number > self._last for number in self._truth)
         if is_complete and beyond:
             yield (
@@ -225,9 +179,8 @@ def _evaluate(options: argparse.Namespace) -> None:
                 check = TruthCheck(options.truth, _read_truth(options), source.name)
             get_faces = _get_own_truth(source) if check is None else check.get_faces
             pipeline = _make_pipeline(options)
-            n_labels = options.labels
-            if n_labels is None:
-                n_labels = DEFAULT_LABELS if options.people is None else 0
+            default = DEFAULT_LABELS if options.people is None else 0
+            n_labels = default if options.labels is None else options.labels
             if not n_labels and not pipeline.recognizer.people:
                 raise ValueError("nobody is known. Give --labels, or --people with some in it.")
             evaluation = RecognitionEvaluation(pipeline, n_labels)
@@ -308,10 +261,6 @@ def _print_figures(figures: dict[str, Any]) -> None:
         "false accepts  {false_accepts:.4f}   {accepted:,} of {strangers:,} others got a name",
     ):
         print(line.format(**figures))
-
-
-def _hide_unknown(face: NamedBox, known: Container[str | None]) -> NamedBox:
-    return face if face.name in known else face._replace(name=None)
 
 
 if __name__ == "__main__":

@@ -16,34 +16,19 @@ from labelwalk.faces.frames import Box, compute_overlap
 COLUMNS = ("frame", "x", "y", "w", "h", "name")
 MIN_OVERLAP = 0.3  # of a detection with the true box that it counts for
 
-
 Truth = Mapping[int, tuple[NamedBox, ...]]
 """The faces of each frame; other frames are not judged."""
 
 
 @dataclass
 class Tally:
-    """Counts of given and true names.
+    """Counts of given and true names."""
 
-    Attributes
-    ----------
-    right : int
-        Detections with the name of their true box.
-    named : int
-        Detections with a name, right or wrong.
-    true : int
-        True boxes with a name.
-    strangers : int
-        Detections without a true box that has a name: other people, or no faces.
-    accepted : int
-        Strangers with a name.
-    """
-
-    right: int = 0
-    named: int = 0
-    true: int = 0
-    strangers: int = 0
-    accepted: int = 0
+    right: int = 0  # detections with the name of their true box
+    named: int = 0  # detections with a name, right or wrong
+    true: int = 0  # true boxes with a name
+    strangers: int = 0  # detections without a true box that has a name: other people, or no faces
+    accepted: int = 0  # strangers with a name
 
     @property
     def precision(self) -> float:
@@ -101,18 +86,7 @@ def read_truth(
 ) -> Truth:
     """Read a file of either kind: a table if its first line names columns, else boxes.
 
-    Parameters
-    ----------
-    path : str or path
-    name : str, optional
-        Of the person; by default, the name of the file.
-    first : int, optional
-        Number of the first frame; 1 by default.
-
-    Raises
-    ------
-    ValueError
-        A line cannot be parsed, or a table is given with a name or first frame.
+    Boxes are those of a person, by default with the name of the file; the first is of frame 1.
     """
     try:
         with Path(path).open(encoding="utf-8-sig") as file:
@@ -133,19 +107,7 @@ def read_truth(
 def read_boxes(path: str | os.PathLike[str], name: str, first: int = 1) -> Truth:
     """Read boxes of one person: a line for each frame with x, y, width and height.
 
-    Parameters
-    ----------
-    path : str or path
-        Numbers with commas, tabs or blanks between them.
-    name : str
-        Of the person.
-    first : int
-        Number of the first frame.
-
-    Raises
-    ------
-    ValueError
-        A line cannot be parsed.
+    Commas, semicolons or blanks separate the numbers.
     """
     check_whole("first", first, "1")
     truth: dict[int, tuple[NamedBox, ...]] = {}
@@ -160,11 +122,6 @@ def read_table(path: str | os.PathLike[str]) -> Truth:
     """Read a CSV with the columns frame, x, y, w, h and name.
 
     Each line is a face. Without a name, it is a stranger; without a box, the frame has no faces.
-
-    Raises
-    ------
-    ValueError
-        A column is missing, or a line cannot be parsed.
     """
     truth: dict[int, tuple[NamedBox, ...]] = {}
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
@@ -199,10 +156,8 @@ def _parse_frame(text: str | None, where: str) -> int:
 def _parse_box(texts: list[str], where: str) -> Box:
     try:
         x, y, width, height = (float(text) for text in texts)
-        for value in (x, y):
-            check_number("corner", value, -1e6, 1e6, "pixels")
-        for value in (width, height):
-            check_number("side", value, 0.0, 1e6, "pixels")
+        for value, least in ((x, -1e6), (y, -1e6), (width, 0.0), (height, 0.0)):
+            check_number("box", value, least, 1e6, "pixels")
     except ValueError as error:
         text = ",".join(texts)[:60]
         raise ValueError(

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 from numpy.typing import NDArray
 
 Columns = Mapping[str, Sequence[Any] | NDArray[Any]]
+Table = dict[str, list[Any]]
 Verdict = Literal["holds", "holds in part", "does not hold", "not measured"]
 
 
@@ -73,3 +74,14 @@ def judge(agreements: Iterable[bool]) -> Verdict:
     if all(flags):
         return "holds"
     return "holds in part" if any(flags) else "does not hold"
+
+
+def tabulate(names: Iterable[str], rows: Iterable[Sequence[Any]]) -> Table:
+    """Return the columns of rows.
+
+    Examples
+    --------
+    >>> tabulate(("k", "accuracy"), [(50, 0.8), (100, 0.9)])
+    {'k': [50, 100], 'accuracy': [0.8, 0.9]}
+    """
+    return {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from paper import all_datasets, budget, figure_2, figure_3, figure_5, section_4
+from paper import all_datasets, budget, figure_5, section_4, section_5_1
 from paper.datasets import find_missing
 from paper.findings import Claim
 from paper.report import write_report
@@ -16,8 +16,8 @@ from paper.study import Plan, ignore_progress, list_versions
 STUDIES = {
     study.name: study
     for study in (
-        figure_2.STUDY,
-        figure_3.STUDY,
+        section_5_1.OVER_TIME,
+        section_5_1.OVER_K,
         figure_5.ADAPTATION,
         figure_5.OFFICE,
         section_4.STUDY,

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from labelwalk.arrays import Floats, Ints
 from labelwalk.learner import OnlineLearner
 from labelwalk.solver.harmonic import solve_soft
 from paper.baselines.full_graph import compute_similarities, scale_bandwidth
 from paper.bounds import Bound, Constants, generalization, quantization, solutions
 from paper.bounds.generalization import PROPOSITION_4, PROPOSITION_5, fit_exponent
 from paper.datasets import moons
-from paper.findings import Claim, Findings, Line, Panel, Picture, judge
+from paper.findings import Claim, Findings, Line, Panel, Picture, Table, judge, tabulate
 from paper.study import Job, Measurement, Plan, Result, Study, select
 
 GROWTH, C_U, N_LABELS = 1.5, 0.1, 8
@@ -38,8 +38,6 @@ NOTES = [
     "the proof of Lemma 2, Propositions 3 (its β), 4, 5 and 7 fail on graphs that "
     "tests/paper/test_bounds.py has; docs/results/bounds.md gives what is true instead.",
 ]
-
-Table = dict[str, list[Any]]
 
 
 def run(plan: Plan) -> list[Result]:
@@ -75,13 +73,13 @@ def conclude(results: list[Result]) -> Findings:
 
 def compute_statements(n: int) -> Measurement:
     """Both sides of all statements, on two moons with eight labels, for two schedules of γ."""
-    table: Table = {name: [] for name in ("statement", "sink", "left", "right", "holds", "covered")}
-    for sink in (PROPOSITION_5.sink(n), PROPOSITION_4.sink(n)):
-        for bound in _list_statements(n, sink):
-            row = (bound.name, sink, bound.left, bound.right, bool(bound.holds), bound.covered)
-            for column, value in zip(table.values(), row, strict=True):
-                column.append(value)
-    return Measurement(table)
+    names = ("statement", "sink", "left", "right", "holds", "covered")
+    rows = [
+        (bound.name, sink, bound.left, bound.right, bool(bound.holds), bound.covered)
+        for sink in (PROPOSITION_5.sink(n), PROPOSITION_4.sink(n))
+        for bound in _list_statements(n, sink)
+    ]
+    return Measurement(tabulate(names, rows))
 
 
 def _list_statements(n: int, sink: float) -> Iterator[Bound]:
@@ -89,10 +87,7 @@ def _list_statements(n: int, sink: float) -> Iterator[Bound]:
     data = moons(n)
     X, y, labelled = data.X, np.where(data.y == 1, 1.0, -1.0)[:, None], np.arange(n) < N_LABELS
     sigma = 0.3 * scale_bandwidth(X)
-    learner = OnlineLearner.paper(n // 5, sigma, 0.1, GROWTH)
-    learner.observe(X)
-    centres = learner.vertices.points
-    assigned = quantization.find_nearest(X, centres)
+    centres, assigned, moved = _quantize(X, n // 5, sigma)
     w, w_centres = (compute_similarities(x, x, sigma) for x in (X, centres))
     w_q = w_centres[np.ix_(assigned, assigned)]
 
@@ -118,11 +113,9 @@ def _list_statements(n: int, sink: float) -> Iterator[Bound]:
     yield solutions.proposition_5_as_printed(online_q, online, last, N_LABELS, constants)
     yield solutions.proposition_5(online_q, online, differences, N_LABELS, constants)
 
-    moved = quantization.distortion(X, centres, assigned, learner.radius, GROWTH)
     yield moved
-    yield quantization.k_centers_law(
-        moved.left, quantization.bracket_optimum(X, n // 5).high, GROWTH
-    )
+    optimum = quantization.bracket_optimum(X, n // 5)
+    yield quantization.k_centers_law(moved.left, optimum.high, GROWTH)
     slope = quantization.gaussian_lipschitz(sigma)
     yield quantization.proposition_7_as_printed(w, w_centres, assigned, moved.left, slope)
     yield quantization.proposition_7(w, w_centres, assigned, moved.left, slope)
@@ -130,22 +123,26 @@ def _list_statements(n: int, sink: float) -> Iterator[Bound]:
 
 def measure_distortion(dimension: int, n: int) -> Measurement:
     """The largest distance of a point to its nearest centroid, in a cube, over k."""
-    rows = np.random.default_rng(0).random((n, dimension))
-    table: Table = {name: [] for name in ("k", *STYLES)}
+    points = np.random.default_rng(0).random((n, dimension))
+    rows = []
     for k in CENTROIDS:
-        learner = OnlineLearner.paper(k, 1.0, 0.1, GROWTH)
-        learner.observe(rows)
-        centres = learner.vertices.points
-        assigned = quantization.find_nearest(rows, centres)
-        bound = quantization.distortion(rows, centres, assigned, learner.radius, GROWTH)
+        bound = _quantize(points, k, bandwidth=1.0)[-1]
         law = quantization.proposition_6(
             bound.left, n_centroids=k, dimension=dimension, side=1.0, growth=GROWTH
         )
-        optimum = quantization.bracket_optimum(rows, k)
-        row = (k, bound.left, bound.right, law.right, optimum.low)
-        for column, value in zip(table.values(), row, strict=True):
-            column.append(value)
-    return Measurement(table)
+        optimum = quantization.bracket_optimum(points, k)
+        rows.append((k, bound.left, bound.right, law.right, optimum.low))
+    return Measurement(tabulate(("k", *STYLES), rows))
+
+
+def _quantize(X: Floats, k: int, bandwidth: float) -> tuple[Floats, Ints, Bound]:
+    """Return centroids, the nearest of each example, and the bound of their distances."""
+    learner = OnlineLearner.paper(k, bandwidth, 0.1, GROWTH)
+    learner.observe(X)
+    centres = learner.vertices.points
+    assigned = quantization.find_nearest(X, centres)
+    bound = quantization.distortion(X, centres, assigned, learner.radius, GROWTH)
+    return centres, assigned, bound
 
 
 def _judge_statements(table: Table) -> list[Claim]:

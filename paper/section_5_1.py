@@ -1,4 +1,4 @@
-"""Section 5.1 of the paper: letters and digits as binary problems, with and without quantization.
+"""Section 5.1 of the paper, Figures 2 and 3: letters and digits as binary problems.
 
 The paper says neither how many examples are labelled nor how much is regularised here. Four of each
 class are. With its bandwidth almost everything is similar to everything, and with a small sink the
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -28,19 +28,24 @@ from paper.baselines.full_graph import (
     compute_similarities,
     scale_bandwidth,
 )
+from paper.bounds.generalization import fit_exponent
 from paper.bounds.quantization import find_nearest, quantization_error
 from paper.datasets import load
-from paper.evaluation import Stream, evaluate, labels_first
-from paper.findings import Line, Panel
-from paper.study import Job, Measurement, Plan
+from paper.evaluation import EvaluationResult, Stream, evaluate, labels_first
+from paper.findings import Claim, Findings, Line, Panel, Picture, Table, judge
+from paper.study import Job, Measurement, Plan, Result, Study, list_values, select
 
 SINK, GROWTH, N_LABELS = 1000.0, 1.5, 4
 SINKS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0)
 Variant = Literal["absorb", "pure"]
-VARIANTS: tuple[Variant, ...] = ("absorb", "pure")
-READINGS = ("pairs", "rest")  # one class against another; one class against all others
+VARIANTS: dict[Variant, str] = {"absorb": "as printed", "pure": "labelled vertices pure"}
+# one class against another; one class against all others
+READINGS = {"pairs": "one class against one", "rest": "one against the rest"}
 DATA, SUBSTITUTES = ("letter", "optdigits"), ("digits",)
+K = 200  # centroids of Figure 2
 N_TIMES = 12  # at which errors are measured
+LITTLE = 0.03  # the largest change of accuracy that is called little
+CLOSE = 0.01  # the largest difference of accuracies that are called alike
 GREY, LIGHT_GREY = "0.35", "0.7"
 
 
@@ -94,14 +99,9 @@ def list_jobs(plan: Plan, reading: str, centroids: Iterable[int]) -> list[Job]:
     """Return the jobs of all problems: quantized with k centroids, offline, and online."""
     count, max_examples, _ = choose_scope(plan)
     problems = [
-        {
-            "dataset": dataset,
-            "positive": positive,
-            "negative": negative,
-            "max_examples": max_examples,
-        }
-        for dataset in plan.choose(DATA, SUBSTITUTES)
-        for positive, negative in choose_problems(dataset, reading, count)
+        {"dataset": name, "positive": one, "negative": other, "max_examples": max_examples}
+        for name in plan.choose(DATA, SUBSTITUTES)
+        for one, other in choose_problems(name, reading, count)
     ]
     quantized = [
         Job(solve_quantized, {**problem, "k": k, "variant": variant})
@@ -109,39 +109,40 @@ def list_jobs(plan: Plan, reading: str, centroids: Iterable[int]) -> list[Job]:
         for variant in VARIANTS
         for problem in problems
     ]
-    baselines = [Job(work, p) for work in BASELINES.values() for p in problems]
-    return quantized + baselines
+    return quantized + [Job(work, p) for work in BASELINES.values() for p in problems]
 
 
 def solve_offline(dataset: str, positive: int, negative: int, max_examples: int) -> Measurement:
     """W: the solution on the graph of all examples, which uses them all for every answer."""
     stream = make_stream(dataset, positive, negative, max_examples)
-    similarity = Gaussian(scale_bandwidth(stream.rows), threshold=0.0)
-    return _sample_accuracy(evaluate(OfflineHarmonic(similarity, SINK), stream).correct)
+    return _sample_accuracy(_evaluate(OfflineHarmonic, stream).correct)
 
 
 def solve_online(dataset: str, positive: int, negative: int, max_examples: int) -> Measurement:
     """W^o: the solution on the graph of all examples so far, at each step."""
     stream = make_stream(dataset, positive, negative, max_examples)
-    similarity = Gaussian(scale_bandwidth(stream.rows), threshold=0.0)
-    return _sample_accuracy(evaluate(EveryExample(similarity, SINK), stream).correct)
+    return _sample_accuracy(_evaluate(EveryExample, stream).correct)
+
+
+BASELINES = {"offline": solve_offline, "every_example": solve_online}  # by column
 
 
 def search_sink(dataset: str, max_examples: int) -> Measurement:
     """Accuracy on W for several sinks, on pairs that no figure shows."""
     pairs = choose_problems(dataset, "pairs", FULL.problems + 5)[FULL.problems :]
-    table: dict[str, list[float]] = {"sink": list(SINKS), "accuracy": []}
-    for sink in SINKS:
-        shares = []
-        for positive, negative in pairs:
-            stream = make_stream(dataset, positive, negative, max_examples)
-            similarity = Gaussian(scale_bandwidth(stream.rows), threshold=0.0)
-            shares.append(evaluate(OfflineHarmonic(similarity, sink), stream).accuracy)
-        table["accuracy"].append(float(np.mean(shares)))
-    return Measurement(table)
+    streams = [make_stream(dataset, *pair, max_examples) for pair in pairs]
+    accuracy = [
+        float(np.mean([_evaluate(OfflineHarmonic, stream, sink).accuracy for stream in streams]))
+        for sink in SINKS
+    ]
+    return Measurement({"sink": list(SINKS), "accuracy": accuracy})
 
 
-BASELINES = {"offline": solve_offline, "every_example": solve_online}  # by column
+def _evaluate(
+    method: type[OfflineHarmonic | EveryExample], stream: Stream, sink: float = SINK
+) -> EvaluationResult:
+    similarity = Gaussian(scale_bandwidth(stream.rows), threshold=0.0)
+    return evaluate(method(similarity, sink), stream)
 
 
 def solve_quantized(
@@ -181,10 +182,86 @@ def _sample_accuracy(correct: Bools) -> Measurement:
     return Measurement({"t": times, "accuracy": [float(shares[t - n_labels - 1]) for t in times]})
 
 
-def draw_panels(
-    tables: dict[str, dict[str, list[float]]], x: str, x_label: str, y_label: str, marker: str
+def run_over_time(plan: Plan) -> list[Result]:
+    """Run both readings of "each class against every other" for Figure 2."""
+    return plan.run(job for reading in READINGS for job in list_jobs(plan, reading, [K]))
+
+
+def run_over_k(plan: Plan) -> list[Result]:
+    """Run each problem of Figure 3 with each number of centroids and without quantization."""
+    _, max_examples, centroids = choose_scope(plan)
+    searches = [
+        Job(search_sink, {"dataset": name, "max_examples": max_examples})
+        for name in plan.choose(DATA, SUBSTITUTES)
+    ]
+    return plan.run(list_jobs(plan, "pairs", centroids) + searches)
+
+
+def conclude_over_time(results: list[Result]) -> Findings:
+    """Average over problems; judge whether errors level off and accuracy stays."""
+    findings, every = Findings(), slice(None)
+    for reading in READINGS:
+        same = [r for r in results if (r.arguments["negative"] < 0) == (reading == "rest")]
+        averages = {}
+        for name in list_values(same, "dataset"):
+            times = _average(select(same, solve_quantized, dataset=name), "t", every)
+            measures = ("normalised", "plain", "accuracy")
+            averages[name] = {"t": times, **_average_all(same, name, measures, every)}
+            findings.tables[f"fig2-{reading}-{name}"] = averages[name]
+        panels = _draw_panels(averages, "t", "time t", r"$\|L^q_t - L^o_t\|_F$", "")
+        findings.pictures.append(Picture(f"fig2-{reading}", panels))
+        findings.claims.extend(_judge_over_time(reading, averages))
+    return findings
+
+
+def conclude_over_k(results: list[Result]) -> Findings:
+    """Average over problems at the end of the stream; judge whether more centroids help."""
+    centroids = [float(k) for k in list_values(results, "k")]
+    measures = ("normalised", "plain", "radius", "accuracy")
+    tables: dict[str, Table] = {}
+    searches: dict[str, Table] = {}
+    for name in list_values(results, "dataset"):
+        tables[name] = {"k": centroids, **_average_all(results, name, measures, -1)}
+        searches[f"fig3-search-{name}"] = select(results, search_sink, dataset=name)[0].columns
+    panels = _draw_panels(tables, "k", "number of centroids k", r"$\|L^q - L\|_F$", "o")
+    return Findings(
+        tables={**{f"fig3-{name}": table for name, table in tables.items()}, **searches},
+        pictures=[Picture("fig3", panels)],
+        claims=[claim for v in VARIANTS for claim in _judge_over_k(tables, v)],
+        notes=[f"{__doc__}".partition("\n\n")[2].replace("\n", " ")],
+    )
+
+
+def _average(results: list[Result], column: str, at: int | slice) -> list[float]:
+    """Return the mean over problems at one time, or at several."""
+    means = np.mean([result.columns[column][at] for result in results], axis=0)
+    return [float(mean) for mean in np.atleast_1d(means)]
+
+
+def _average_all(
+    results: list[Result], dataset: str, measures: tuple[str, ...], at: int | slice
+) -> Table:
+    """Return the means of each measure, for one number of centroids after the other."""
+    centroids = list_values(results, "k")
+    table: Table = {}
+    for variant in VARIANTS:
+        same = select(results, solve_quantized, dataset=dataset, variant=variant)
+        for measure in measures:
+            table[f"{measure}, {variant}"] = [
+                mean
+                for k in centroids
+                for mean in _average(select(same, solve_quantized, k=k), measure, at)
+            ]
+    for name, work in BASELINES.items():
+        same = select(results, work, dataset=dataset)
+        table[name] = _average(same, "accuracy", at) * len(centroids)
+    return table
+
+
+def _draw_panels(
+    tables: dict[str, Table], x: str, x_label: str, y_label: str, marker: str
 ) -> list[list[Panel]]:
-    """Return the panels of Figures 2 and 3: errors above, accuracies below."""
+    """Return the panels of a figure: errors above, accuracies below."""
     printed, pure, log_x = f"{marker}-", f"{marker}--", bool(marker)
     errors, accuracies = [], []
     for dataset, table in tables.items():
@@ -201,3 +278,89 @@ def draw_panels(
         ]
         accuracies.append(Panel("", x_label, "cumulative accuracy", lines, log_x))
     return [errors, accuracies]
+
+
+def _judge_over_time(reading: str, averages: dict[str, Table]) -> list[Claim]:
+    cases = [(name, variant) for name in averages for variant in VARIANTS]
+    slopes = {f"{name}, {v}": _compare_slopes(averages[name], v) for name, v in cases}
+    changes = {f"{name}, {v}": _measure_change(averages[name], v) for name, v in cases}
+    title = READINGS[reading]
+    return [
+        Claim(
+            f"[{title}] As time t increases, the error slowly levels off (Figure 2, top).",
+            "Growth per example in the last half over that in the first half: "
+            + "; ".join(f"{name} {share:.2f}" for name, share in slopes.items())
+            + ". Below 0.5 is called levelling off.",
+            judge(share < 0.5 for share in slopes.values()),
+        ),
+        Claim(
+            f"[{title}] The accuracy on W^q changes little with t (Figure 2, bottom).",
+            "Largest less smallest cumulative accuracy after the first quarter: "
+            + "; ".join(f"{name} {change:.3f}" for name, change in changes.items())
+            + f". At most {LITTLE} is called little.",
+            judge(change <= LITTLE for change in changes.values()),
+        ),
+    ]
+
+
+def _compare_slopes(table: Table, variant: str) -> float:
+    t, error = np.array(table["t"]), np.array(table[f"normalised, {variant}"])
+    halves = slice(len(t) // 2 + 1), slice(len(t) // 2, None)
+    early, late = (float(np.polyfit(t[half], error[half], 1)[0]) for half in halves)
+    return late / early if early > 0 else np.inf
+
+
+def _measure_change(table: Table, variant: str) -> float:
+    return float(np.ptp(table[f"accuracy, {variant}"][len(table["t"]) // 4 :]))
+
+
+def _judge_over_k(tables: dict[str, Table], variant: Variant) -> list[Claim]:
+    title = VARIANTS[variant]
+    errors = {name: table[f"normalised, {variant}"] for name, table in tables.items()}
+    accuracies = {name: table[f"accuracy, {variant}"] for name, table in tables.items()}
+    gains = {name: shares[-1] - shares[0] for name, shares in accuracies.items()}
+    gaps = {name: tables[name]["every_example"][-1] - accuracies[name][-1] for name in tables}
+    steps = [
+        later < earlier or later == earlier == 0.0
+        for series in errors.values()
+        for earlier, later in pairwise(series)
+    ]
+    exponents = ", ".join(_format_exponent(n, tables[n]["k"], errors[n]) for n in tables)
+    return [
+        Claim(
+            f"[{title}] As k increases, the quantization error decreases (Figure 3, top).",
+            f"It falls at {sum(steps)} of {len(steps)} steps between the fewest and the most (R "
+            f"grows in steps of 1.5). Fitted exponents of the error in k: {exponents}.",
+            judge(steps),
+        ),
+        Claim(
+            f"[{title}] As k increases, the quality of the solutions on W^q improves (Figure 3, "
+            "bottom).",
+            f"Accuracy with most centroids less that with fewest: {_format_numbers(gains)}.",
+            judge(gain > 0 for gain in gains.values()),
+        ),
+        Claim(
+            f"[{title}] It approaches that on W^o (Figure 3, bottom).",
+            f"Accuracy on W^o less that with most centroids: {_format_numbers(gaps)}. Within "
+            f"{CLOSE} is called that.",
+            judge(abs(gap) <= CLOSE for gap in gaps.values()),
+        ),
+    ]
+
+
+def _format_exponent(name: str, centroids: list[float], errors: list[float]) -> str:
+    # the error is 0 if all examples are centroids
+    lossy = [(k, e) for k, e in zip(centroids, errors, strict=True) if e > 0]
+    slope = f"{fit_exponent(*zip(*lossy, strict=True)):.2f}" if len(lossy) > 1 else "none"
+    features = load(name).X.shape[1]
+    return f"{name} {slope} (-1/d = {-1 / features:.3f} for its {features} features)"
+
+
+def _format_numbers(numbers: dict[str, float]) -> str:
+    return ", ".join(f"{name} {number:+.3f}" for name, number in numbers.items())
+
+
+OVER_TIME = Study(
+    "fig2", "Figure 2: 200 centroids over time", run_over_time, conclude_over_time, DATA
+)
+OVER_K = Study("fig3", "Figure 3: more and more centroids", run_over_k, conclude_over_k, DATA)

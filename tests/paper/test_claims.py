@@ -9,8 +9,6 @@ import pytest
 from paper import (
     all_datasets,
     budget,
-    figure_2,
-    figure_3,
     figure_5,
     methods,
     section_4,
@@ -29,14 +27,14 @@ def levels(error: list[float], accuracy: list[float]) -> list[str]:
     table = {"t": T, "offline": accuracy, "every_example": accuracy}
     for variant in section_5_1.VARIANTS:
         table |= {f"normalised, {variant}": error, f"accuracy, {variant}": accuracy}
-    return [claim.verdict for claim in figure_2._judge_claims("pairs", {"made up": table})]
+    return [claim.verdict for claim in section_5_1._judge_over_time("pairs", {"made up": table})]
 
 
 def over_k(error: list[float], accuracy: list[float], all_so_far: float) -> list[str]:
     """Verdicts of Figure 3 as printed: the error falls, accuracy improves, and approaches."""
     table = {"k": [25.0, 50.0, 100.0], "every_example": [all_so_far] * 3}
     table |= {"normalised, absorb": error, "accuracy, absorb": accuracy}
-    return [claim.verdict for claim in figure_3._judge_claims({"digits": table}, "absorb")]
+    return [claim.verdict for claim in section_5_1._judge_over_k({"digits": table}, "absorb")]
 
 
 class TestFigure2:

@@ -149,7 +149,7 @@ def published(X: Any, y: Any) -> Any:
 def test_what_openml_has_is_checked_and_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = np.arange(6.0).reshape(3, 2), np.array(["UP", "DOWN", "UP"])
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", published(X, y))
-    monkeypatch.setattr(datasets, "ELEC2_SHA256", datasets.fingerprint(X, y, ordered=True))
+    monkeypatch.setitem(datasets.OPENML, "elec2", (151, datasets.fingerprint(X, y, ordered=True)))
     data = datasets.load("elec2")
     assert data.X.tolist() == [[1.0], [3.0], [5.0]]
     assert data.y.tolist() == [0, 1, 0]
@@ -162,7 +162,7 @@ def test_what_openml_has_is_checked_and_taken(monkeypatch: pytest.MonkeyPatch) -
 def test_letters_may_come_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = np.arange(6.0).reshape(3, 2), np.array(["A", "C", "B"])
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", published(X[::-1], y[::-1]))
-    monkeypatch.setattr(datasets, "LETTER_SHA256", datasets.fingerprint(X, y))
+    monkeypatch.setitem(datasets.OPENML, "letter", (6, datasets.fingerprint(X, y)))
     assert datasets.load("letter").y.tolist() == [1, 2, 0]
 
 

@@ -20,7 +20,6 @@ import paper.__main__ as command
 from paper import (
     all_datasets,
     budget,
-    figure_2,
     figure_5,
     methods,
     report,
@@ -154,9 +153,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, values in (
         (
             section_5_1,
-            {"QUICK": section_5_1.Scope(1, 120, (10, 20)), "SINKS": (1.0, 1000.0)},
+            {"QUICK": section_5_1.Scope(1, 120, (10, 20)), "SINKS": (1.0, 1000.0), "K": 20},
         ),
-        (figure_2, {"K": 20}),
         (
             figure_5,
             {
