@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from labelwalk.service import database, idempotency, journal
+from labelwalk.service import database, journal, journal_writer
 from labelwalk.service.database import Database
 from labelwalk.service.journal import (
     Entry,
@@ -100,7 +100,7 @@ def goes_on_after_a_failure(patch: Patch) -> None:
 
 
 def keys_unwritten(patch: Patch) -> None:
-    patch(idempotency, "MAX_KEYS", 0)
+    patch(journal_writer, "MAX_KEYS", 0)
 
 
 def snapshot_too_early(patch: Patch) -> None:

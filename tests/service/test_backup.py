@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.service.backup import restore
+from labelwalk.service.commands import apply_command
 from labelwalk.service.database import DamagedError
 from labelwalk.service.learner_store import LearnerStore
+from labelwalk.service.snapshots import restore
 from tests.service.store_writer import EVERY, K, digest, events
 
 pytestmark = pytest.mark.shell
@@ -37,7 +38,7 @@ def test_a_copy_is_of_one_moment(tmp_path: Path, passphrase: str | None) -> None
     assert done <= n - 1 <= 60
     alone = OnlineLearner(K)
     for event in islice(events(0), n - 1):
-        event.apply(alone)
+        apply_command(event, alone)
     assert digest_of(tmp_path / "again", passphrase) == alone.digest()
     with pytest.raises(FileExistsError, match="already contains learners"):
         restore(str(tmp_path / "kept" / "backups" / name), str(tmp_path / "again"))

@@ -13,7 +13,7 @@ from shutil import which
 
 import pytest
 
-from labelwalk.service.metrics import LEARNER_METRICS, STORE_METRICS
+from labelwalk.service.learner_store import LEARNER_METRICS, STORE_METRICS
 from tests.service.test_server import ENVIRONMENT, free_port, is_ready, wait_until
 
 pytestmark = [pytest.mark.shell, pytest.mark.slow]

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from labelwalk import OnlineLearner
 from labelwalk.cli import errors
 from labelwalk.cli.options import PASSPHRASE_VARIABLE, read_passphrase
-from labelwalk.service.backup import restore
 from labelwalk.service.commands import Adjust, Forget, Observe, Retract, Teach, TeachLater
 from labelwalk.service.database import DamagedError, Database
 from labelwalk.service.encryption import AesGcmCipher, DecryptionError, PassphraseError
@@ -29,7 +28,7 @@ from labelwalk.service.erasure import BackupError
 from labelwalk.service.journal import Entry, Journal, JournalReader, StoredEvent
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.sealed_parts import decode_parts, encode_parts, redact_parts
-from labelwalk.service.snapshots import Snapshots, _compute_proof
+from labelwalk.service.snapshots import Snapshots, _compute_proof, restore
 from tests.reference import encrypted_folder
 from tests.service.store_writer import EVERY, K, events
 from tests.service.test_server import ENVIRONMENT, free_port, served

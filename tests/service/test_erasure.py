@@ -16,13 +16,12 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
-from labelwalk.service.backup import restore
 from labelwalk.service.commands import Adjust, Command, Observe, Retract, Teach, TeachLater
 from labelwalk.service.erasure import BackupError
-from labelwalk.service.idempotency import KeyReusedError
+from labelwalk.service.journal_writer import KeyReusedError
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.sealed_parts import decode_parts
-from labelwalk.service.snapshots import read_first_id
+from labelwalk.service.snapshots import read_first_id, restore
 from tests.service.eraser import EVERY
 from tests.service.store_writer import digest
 

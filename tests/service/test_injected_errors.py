@@ -25,11 +25,17 @@ import labelwalk
 from labelwalk import OnlineLearner
 from labelwalk.learner import from_bytes
 from labelwalk.service import managed_learner, page_state, worker
-from labelwalk.service.commands import Command, Note, Observe, Retract, decode_command
+from labelwalk.service.commands import (
+    Command,
+    Note,
+    Observe,
+    Retract,
+    apply_command,
+    decode_command,
+)
 from labelwalk.service.database import DiskError
-from labelwalk.service.idempotency import IdempotencyCache
 from labelwalk.service.journal import HighWaterMark, Journal
-from labelwalk.service.journal_writer import JournalWriter
+from labelwalk.service.journal_writer import IdempotencyCache, JournalWriter
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.service.schemas import RAW
@@ -228,7 +234,7 @@ def check(client: Client, sent: dict[str, Command], number: int) -> None:
         done.add(stored.key)
         event = decode_command(stored.kind, stored.about, journal.reader.decrypt(stored).parts)
         assert event is not None
-        said = event.apply(alone)
+        said = apply_command(event, alone)
         if said is not None:
             told = client.answers[stored.key].columns
             assert told["label"] == said.label.tolist()

@@ -19,10 +19,10 @@ import pytest
 from labelwalk import OnlineLearner
 from labelwalk._validation import NamedRows
 from labelwalk.service import worker
-from labelwalk.service.commands import Observe, Teach, TeachLater, UnfinishedError
+from labelwalk.service.commands import Observe, Teach, TeachLater, UnfinishedError, apply_command
 from labelwalk.service.database import DamagedError, DiskError
-from labelwalk.service.idempotency import KeyReusedError
 from labelwalk.service.journal import Journal
+from labelwalk.service.journal_writer import KeyReusedError
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.service.worker import BoundedQueue, BusyError, NoLearnerError
@@ -47,7 +47,7 @@ def alone(seed: int, n: int) -> OnlineLearner:
     """Return a learner to which the first events have happened, by Python alone."""
     learner = OnlineLearner(K)
     for event in islice(events(seed), n):
-        event.apply(learner)
+        apply_command(event, learner)
     return learner
 
 
@@ -99,7 +99,7 @@ def test_it_is_as_if_they_were_alone(tmp_path: Path, passphrase: str | None) -> 
 def test_answers_are_those_of_the_learner(store: LearnerStore) -> None:
     number, learner = store.create("a", OnlineLearner(K)).result(), OnlineLearner(K)
     for event in islice(events(0), 40):
-        first, said = learner.n_seen, event.apply(learner)
+        first, said = learner.n_seen, apply_command(event, learner)
         told = store.submit(number, event).result()
         assert told.first == first
         assert told.columns.get("label") == (None if said is None else said.label.tolist())
@@ -279,7 +279,7 @@ def test_what_waits_together_is_answered_as_if_alone(tmp_path: Path) -> None:
     rows = 6.0 * rng.integers(2, size=(300, 1)) + rng.normal(size=(300, D))
     alone = OnlineLearner(K)
     event = Teach(rows[:2], ("low", "high"))
-    event.apply(alone)
+    apply_command(event, alone)
     store.submit(number, event)
     for size in (1, 3, 1):
         hold = threading.Event()

@@ -19,8 +19,8 @@ import pytest
 from labelwalk import OnlineLearner
 from labelwalk.faces.frames import Box
 from labelwalk.faces.people_store import CropStore
-from labelwalk.service.backup import restore
 from labelwalk.service.learner_store import LearnerStore
+from labelwalk.service.snapshots import restore
 from tests.service.store_writer import EVERY, K, events
 from tests.service.test_server import ENVIRONMENT, served
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner
+from labelwalk.service.commands import apply_command
 from labelwalk.service.database import DamagedError
 from labelwalk.service.journal import Journal
 from labelwalk.service.learner_store import LearnerStore
@@ -100,7 +101,7 @@ def alone_after_each(seed: int, n: int) -> Iterator[str]:
     learner = OnlineLearner(K)
     yield learner.digest()
     for event in islice(events(seed), n):
-        event.apply(learner)
+        apply_command(event, learner)
         yield learner.digest()
 
 

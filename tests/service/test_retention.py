@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk import OnlineLearner
-from labelwalk.service.backup import restore
-from labelwalk.service.commands import Observe
+from labelwalk.service.commands import Observe, apply_command
 from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.learner_store import LearnerStore
-from labelwalk.service.snapshots import Snapshots
+from labelwalk.service.snapshots import Snapshots, restore
 from tests.service.store_writer import EVERY, K, digest, events
 
 pytestmark = pytest.mark.shell
@@ -28,7 +27,7 @@ def test_learners_outlive_their_events(tmp_path: Path, passphrase: str | None) -
     alone = OnlineLearner(K)
     for i, event in enumerate(islice(events(3), 150)):
         store.submit(number, event, key=f"{i}").result()
-        event.apply(alone)
+        apply_command(event, alone)
     kept = [one.sequence for one in store._journal.reader.read_events()]
     assert 0 < len(kept) < 150
     assert digest(store, number) == alone.digest()

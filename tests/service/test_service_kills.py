@@ -14,7 +14,15 @@ import pytest
 
 from labelwalk import OnlineLearner
 from labelwalk.learner import from_bytes
-from labelwalk.service.commands import Command, Observe, Retract, Teach, TeachLater, decode_command
+from labelwalk.service.commands import (
+    Command,
+    Observe,
+    Retract,
+    Teach,
+    TeachLater,
+    apply_command,
+    decode_command,
+)
 from labelwalk.service.journal import Journal
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.snapshots import CREATE
@@ -51,7 +59,7 @@ class Undisturbed:
             happening = decode_command(event.kind, event.about, journal.reader.decrypt(event).parts)
             assert happening is not None
             assert said(happening) == sent[event.key], f"{event.key} was not sent like this"
-            happening.apply(self.learners[event.learner])
+            apply_command(happening, self.learners[event.learner])
         self._last = journal.last.sequence
         journal.close()
 

@@ -20,7 +20,7 @@ from labelwalk.service.commands import (
     encode_command,
     encode_metadata,
 )
-from labelwalk.service.idempotency import KeyReusedError
+from labelwalk.service.journal_writer import KeyReusedError
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.managed_learner import ManagedLearner
 

@@ -182,8 +182,8 @@ def restore(
       labelwalk restore yesterday.db kept-of-yesterday
     """  # noqa: D301
     with exit_on_error():
-        from labelwalk.service.backup import restore as restore_backup
         from labelwalk.service.database import DamagedError
+        from labelwalk.service.snapshots import restore as restore_backup
 
         try:
             n = restore_backup(backup, folder)

@@ -1,7 +1,5 @@
 """The routes of the service: each handler makes one call of the learner store."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Sequence
@@ -23,10 +21,9 @@ from labelwalk.service.demo import Demo
 from labelwalk.service.erasure import ErasureResult
 from labelwalk.service.errors import STATUSES, describe_error
 from labelwalk.service.fast_path import RowStream
-from labelwalk.service.learner_store import LearnerStore
+from labelwalk.service.learner_store import METRICS_TYPE, LearnerStore, format_metrics
 from labelwalk.service.live_updates import LiveUpdates, PageSampler
 from labelwalk.service.managed_learner import ManagedLearner
-from labelwalk.service.metrics import METRICS_TYPE, format_metrics
 from labelwalk.service.openapi import SESSION_COOKIE, complete_document
 from labelwalk.service.page_state import MAX_RECENT
 from labelwalk.service.request_bodies import MAX_KEY_LENGTH, RowsBody, parse_rows
@@ -119,7 +116,7 @@ def _add_service_routes(app: FastAPI, store: LearnerStore, demo: Demo) -> None:
 
     @app.get("/metrics")
     async def get_metrics() -> Response:
-        return Response(format_metrics(store), media_type=METRICS_TYPE)
+        return Response(format_metrics(store.get_status()), media_type=METRICS_TYPE)
 
     @app.post("/api/backups", status_code=201)
     async def create_backup(request: Request) -> dict[str, str]:

@@ -1,7 +1,5 @@
 """Authorization: tokens, and a middleware that checks host, origin and token of each request."""
 
-from __future__ import annotations
-
 import hmac
 import json
 import os

@@ -1,11 +1,9 @@
 """Commands to learners and their stored form in the journal, and requests to the worker."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +13,7 @@ from labelwalk.arrays import Bools, Label
 from labelwalk.errors import LabelwalkError
 from labelwalk.learner import OnlineLearner
 from labelwalk.service.sealed_parts import UINT32
+from labelwalk.verdicts import Verdicts
 
 Rows = NDArray[np.float32] | NDArray[np.float64]
 # Encoders are created once, because every event needs one.
@@ -30,10 +29,6 @@ class Observe:
     rows: Rows
     sources: tuple[Label, ...] = ()
 
-    def apply(self, learner: OnlineLearner) -> Any:
-        """Return the verdicts."""
-        return learner.observe(self.rows, source=list(self.sources) or None)
-
 
 @dataclass(frozen=True)
 class Teach:
@@ -42,10 +37,6 @@ class Teach:
     kind: ClassVar[str] = "teach"
     rows: Rows
     labels: tuple[Label, ...]
-
-    def apply(self, learner: OnlineLearner) -> None:
-        """Execute the command."""
-        learner.teach(self.rows, list(self.labels))
 
 
 @dataclass(frozen=True)
@@ -56,10 +47,6 @@ class TeachLater:
     example: int
     label: Label
 
-    def apply(self, learner: OnlineLearner) -> None:
-        """Execute the command."""
-        learner.teach_later(self.example, self.label)
-
 
 @dataclass(frozen=True)
 class Retract:
@@ -69,10 +56,6 @@ class Retract:
     example: int | None = None
     label: Label | None = None
 
-    def apply(self, learner: OnlineLearner) -> None:
-        """Execute the command."""
-        learner.retract(self.example, label=self.label)
-
 
 @dataclass(frozen=True)
 class Forget:
@@ -80,10 +63,6 @@ class Forget:
 
     kind: ClassVar[str] = "forget"
     label: Label
-
-    def apply(self, learner: OnlineLearner) -> None:
-        """Execute the command."""
-        learner.forget(self.label)
 
 
 @dataclass(frozen=True)
@@ -93,13 +72,6 @@ class Adjust:
     kind: ClassVar[str] = "adjust"
     settings: dict[str, Any]
 
-    def apply(self, learner: OnlineLearner) -> None:
-        """Execute the command."""
-        settings = dict(self.settings)
-        if isinstance(settings.get("prior"), list):
-            settings["prior"] = dict(settings["prior"])
-        learner.adjust(**settings)
-
 
 @dataclass(frozen=True)
 class Note:
@@ -108,20 +80,32 @@ class Note:
     kind: ClassVar[str] = "note"
     notes: dict[str, Any]
 
-    def apply(self, learner: OnlineLearner) -> None:
-        """Leave the learner as it is."""
-
 
 Command = Observe | Teach | TeachLater | Retract | Forget | Adjust | Note
-# The stored name of each field, by kind of command. Stored names never change.
-STORED_NAMES: dict[type[TeachLater | Retract | Forget | Adjust | Note], dict[str, str]] = {
-    TeachLater: {"example": "example", "label": "label"},
-    Retract: {"example": "example", "label": "label"},
-    Forget: {"label": "label"},
-    Adjust: {"settings": "dials"},
-    Note: {"notes": "notes"},
-}
-TYPES_BY_KIND = {command_type.kind: command_type for command_type in STORED_NAMES}
+
+
+def apply_command(command: Command, learner: OnlineLearner) -> Verdicts | None:
+    """Apply a command to a learner; return the verdicts if it observes examples."""
+    match command:
+        case Observe(rows, sources):
+            return learner.observe(rows, source=list(sources) or None)
+        case Teach(rows, labels):
+            learner.teach(rows, list(labels))
+        case TeachLater(example, label):
+            learner.teach_later(example, label)
+        case Retract(example, label):
+            learner.retract(example, label=label)
+        case Forget(label):
+            learner.forget(label)
+        case Adjust(settings):
+            prior = settings.get("prior")
+            changes = settings | ({"prior": dict(prior)} if isinstance(prior, list) else {})
+            learner.adjust(**changes)
+    return None
+
+
+_TYPES_WITHOUT_ROWS = (TeachLater, Retract, Forget, Adjust, Note)
+TYPES_BY_KIND = {command_type.kind: command_type for command_type in _TYPES_WITHOUT_ROWS}
 
 
 class CommandResult(NamedTuple):
@@ -135,7 +119,7 @@ class CommandResult(NamedTuple):
         return ANSWER_JSON.encode({"first": self.first, **self.columns}).encode()
 
     @classmethod
-    def from_json(cls, content: bytes) -> CommandResult:
+    def from_json(cls, content: bytes) -> Self:
         """Return a stored answer."""
         columns = json.loads(content)
         return cls(columns.pop("first"), columns)
@@ -153,9 +137,8 @@ def encode_command(command: Command) -> list[bytes]:
         return _encode_rows(command.rows, sources)
     if isinstance(command, Teach):
         return _encode_rows(command.rows, command.labels)
-    names = STORED_NAMES[type(command)]
-    fields = {stored: getattr(command, name) for name, stored in names.items()}
-    return [COMPACT_JSON.encode(fields).encode()]
+    values = {_get_stored_name(name): value for name, value in vars(command).items()}
+    return [COMPACT_JSON.encode(values).encode()]
 
 
 def encode_metadata(command: Command, first: int) -> str:
@@ -175,9 +158,9 @@ def decode_command(kind: str, about: str, parts: Sequence[bytes | None]) -> Comm
     if not present:
         return None
     if command_type := TYPES_BY_KIND.get(kind):
-        fields, names = json.loads(present[0]), STORED_NAMES[command_type]
-        arguments = {name: fields[stored] for name, stored in names.items() if stored in fields}
-        return command_type(**arguments)
+        values = json.loads(present[0])
+        names = {_get_stored_name(field.name): field.name for field in fields(command_type)}
+        return command_type(**{names[stored]: value for stored, value in values.items()})
     metadata = json.loads(about)
     labels, rows = [decode_label(part) for part in present], _decode_rows(metadata, present)
     if kind == Teach.kind:
@@ -190,6 +173,11 @@ def decode_label(part: bytes) -> Label | None:
     text = part[UINT32.size : _find_row(part)]
     label: Label | None = json.loads(text) if text else None
     return label
+
+
+def _get_stored_name(field_name: str) -> str:
+    """Return the stored name of a field; stored names never change."""
+    return "dials" if field_name == "settings" else field_name
 
 
 def _encode_rows(rows: Rows, labels: Sequence[Label | None]) -> list[bytes]:
@@ -248,14 +236,14 @@ class LearnerCommand:
     parts: list[bytes]
     key: str
 
-    def reorder_columns(self, names: tuple[str, ...]) -> LearnerCommand:
+    def reorder_columns(self, names: tuple[str, ...]) -> Self:
         """Return the request with the columns in the order of a learner's feature names."""
-        command: Any = self.command
-        columns = column_names(getattr(command, "rows", None))
+        if not isinstance(self.command, Observe | Teach):
+            return self
+        columns, rows = column_names(self.command.rows), self.command.rows
         if not names or columns in ((), names):
             return self
-        rows = NamedRows(command.rows[:, places(columns, names)], names)
-        command = replace(command, rows=rows)
+        command = replace(self.command, rows=NamedRows(rows[:, places(columns, names)], names))
         return replace(self, command=command, parts=encode_command(command))
 
 

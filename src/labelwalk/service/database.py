@@ -1,7 +1,5 @@
 """The SQLite file of a data folder: durable transactions, erasure, and the lock of the folder."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """The demo: feeds a built-in stream to a learner, slowly enough to watch."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np

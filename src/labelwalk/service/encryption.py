@@ -6,8 +6,6 @@ of the folder is stored in the database, wrapped by a key derived from the passp
 carries it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import secrets
@@ -88,7 +86,7 @@ class AesGcmCipher:
         except (self._invalid_tag, ValueError) as error:  # ValueError: the nonce is cut off
             raise DecryptionError("cannot be decrypted: it was changed") from error
 
-    def _create_aes(self, context: bytes) -> AESGCM:
+    def _create_aes(self, context: bytes) -> "AESGCM":
         derived = blake2b(
             context, key=self._key, digest_size=KEY_BYTES, person=b"labelwalk parts"
         ).digest()

@@ -5,8 +5,6 @@ replay of everything else from a snapshot before the first of them. What is olde
 events cannot be erased in this way; the result says so.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator
@@ -18,28 +16,20 @@ import numpy as np
 
 from labelwalk.arrays import Floats, Label
 from labelwalk.errors import LabelwalkError
-from labelwalk.service.backup import BACKUP_FOLDER
-from labelwalk.service.commands import (
-    TYPES_BY_KIND,
-    Adjust,
-    Command,
-    ErasureRequest,
-    Forget,
-    Observe,
-    Retract,
-    Teach,
-    TeachLater,
-    decode_command,
-    decode_label,
-    encode_command,
-    encode_metadata,
-)
+from labelwalk.service import commands
 from labelwalk.service.database import DamagedError, Database
 from labelwalk.service.encryption import read_key_name
 from labelwalk.service.journal import Entry, EventContent, Journal, JournalReader, StoredEvent
 from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.service.sealed_parts import redact_parts
-from labelwalk.service.snapshots import CREATE, ERASE, Snapshots, read_first_id, rebuild_learner
+from labelwalk.service.snapshots import (
+    BACKUP_FOLDER,
+    CREATE,
+    ERASE,
+    Snapshots,
+    read_first_id,
+    rebuild_learner,
+)
 
 ROWS_PER_CALL = 256  # in which rows are given to `belongs`
 MEANING = {
@@ -78,14 +68,14 @@ class _LearnerEvent:
 
     @property
     def has_rows(self) -> bool:
-        return self.stored.kind in (Observe.kind, Teach.kind)
+        return self.stored.kind in (commands.Observe.kind, commands.Teach.kind)
 
     @property
-    def command(self) -> Command | None:
+    def command(self) -> commands.Command | None:
         """The command, if it brought no examples and was not erased."""
-        if self.stored.kind not in TYPES_BY_KIND:
+        if self.stored.kind not in commands.TYPES_BY_KIND:
             return None
-        return decode_command(self.stored.kind, self.stored.about, self.content.parts)
+        return commands.decode_command(self.stored.kind, self.stored.about, self.content.parts)
 
 
 @dataclass(frozen=True)
@@ -103,7 +93,7 @@ class ErasurePlan:
     older: bool
 
 
-def check_request(managed: ManagedLearner, request: ErasureRequest) -> None:
+def check_request(managed: ManagedLearner, request: commands.ErasureRequest) -> None:
     """Raise a ValueError if the label or the examples do not exist."""
     label = request.label
     if (label is None) == (not request.examples):
@@ -124,7 +114,7 @@ def erase(
     journal: Journal,
     snapshots: Snapshots,
     learners: dict[int, ManagedLearner],
-    request: ErasureRequest,
+    request: commands.ErasureRequest,
 ) -> ErasureResult:
     """Erase from backups, journal, snapshots and learner: no trace is left on disk afterwards.
 
@@ -149,9 +139,11 @@ def erase(
     entries = [Entry(learner_id, ERASE, about, [])]
     managed.n_changes = before.n_changes + 1  # so that pages notice the new learner
     if label is not None and label in managed.learner.classes:
-        older, forget = True, Forget(label)
-        metadata = encode_metadata(forget, managed.apply(forget).first)
-        entries.append(Entry(learner_id, Forget.kind, metadata, encode_command(forget)))
+        older, forget = True, commands.Forget(label)
+        metadata = commands.encode_metadata(forget, managed.apply(forget).first)
+        entries.append(
+            Entry(learner_id, commands.Forget.kind, metadata, commands.encode_command(forget))
+        )
     prior = managed.learner.settings.prior
     older |= isinstance(prior, dict) and label in prior  # the prior the learner was created with
     journal.append(entries)
@@ -160,7 +152,7 @@ def erase(
     return ErasureResult(plan.n_erased, older)
 
 
-def plan_erasure(reader: JournalReader, request: ErasureRequest) -> ErasurePlan:
+def plan_erasure(reader: JournalReader, request: commands.ErasureRequest) -> ErasurePlan:
     """Return the changes that erase something."""
     examples = request.examples
     if request.label is not None:
@@ -185,7 +177,7 @@ def apply_plan(plan: ErasurePlan, reader: JournalReader, snapshots: Snapshots) -
         reader.replace_payloads(plan.payloads)
 
 
-def _erase_in_backups(journal: Journal, request: ErasureRequest) -> bool:
+def _erase_in_backups(journal: Journal, request: commands.ErasureRequest) -> bool:
     """Erase from all backups; return whether something older remains in one."""
     folder = os.path.join(os.path.dirname(journal.database.path), BACKUP_FOLDER)
     older = False
@@ -228,7 +220,9 @@ def _open_backup(path: str) -> Database:
         ) from error
 
 
-def _has_traces(managed: ManagedLearner, request: ErasureRequest, plan: ErasurePlan) -> bool:
+def _has_traces(
+    managed: ManagedLearner, request: commands.ErasureRequest, plan: ErasurePlan
+) -> bool:
     """Return whether vertices from before the stored events belong to what was erased."""
     means = managed.learner.vertices.means
     if request.belongs is None or plan.first_example == 0 or not len(means):
@@ -245,7 +239,9 @@ def _read_events(reader: JournalReader, learner_id: int) -> Iterator[_LearnerEve
             first = ManagedLearner.from_bytes(content.parts[0] or b"").next_example_id
         else:
             first = read_first_id(event)
-        n_examples = len(content.parts) if event.kind in (Observe.kind, Teach.kind) else 0
+        n_examples = (
+            len(content.parts) if event.kind in (commands.Observe.kind, commands.Teach.kind) else 0
+        )
         yield _LearnerEvent(event, content, range(first, first + n_examples))
 
 
@@ -253,18 +249,20 @@ def _find_members(reader: JournalReader, learner_id: int, label: Label) -> froze
     """Return the examples taught as a class, without observed ones whose label was retracted."""
     taught, taught_later = set[int](), set[int]()
     for event in _read_events(reader, learner_id):
-        if event.stored.kind == Teach.kind:
+        if event.stored.kind == commands.Teach.kind:
             parts = zip(event.ids, event.content.parts, strict=True)
-            taught |= {i for i, part in parts if part is not None and decode_label(part) == label}
+            taught |= {
+                i for i, part in parts if part is not None and commands.decode_label(part) == label
+            }
         command = event.command
-        if isinstance(command, TeachLater) and command.label == label:
+        if isinstance(command, commands.TeachLater) and command.label == label:
             taught_later.add(command.example)
-        elif isinstance(command, Retract):
+        elif isinstance(command, commands.Retract):
             taught_later -= {command.example} if command.label != label else set(taught_later)
     return frozenset(taught | taught_later)
 
 
-def _find_belonging(reader: JournalReader, request: ErasureRequest) -> set[int]:
+def _find_belonging(reader: JournalReader, request: commands.ErasureRequest) -> set[int]:
     """Return the observed examples that an erasure request selects."""
     assert request.belongs is not None
     examples = set[int]()
@@ -280,9 +278,9 @@ def _read_observed_rows(
     ids, rows = list[int](), list[Floats]()
     for event in _read_events(reader, learner_id):
         stored, parts = event.stored, event.content.parts
-        if stored.kind == Observe.kind:
-            command = decode_command(stored.kind, stored.about, parts)
-            if isinstance(command, Observe):
+        if stored.kind == commands.Observe.kind:
+            command = commands.decode_command(stored.kind, stored.about, parts)
+            if isinstance(command, commands.Observe):
                 ids += [i for i, part in zip(event.ids, parts, strict=True) if part is not None]
                 rows.append(np.asarray(command.rows, np.float64))
         if len(ids) >= ROWS_PER_CALL:
@@ -292,15 +290,15 @@ def _read_observed_rows(
         yield ids, np.concatenate(rows)
 
 
-def _find_taught_otherwise(reader: JournalReader, request: ErasureRequest) -> set[int]:
+def _find_taught_otherwise(reader: JournalReader, request: commands.ErasureRequest) -> set[int]:
     """Return the observed examples that were taught as another class later."""
     labels = dict[int, Label]()
     for event in _read_events(reader, request.learner_id):
         command = event.command
-        if isinstance(command, TeachLater):
+        if isinstance(command, commands.TeachLater):
             labels[command.example] = command.label
-        elif isinstance(command, Retract | Forget):
-            example = command.example if isinstance(command, Retract) else None
+        elif isinstance(command, commands.Retract | commands.Forget):
+            example = command.example if isinstance(command, commands.Retract) else None
             labels = {
                 i: label for i, label in labels.items() if i != example and label != command.label
             }
@@ -324,9 +322,9 @@ def _find_parts(event: _LearnerEvent, examples: frozenset[int], label: Label | N
     return indices
 
 
-def _names_class(command: Command | None, label: Label) -> bool:
+def _names_class(command: commands.Command | None, label: Label) -> bool:
     """Return whether a command has a class as its label or in its prior."""
-    if isinstance(command, Adjust):
+    if isinstance(command, commands.Adjust):
         prior = command.settings.get("prior")
         return isinstance(prior, list) and any(name == label for name, _ in prior)
     return getattr(command, "label", None) == label

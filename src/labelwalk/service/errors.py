@@ -1,7 +1,5 @@
 """Errors of the service, and the HTTP responses that report them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 
@@ -12,7 +10,7 @@ from labelwalk.errors import LabelwalkError
 from labelwalk.service.commands import UnfinishedError
 from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.erasure import BackupError, CleanupError
-from labelwalk.service.idempotency import KeyReusedError
+from labelwalk.service.journal_writer import KeyReusedError
 from labelwalk.service.request_log import add_log_facts
 from labelwalk.service.worker import BusyError, NameTakenError, NoLearnerError
 from labelwalk.storage.model_file import ModelFileError

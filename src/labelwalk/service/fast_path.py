@@ -9,8 +9,6 @@ when the rows are on disk. A frame that is repeated in the same session gets the
 is learned only once.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """The write-ahead journal: every accepted event in order, verified by a chain of hashes."""
 
-from __future__ import annotations
-
 import os
 import struct
 import time

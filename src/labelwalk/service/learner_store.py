@@ -1,36 +1,41 @@
-"""The learners of a data folder, with all operations of the service."""
-
-from __future__ import annotations
+"""The learners of a data folder, with all operations and metrics of the service."""
 
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from labelwalk.arrays import Bools, Label
 from labelwalk.learner import OnlineLearner
-from labelwalk.service.backup import back_up
-from labelwalk.service.commands import (
-    Command,
-    CommandResult,
-    CreateLearner,
-    DeleteLearner,
-    ErasureRequest,
-    LearnerCommand,
-    Note,
-    Query,
-    Rows,
-    encode_command,
-)
+from labelwalk.service import commands
 from labelwalk.service.database import DamagedError
 from labelwalk.service.encryption import Cipher
 from labelwalk.service.erasure import ErasureResult
 from labelwalk.service.journal import Journal, JournalPosition
 from labelwalk.service.managed_learner import ManagedLearner
-from labelwalk.service.metrics import WriteLatency
+from labelwalk.service.snapshots import back_up
 from labelwalk.service.worker import FULL_SHARE, MAX_WAITING, LearnerWorker, NoLearnerError
 
 SNAPSHOT_EVERY = 20_000  # examples: they are replayed in about a second
+METRICS_TYPE = "text/plain; version=0.0.4"
+STORE_METRICS = {  # the first fields of `ServiceStatus`
+    "labelwalk_events_total": ("counter", "Events on disk."),
+    "labelwalk_waiting_examples": ("gauge", "Examples waiting to be learned."),
+    "labelwalk_failed": ("gauge", "1 if the disk has failed and no writes are accepted."),
+    "labelwalk_damaged": ("gauge", "1 if an old event is damaged."),
+}
+LEARNER_METRICS = {  # the fields of `LearnerStatus`
+    "labelwalk_examples": ("counter", "Examples that the learner has seen."),
+    "labelwalk_vertices": ("gauge", "Vertices of the learner."),
+    "labelwalk_outliers": ("counter", "Outliers that the learner has seen."),
+    "labelwalk_classes": ("gauge", "Classes of the learner."),
+}
+LATENCY_CAPACITY = 1024  # writes
+LATENCY_WINDOW_S = 30.0
 
 
 class LearnerStatus(NamedTuple):
@@ -50,6 +55,61 @@ class ServiceStatus(NamedTuple):
     has_failed: bool
     is_damaged: bool
     learners: dict[str, LearnerStatus]
+
+
+def format_metrics(status: ServiceStatus) -> str:
+    """Return all metrics in the text format of Prometheus."""
+    lines: list[str] = []
+    for (name, header), value in zip(STORE_METRICS.items(), status[:4], strict=True):
+        lines += [*_format_header(name, *header), f"{name} {int(value)}"]
+    for i, (name, header) in enumerate(LEARNER_METRICS.items()):
+        lines += _format_header(name, *header)
+        for learner, counts in status.learners.items():
+            escaped = learner.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+            lines.append(f'{name}{{learner="{escaped}"}} {counts[i]}')
+    return "\n".join(lines) + "\n"
+
+
+def _format_header(name: str, kind: str, text: str) -> list[str]:
+    return [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
+
+
+class WriteLatency:
+    """The latencies of recent writes.
+
+    Examples
+    --------
+    >>> latency, write = WriteLatency(), Future()
+    >>> latency.start(write)
+    >>> latency.compute_percentiles()
+    {'p50': None, 'p99': None}
+    >>> write.set_result("done")
+    >>> latency.compute_percentiles()["p50"] < 1000
+    True
+    """
+
+    def __init__(self) -> None:
+        self._latencies: deque[tuple[float, float]] = deque(maxlen=LATENCY_CAPACITY)
+
+    def start(self, write: Future[Any]) -> None:
+        """Measure until a write succeeds; one that fails does not count."""
+        start = time.monotonic()
+
+        def stop(finished: Future[Any]) -> None:
+            if not finished.cancelled() and finished.exception() is None:
+                end = time.monotonic()
+                self._latencies.append((end, end - start))
+
+        write.add_done_callback(stop)
+
+    def compute_percentiles(self) -> dict[str, float | None]:
+        """Return the median and the 99th percentile in milliseconds; None without writes."""
+        since = time.monotonic() - LATENCY_WINDOW_S
+        recent = [latency for at, latency in tuple(self._latencies) if at >= since]
+        if not recent:
+            return {"p50": None, "p99": None}
+        p50, p99 = (1000.0 * np.percentile(recent, [50, 99])).tolist()
+        return {"p50": round(p50, 3), "p99": round(p99, 3)}
 
 
 class LearnerStore:
@@ -136,27 +196,33 @@ class LearnerStore:
         self, name: str, learner: OnlineLearner, notes: dict[str, Any] | None = None
     ) -> Future[int]:
         """Add a learner under a name; the answer is its id."""
-        return self._worker.enqueue(CreateLearner(name, learner, notes or {}))
+        return self._worker.enqueue(commands.CreateLearner(name, learner, notes or {}))
 
     def delete(self, learner_id: int) -> Future[None]:
         """Delete a learner."""
-        answer: Future[None] = self._worker.enqueue(DeleteLearner(learner_id))
+        answer: Future[None] = self._worker.enqueue(commands.DeleteLearner(learner_id))
         answer.add_done_callback(lambda _: self._worker.notify_erased())
         return answer
 
-    def submit(self, learner_id: int, command: Command, key: str = "") -> Future[CommandResult]:
+    def submit(
+        self, learner_id: int, command: commands.Command, key: str = ""
+    ) -> Future[commands.CommandResult]:
         """Apply a command to a learner.
 
         A command repeated with the same idempotency key gets the first answer and is not applied.
         """
-        request = LearnerCommand(learner_id, command, encode_command(command), key)
+        request = commands.LearnerCommand(
+            learner_id, command, commands.encode_command(command), key
+        )
         answer = self._worker.enqueue(request)
         self.timing.start(answer)
         return answer
 
-    def update_notes(self, learner_id: int, notes: dict[str, Any]) -> Future[CommandResult]:
+    def update_notes(
+        self, learner_id: int, notes: dict[str, Any]
+    ) -> Future[commands.CommandResult]:
         """Store notes with a learner; they must be representable in JSON."""
-        return self.submit(learner_id, Note(notes))
+        return self.submit(learner_id, commands.Note(notes))
 
     def erase(
         self,
@@ -164,18 +230,18 @@ class LearnerStore:
         *,
         label: Label | None = None,
         examples: Collection[int] = (),
-        belongs: Callable[[ManagedLearner, Rows], Bools] | None = None,
+        belongs: Callable[[ManagedLearner, commands.Rows], Bools] | None = None,
     ) -> Future[ErasureResult]:
         """Erase a class or examples as if they had never come; all other requests wait.
 
         See `ErasureRequest`.
         """
-        request = ErasureRequest(learner_id, label, frozenset(examples), belongs)
+        request = commands.ErasureRequest(learner_id, label, frozenset(examples), belongs)
         return self._worker.enqueue(request)
 
-    def predict(self, learner_id: int, rows: Rows) -> Future[CommandResult]:
+    def predict(self, learner_id: int, rows: commands.Rows) -> Future[commands.CommandResult]:
         """Answer examples without learning, by all changes, on disk or not."""
-        query = Query(lambda managed: managed.predict(rows), learner_id, len(rows), True)
+        query = commands.Query(lambda managed: managed.predict(rows), learner_id, len(rows), True)
         return self._worker.enqueue(query)
 
     def query(
@@ -186,11 +252,13 @@ class LearnerStore:
         skip_durability: bool = False,
     ) -> Future[Any]:
         """Call a function of a learner that changes nothing, in its turn; see `Query`."""
-        return self._worker.enqueue(Query(function, learner_id, skip_durability=skip_durability))
+        return self._worker.enqueue(
+            commands.Query(function, learner_id, skip_durability=skip_durability)
+        )
 
     def query_all(self, function: Callable[[dict[int, ManagedLearner]], Any]) -> Future[Any]:
         """Call a function of all learners that changes nothing."""
-        return self._worker.enqueue(Query(function))
+        return self._worker.enqueue(commands.Query(function))
 
     def back_up(self) -> str:
         """Write a backup of everything on disk, and return its name; requests go on meanwhile."""

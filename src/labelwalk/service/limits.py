@@ -1,7 +1,5 @@
 """Limits: middlewares for the rate, size, duration and number of requests."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time

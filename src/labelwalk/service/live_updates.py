@@ -5,8 +5,6 @@ Each connection reads the last sample at its own pace, so a slow browser gets fe
 neither a browser nor a write waits for another.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

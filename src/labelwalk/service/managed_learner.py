@@ -1,12 +1,10 @@
 """A learner in the service: it has a name, notes, and example ids that survive erasure."""
 
-from __future__ import annotations
-
 import logging
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -21,6 +19,7 @@ from labelwalk.service.commands import (
     Retract,
     Rows,
     TeachLater,
+    apply_command,
 )
 from labelwalk.service.page_state import MapAxes, RecentHistory, compute_axes
 from labelwalk.storage.model_file import RemovedFeatureError, pack, unpack
@@ -72,16 +71,15 @@ class ManagedLearner:
         self.check_writable()
         first, start = self.next_example_id, self.learner.n_seen
         columns = dict[str, list[Any]]()
-        if isinstance(command, Observe):
-            verdicts = command.apply(self.learner)
+        command = self._with_internal_ids(command)
+        verdicts = apply_command(command, self.learner)
+        if verdicts is not None and isinstance(command, Observe):
             self.history.add_observed(start, command.rows, verdicts)
             columns = _to_columns(verdicts)
         else:
-            command = self._with_internal_ids(command)
-            if isinstance(command, Note):
-                self.notes = {**self.notes, **command.notes}
-            command.apply(self.learner)
             self.history.add_command(start, command)
+        if isinstance(command, Note):
+            self.notes = {**self.notes, **command.notes}
         self.n_changes += 1
         if updates_axes:
             self.update_axes()
@@ -101,17 +99,17 @@ class ManagedLearner:
         If this is not possible, nothing is applied and the list is empty.
         """
         first, start = self.next_example_id, self.learner.n_seen
-        block = Observe(np.concatenate([command.rows for command in commands]))
-        axes_are_due = self.axes is None or self.axes.is_due(start + len(block.rows))
+        rows = np.concatenate([command.rows for command in commands])
+        axes_are_due = self.axes is None or self.axes.is_due(start + len(rows))
         if axes_are_due or self.read_only is not None:
             return []
         try:
-            verdicts = block.apply(self.learner)
+            verdicts = self.learner.observe(rows)
         except ValueError as error:
             if type(error) is not ValueError:
                 raise
             return []
-        self.history.add_observed(start, block.rows, verdicts)
+        self.history.add_observed(start, rows, verdicts)
         self.n_changes += len(commands)
         columns, begin, results = _to_columns(verdicts), 0, []
         for command in commands:
@@ -184,7 +182,7 @@ class ManagedLearner:
         )
 
     @classmethod
-    def from_bytes(cls, content: bytes) -> ManagedLearner:
+    def from_bytes(cls, content: bytes) -> Self:
         """Return what `to_bytes` stored."""
         header, arrays = unpack(content)
         note, read_only = header["note"], None

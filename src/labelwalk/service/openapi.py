@@ -1,7 +1,5 @@
 """The routes of the service: permission, request and response of each, as an OpenAPI document."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from http import HTTPStatus

@@ -3,13 +3,11 @@
 They depend only on the commands that were applied to the learner.
 """
 
-from __future__ import annotations
-
 import base64
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +30,7 @@ class RecentExamples(NamedTuple):
     confidence: Floats
     outlier: Bools
 
-    def last(self, n: int) -> RecentExamples:
+    def last(self, n: int) -> "RecentExamples":
         """Return the newest n."""
         newest = slice(max(0, len(self.id) - n), None)
         return RecentExamples._make(column[newest] for column in self)
@@ -109,7 +107,7 @@ class RecentHistory:
         }
 
     @classmethod
-    def from_dict(cls, stored: dict[str, Any]) -> RecentHistory:
+    def from_dict(cls, stored: dict[str, Any]) -> Self:
         """Return what `to_dict` stored."""
         history = cls()
         history.n_observed = int(stored["observed"])
@@ -167,7 +165,7 @@ class MapAxes:
         }
 
     @classmethod
-    def from_dict(cls, stored: dict[str, Any]) -> MapAxes:
+    def from_dict(cls, stored: dict[str, Any]) -> Self:
         """Return what `to_dict` stored."""
         return cls(
             int(stored["version"]),

@@ -1,7 +1,5 @@
 """Rows in a request body: JSON, raw numbers or an Arrow stream."""
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 Only facts that are listed by name are logged: no token, body, row, label or query.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import math

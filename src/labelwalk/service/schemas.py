@@ -1,7 +1,5 @@
 """Schemas of request and response bodies: JSON Schema, and pydantic models of small requests."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, Strict

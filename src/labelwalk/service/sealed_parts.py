@@ -5,8 +5,6 @@ have the key, and reveals nothing to others. Erasing a part destroys the part an
 the commitment, so every hash over commitments stays valid.
 """
 
-from __future__ import annotations
-
 import secrets
 import struct
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -84,6 +82,24 @@ def redact_parts(payload: bytes, indices: Collection[int]) -> bytes:
     return b"".join([REDACTED, UINT32.pack(len(parts)), *pieces])
 
 
+class _Reader:
+    """Takes bytes from the front of a payload."""
+
+    def __init__(self, payload: bytes) -> None:
+        self._payload, self.position = payload, 0
+
+    def take(self, n_bytes: int) -> bytes:
+        start, self.position = self.position, self.position + n_bytes
+        if self.position > len(self._payload):
+            raise InvalidPartsError(
+                f"it has {len(self._payload)} bytes and needs at least {self.position}"
+            )
+        return self._payload[start : self.position]
+
+    def take_uint32(self) -> int:
+        return int(UINT32.unpack(self.take(UINT32.size))[0])
+
+
 def _read_complete(reader: _Reader) -> Iterator[PayloadPart]:
     secret = reader.take(KEY_BYTES)
     sizes = [reader.take_uint32() for _ in range(reader.take_uint32())]
@@ -112,21 +128,3 @@ def _commit(part: bytes, key: bytes) -> bytes:
 
 def _hash_all(commitments: Iterable[bytes]) -> bytes:
     return blake2b(b"".join(commitments), digest_size=HASH_BYTES).digest()
-
-
-class _Reader:
-    """Takes bytes from the front of a payload."""
-
-    def __init__(self, payload: bytes) -> None:
-        self._payload, self.position = payload, 0
-
-    def take(self, n_bytes: int) -> bytes:
-        start, self.position = self.position, self.position + n_bytes
-        if self.position > len(self._payload):
-            raise InvalidPartsError(
-                f"it has {len(self._payload)} bytes and needs at least {self.position}"
-            )
-        return self._payload[start : self.position]
-
-    def take_uint32(self) -> int:
-        return int(UINT32.unpack(self.take(UINT32.size))[0])

@@ -1,7 +1,5 @@
 """The server process: sockets, the middlewares in their order, and a graceful stop."""
 
-from __future__ import annotations
-
 import re
 import signal
 import socket

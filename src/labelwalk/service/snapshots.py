@@ -1,25 +1,36 @@
-"""Snapshots of all learners, and replay: restoring learners from a snapshot and later events.
+"""Copies of all learners: snapshots with replay of later events, backups, and retention.
 
 A round of snapshots lists every learner with the digest of its stored state; a state shared by
 several rounds, because the learner did not change in between, is stored once. Older rounds are
 thinned out: a replay never has much more than twice the necessary number of events to apply.
 """
 
-from __future__ import annotations
-
 import json
+import os
+import shutil
 import sqlite3
+import time
 from collections.abc import Collection, Mapping
 from hashlib import blake2b
 from typing import NamedTuple
 
 from labelwalk.service.commands import Observe, Teach, decode_command
-from labelwalk.service.database import DamagedError
+from labelwalk.service.database import DamagedError, Database
 from labelwalk.service.encryption import DecryptionError
-from labelwalk.service.journal import JournalPosition, JournalReader, StoredEvent
+from labelwalk.service.journal import (
+    JOURNAL_FILE,
+    MARK_FILE,
+    HighWaterMark,
+    Journal,
+    JournalPosition,
+    JournalReader,
+    StoredEvent,
+)
 from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.service.sealed_parts import HASH_BYTES
+from labelwalk.storage.atomic_write import sync_folder
 
+BACKUP_FOLDER = "backups"
 # Kinds of events that are not commands to a learner.
 CREATE, DELETE, ERASE = "create", "delete", "erase"
 
@@ -194,6 +205,69 @@ def _replay_command(managed: ManagedLearner, event: StoredEvent, parts: list[byt
 def read_first_id(event: StoredEvent) -> int:
     """Return the id that the next example had before an event."""
     return int(json.loads(event.about)["first"])
+
+
+def back_up(journal: Journal) -> str:
+    """Write a backup of all acknowledged events, and return its file name."""
+    folder = os.path.join(os.path.dirname(journal.database.path), BACKUP_FOLDER)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    moment = time.strftime("%Y-%m-%dT%H-%M-%S", time.gmtime())
+    name = f"{moment}-{journal.last.sequence}.db"
+    part = os.path.join(folder, f"{name}.part")
+    journal.database.copy_to(part)
+    os.replace(part, os.path.join(folder, name))
+    sync_folder(folder)
+    return name
+
+
+def restore(backup: str, folder: str) -> int:
+    """Make a backup a data folder of its own, and return how many events it has.
+
+    The backup is verified without its passphrase, which the folder takes over. A folder with
+    learners raises `FileExistsError`. A damaged backup raises `DamagedError` and leaves nothing.
+    """
+    path, mark = os.path.join(folder, JOURNAL_FILE), os.path.join(folder, MARK_FILE)
+    if os.path.exists(path) or os.path.exists(mark):
+        raise FileExistsError(f"{folder} already contains learners. Choose another folder.")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with open(backup, "rb") as source, open(os.open(path, flags, 0o600), "wb") as target:
+            shutil.copyfileobj(source, target)
+            target.flush()
+            os.fsync(target.fileno())  # before the mark says that the events are there
+        n_events = _verify(path, mark)
+        sync_folder(folder)
+        return n_events
+    except DamagedError:
+        for name in filter(os.path.exists, (path, f"{path}-wal", mark)):
+            os.remove(name)
+        raise
+
+
+def apply_retention(reader: JournalReader, snapshots: Snapshots, retain_s: float) -> None:
+    """Delete events older than a number of seconds, as far as a snapshot can replace them."""
+    sequence = snapshots.find_older_than(int(1000 * (time.time() - retain_s)))
+    if sequence is not None:
+        reader.drop_events(reader.read_position(sequence))
+        snapshots.delete(before=sequence)
+
+
+def _verify(path: str, mark_path: str) -> int:
+    """Verify everything in a database, and write its high-water mark."""
+    database = Database(path)
+    try:
+        reader = JournalReader(database)
+        for _ in reader.read_events():
+            pass
+        Snapshots(reader).read_latest()
+        end = reader.read_end()
+    finally:
+        database.close()
+    mark = HighWaterMark(mark_path)
+    mark.write_twice(end)
+    mark.close()
+    return end.sequence
 
 
 def _thin_out(connection: sqlite3.Connection, last: int) -> None:

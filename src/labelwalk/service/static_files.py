@@ -1,7 +1,5 @@
 """The files of the page, read when the service starts: no path of a request is ever opened."""
 
-from __future__ import annotations
-
 import gzip
 import importlib.util
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Views of a learner as JSON: summary, vertices, recent examples, and a preview of settings."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
@@ -12,7 +10,7 @@ import numpy as np
 from labelwalk.arrays import Floats, Label
 from labelwalk.engine.tables import VertexTable
 from labelwalk.learner import OnlineLearner, from_bytes
-from labelwalk.service.commands import Adjust
+from labelwalk.service.commands import Adjust, apply_command
 from labelwalk.service.errors import NoVertexError
 from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.verdicts import Verdicts
@@ -218,7 +216,7 @@ def preview_settings(content: bytes, rows: Floats, command: Adjust) -> dict[str,
     """
     learner = from_bytes(content)
     before, old_labels = _measure_answers(learner, rows)
-    command.apply(learner)
+    apply_command(command, learner)
     after, new_labels = _measure_answers(learner, rows)
     n_changed = sum(old != new for old, new in zip(old_labels, new_labels, strict=True))
     return {"before": before, "after": after, "changed": n_changed, "of": len(rows)}

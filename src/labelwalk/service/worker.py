@@ -1,7 +1,5 @@
 """The thread that executes requests on learners in order, its queue, and its bridge to asyncio."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import threading
@@ -15,27 +13,20 @@ from weakref import WeakKeyDictionary
 
 from labelwalk._validation import column_names
 from labelwalk.errors import LabelwalkError
-from labelwalk.service.backup import apply_retention
-from labelwalk.service.commands import (
-    CommandResult,
-    CreateLearner,
-    DeleteLearner,
-    ErasureRequest,
-    LearnerCommand,
-    Observe,
-    Query,
-    Request,
-    UnfinishedError,
-    count_rows,
-    encode_metadata,
-)
+from labelwalk.service import commands
 from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.erasure import BackupError, CleanupError, ErasureResult, erase
-from labelwalk.service.idempotency import IdempotencyCache
 from labelwalk.service.journal import Entry, Journal
-from labelwalk.service.journal_writer import EventGroup, JournalWriter, Outcome
+from labelwalk.service.journal_writer import EventGroup, IdempotencyCache, JournalWriter, Outcome
 from labelwalk.service.managed_learner import ManagedLearner
-from labelwalk.service.snapshots import CREATE, DELETE, Snapshots, rebuild_learner, restore_learners
+from labelwalk.service.snapshots import (
+    CREATE,
+    DELETE,
+    Snapshots,
+    apply_retention,
+    rebuild_learner,
+    restore_learners,
+)
 
 MAX_WAITING = 20_000  # examples in the queue
 FULL_SHARE = 0.9  # of the queue, above which requests are turned away early
@@ -59,7 +50,7 @@ class NameTakenError(LabelwalkError, ValueError):
 
 EXPECTED_ERRORS = (
     *(BackupError, CleanupError, DamagedError, DiskError, LookupError),
-    *(UnfinishedError, ValueError),
+    *(commands.UnfinishedError, ValueError),
 )
 
 
@@ -187,7 +178,7 @@ def to_asyncio_future(future: Future[Any]) -> asyncio.Future[Any]:
 class QueuedRequest(NamedTuple):
     """A request, and where its answer goes."""
 
-    request: Request
+    request: commands.Request
     future: Future[Any]
 
 
@@ -199,7 +190,9 @@ def split_batches(queued: Iterable[QueuedRequest]) -> Iterator[list[QueuedReques
 
 def _get_batch_key(item: QueuedRequest) -> Hashable:
     match item.request:
-        case LearnerCommand(learner_id, Observe(rows, ())) if not column_names(rows):
+        case commands.LearnerCommand(learner_id, commands.Observe(rows, ())) if not column_names(
+            rows
+        ):
             return learner_id, rows.shape[1]
     return id(item)  # no other request has this key: it is executed alone
 
@@ -232,12 +225,12 @@ class LearnerWorker:
         self._thread = threading.Thread(target=self._run, name="learner-worker", daemon=True)
         self._thread.start()
 
-    def enqueue(self, request: Request) -> Future[Any]:
+    def enqueue(self, request: commands.Request) -> Future[Any]:
         """Have a request executed in its turn, and return the future of its answer."""
         weight, priority = 1, False
-        if isinstance(request, LearnerCommand):
-            weight = max(1, count_rows(request.command))
-        elif isinstance(request, Query):
+        if isinstance(request, commands.LearnerCommand):
+            weight = max(1, commands.count_rows(request.command))
+        elif isinstance(request, commands.Query):
             weight, priority = request.n_rows, request.skip_durability
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()  # a client may leave, but its request is executed
@@ -253,8 +246,8 @@ class LearnerWorker:
     def check_complete(self) -> None:
         """Raise `UnfinishedError` if a learner may be missing because it must be rebuilt first."""
         if self._doubtful or self.writer.is_interrupted:
-            self.enqueue(Query(lambda learners: None))  # rebuilds the learners
-            raise UnfinishedError
+            self.enqueue(commands.Query(lambda learners: None))  # rebuilds the learners
+            raise commands.UnfinishedError
 
     def notify_erased(self) -> None:
         """Call the functions of `on_erased`."""
@@ -284,7 +277,7 @@ class LearnerWorker:
 
     def _execute_all(self, queued: list[QueuedRequest]) -> None:
         for batch in split_batches(queued):
-            if isinstance(batch[0].request, ErasureRequest):
+            if isinstance(batch[0].request, commands.ErasureRequest):
                 self._enqueue_group(waits=True)
             n_done = self._observe_together(batch) if len(batch) > 1 else 0
             for item in batch[n_done:]:
@@ -305,41 +298,43 @@ class LearnerWorker:
         request, future = queued
         try:
             answer, entry = self._handle(request)
-            if isinstance(request, Query) and request.skip_durability:
+            if isinstance(request, commands.Query) and request.skip_durability:
                 future.set_result(answer)
             else:
                 self._add_outcome(future, answer, entry)
             self._changing = None
         except Exception as error:
-            if isinstance(request, ErasureRequest) and isinstance(error, DiskError | DamagedError):
+            if isinstance(request, commands.ErasureRequest) and isinstance(
+                error, DiskError | DamagedError
+            ):
                 self.writer.fail(error)
             with suppress(InvalidStateError):
                 future.set_exception(self._note_error(error))
 
-    def _handle(self, request: Request) -> tuple[Any, Entry | None]:
+    def _handle(self, request: commands.Request) -> tuple[Any, Entry | None]:
         """Execute a request; return its answer, and the event to be written before it is sent."""
-        if isinstance(request, CreateLearner | ErasureRequest):
+        if isinstance(request, commands.CreateLearner | commands.ErasureRequest):
             self._check_usable(None)
         else:
             self._check_usable(request.learner_id)
         match request:
-            case CreateLearner():
+            case commands.CreateLearner():
                 return self._create(request)
-            case LearnerCommand():
+            case commands.LearnerCommand():
                 return self._apply(request)
-            case ErasureRequest():
+            case commands.ErasureRequest():
                 return self._erase(request), None
-            case DeleteLearner(learner_id):
+            case commands.DeleteLearner(learner_id):
                 self.get_learner(learner_id)
                 self._changing = learner_id
                 del self.learners[learner_id]
                 return None, Entry(learner_id, DELETE, "{}", [])
-            case Query(function, learner_id):
+            case commands.Query(function, learner_id):
                 if learner_id is None:
                     return function(self.learners), None
                 return function(self.get_learner(learner_id)), None
 
-    def _create(self, request: CreateLearner) -> tuple[int, Entry]:
+    def _create(self, request: commands.CreateLearner) -> tuple[int, Entry]:
         name = request.name
         if any(managed.name == name for managed in self.learners.values()):
             raise NameTakenError(f"a learner named {name!r} already exists. Choose another name.")
@@ -350,7 +345,9 @@ class LearnerWorker:
         self._changed.add(learner_id)
         return learner_id, Entry(learner_id, CREATE, "{}", [content])
 
-    def _apply(self, request: LearnerCommand) -> tuple[CommandResult, Entry | None]:
+    def _apply(
+        self, request: commands.LearnerCommand
+    ) -> tuple[commands.CommandResult, Entry | None]:
         managed = self.get_learner(request.learner_id)
         request = request.reorder_columns(managed.learner.feature_names)
         result = self._keys.find_result(request)
@@ -359,7 +356,7 @@ class LearnerWorker:
         self._changing = request.learner_id
         return self._create_entry(request, managed.apply(request.command, updates_axes=False))
 
-    def _erase(self, request: ErasureRequest) -> ErasureResult:
+    def _erase(self, request: commands.ErasureRequest) -> ErasureResult:
         self.get_learner(request.learner_id).check_writable()
         self._changing = request.learner_id
         with self.backup_lock:
@@ -370,20 +367,22 @@ class LearnerWorker:
         return result
 
     def _create_entry(
-        self, request: LearnerCommand, result: CommandResult
-    ) -> tuple[CommandResult, Entry]:
+        self, request: commands.LearnerCommand, result: commands.CommandResult
+    ) -> tuple[commands.CommandResult, Entry]:
         learner_id, command, parts = request.learner_id, request.command, request.parts
         self._changed.add(learner_id)
-        self._n_since_round += count_rows(command)
+        self._n_since_round += commands.count_rows(command)
         if request.key:
             self._keys.add_pending(request, result)
             parts = [*parts, result.to_json()]
-        metadata = encode_metadata(command, result.first)
+        metadata = commands.encode_metadata(command, result.first)
         return result, Entry(learner_id, command.kind, metadata, parts, request.key)
 
     def _observe_together(self, batch: list[QueuedRequest]) -> int:
         """Observe all blocks of a batch at once; return how many requests are done."""
-        requests = [item.request for item in batch if isinstance(item.request, LearnerCommand)]
+        requests = [
+            item.request for item in batch if isinstance(item.request, commands.LearnerCommand)
+        ]
         n_before = len(self._group.outcomes)
         try:
             managed = self.learners.get(requests[0].learner_id)
@@ -391,7 +390,9 @@ class LearnerWorker:
             is_repeated = len(set(keys)) < len(keys) or any(map(self._keys.contains, requests))
             if self._doubtful or managed is None or is_repeated:
                 return 0
-            blocks = [each.command for each in requests if isinstance(each.command, Observe)]
+            blocks = [
+                each.command for each in requests if isinstance(each.command, commands.Observe)
+            ]
             self._changing = requests[0].learner_id
             results = managed.apply_blocks(blocks)
             for item, request, result in zip(batch, requests, results, strict=False):
@@ -425,7 +426,7 @@ class LearnerWorker:
         if isinstance(error, EXPECTED_ERRORS):
             return error
         logger.error("an unexpected error", exc_info=error)
-        return UnfinishedError()
+        return commands.UnfinishedError()
 
     def _check_usable(self, learner_id: int | None) -> None:
         """Rebuild a learner, or all, if in doubt; raise if it cannot be used."""
@@ -437,7 +438,7 @@ class LearnerWorker:
         if refusal := self.writer.get_refusal():
             raise refusal
         if self._doubtful & doubtful:
-            raise UnfinishedError("a learner cannot be rebuilt from the journal")
+            raise commands.UnfinishedError("a learner cannot be rebuilt from the journal")
 
     def _recover(self, learner_ids: set[int]) -> None:
         """Resume writing, and rebuild learners from the journal, also those ahead of it."""
