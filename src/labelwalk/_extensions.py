@@ -16,7 +16,6 @@ ENTRY_POINTS: dict[str, str] = {
     "command faces": "labelwalk.faces.watch_command:app",
     "service faces": "labelwalk.faces.camera_worker:start_face_service",
     "routes faces": "labelwalk.faces.routes:add_routes",
-    "route table faces": "labelwalk.faces.routes:ROUTES",
     "errors faces": "labelwalk.faces.routes:STATUSES",
     "schemas faces": "labelwalk.faces.routes:SCHEMAS",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import httpx
 
@@ -13,6 +13,14 @@ from labelwalk.service.auth import AuthMiddleware, Tokens
 from labelwalk.service.demo import Demo
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.live_updates import PageSampler
+from labelwalk.service.openapi import Permissions
+
+
+def list_permissions() -> Permissions:
+    """Return the permission of each route."""
+    permissions: Permissions = create_app(cast(LearnerStore, None)).state.permissions
+    return permissions
+
 
 TOKENS = Tokens(read="r" * 40, write="w" * 40)
 
@@ -31,7 +39,9 @@ class Asking:
     def __init__(self, store: LearnerStore, faces: ServiceExtension | None = None) -> None:
         self.sampler, self.demo = PageSampler(store), Demo(store)
         app = create_app(store, self.sampler, self.demo, faces)
-        self._transport = httpx.ASGITransport(AuthMiddleware(app, TOKENS, ["here"]))
+        self._transport = httpx.ASGITransport(
+            AuthMiddleware(app, TOKENS, ["here"], app.state.permissions)
+        )
 
     def __call__(
         self, method: str, path: str, token: str | None = TOKENS.write, **more: Any

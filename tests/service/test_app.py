@@ -22,7 +22,6 @@ from labelwalk.service.app import create_app
 from labelwalk.service.auth import Tokens
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.limits import Limits
-from labelwalk.service.openapi import ROUTE_PERMISSIONS
 from labelwalk.service.request_log import ServiceLog
 from labelwalk.service.schemas import ARROW, RAW
 from labelwalk.service.server import list_middlewares, wrap_app
@@ -42,7 +41,9 @@ class Client:
     def __init__(self, store: LearnerStore, *, is_fast: bool = True) -> None:
         self.app = create_app(store)
         log = ServiceLog(StringIO(), "json", "debug")
-        middlewares = list_middlewares(store, TOKENS, ["here"], Limits(rate=1e6), log)
+        middlewares = list_middlewares(
+            self.app.state.permissions, store, TOKENS, ["here"], Limits(rate=1e6), log
+        )
         if not is_fast:
             middlewares.pop()
         self._transport = httpx.ASGITransport(wrap_app(self.app, middlewares))
@@ -108,7 +109,7 @@ def test_every_route_has_a_rule_and_every_rule_a_route(client: Client) -> None:
         for method in getattr(route, "methods", None) or ["WEBSOCKET"]
         if method != "HEAD"
     }
-    assert routes == set(ROUTE_PERMISSIONS)
+    assert routes == set(client.app.state.permissions)
 
 
 def test_people(taught: Client) -> None:

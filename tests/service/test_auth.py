@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from labelwalk.service.auth import AuthMiddleware, Tokens
-from labelwalk.service.openapi import ROUTE_PERMISSIONS
+from tests.service.asking import list_permissions
 
 pytestmark = pytest.mark.shell
 
+ROUTE_PERMISSIONS = list_permissions()
 HOST = "127.0.0.1:8000"
 TOKENS = Tokens(read="r" * 40, write="w" * 40)
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "WEBSOCKET")
@@ -50,7 +51,7 @@ def answered(scope: dict[str, Any]) -> tuple[bool, list[Any]]:
     async def receive() -> Any:
         raise AssertionError
 
-    middleware = AuthMiddleware(inside, TOKENS, [HOST, "localhost:8000"])
+    middleware = AuthMiddleware(inside, TOKENS, [HOST, "localhost:8000"], ROUTE_PERMISSIONS)
     asyncio.run(middleware(scope, receive, send))
     return sent[0].get("status") == 200, sent
 

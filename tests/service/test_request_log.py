@@ -23,9 +23,9 @@ from labelwalk.faces.pictures import encode_jpeg
 from labelwalk.service.commands import Observe
 from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.learner_store import LearnerStore
-from labelwalk.service.openapi import ROUTE_PERMISSIONS
 from labelwalk.service.request_log import LogHandler, ServiceLog
 from labelwalk.service.schemas import ARROW, RAW
+from tests.service.asking import list_permissions
 from tests.service.test_server import ENVIRONMENT, Served, free_port, hello, served, wait_until
 
 pytestmark = [pytest.mark.shell, pytest.mark.slow]
@@ -156,7 +156,7 @@ def table() -> bytes:
 def test_log_contains_no_secret(form: str, tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     with served(folder, options=[f"--log={form}", "--log-level=debug", "--faces=pixels"]) as one:
-        assert use_all_routes(one) >= set(ROUTE_PERMISSIONS)
+        assert use_all_routes(one) >= set(list_permissions())
         said = one.end(signal.SIGTERM)
     with served(folder, options=[f"--log={form}", "--log-level=debug"]) as one:
         said += one.end(signal.SIGTERM)
@@ -171,7 +171,7 @@ def test_log_contains_no_secret(form: str, tmp_path: Path) -> None:
         assert {"learner deleted", "backup", "refused", "stopped"} < set(events)
         assert {"event", "at", "level"} <= set.intersection(*map(set, told))
         refused = [line for line in told if line["event"] == "refused"]
-        assert {line["route"] for line in refused} <= {path for _, path in ROUTE_PERMISSIONS} | {
+        assert {line["route"] for line in refused} <= {path for _, path in list_permissions()} | {
             "none"
         }
         assert {line["reason"] for line in refused} >= {"BodyError", "The token is invalid."}

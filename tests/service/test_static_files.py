@@ -15,7 +15,7 @@ import pytest
 
 from labelwalk._extensions import list_page_folders
 from labelwalk.service.learner_store import LearnerStore
-from labelwalk.service.static_files import load_static_files
+from labelwalk.service.page_routes import load_static_files
 from tests.service.asking import TOKENS, Asking
 
 pytestmark = pytest.mark.shell

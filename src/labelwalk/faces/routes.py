@@ -7,16 +7,16 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import FastAPI, Path, Query, Request, Response
+from fastapi import Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from labelwalk.errors import LabelwalkError
 from labelwalk.faces.frames import NoFrameError, SourceError
 from labelwalk.faces.people import UnknownPersonError, clean_name
+from labelwalk.service.openapi import RouteTable
 from labelwalk.service.schemas import (
     BOOLEAN,
     COUNT,
-    JSON,
     NUMBER,
     POSITIVE_INTEGER,
     SHARE,
@@ -122,44 +122,6 @@ class Sink(BaseModel):
     sink: Literal["auto"] | float
 
 
-# positional fields of `labelwalk.service.openapi.Route`
-ROUTES: dict[tuple[str, str], tuple[Any, ...]] = {
-    ("GET", "/api/faces"): ("read", "List people and strangers.", ref("Everybody")),
-    ("POST", "/api/faces/frames"): (
-        "write",
-        "Recognize the faces in a camera frame: a JPEG, PNG or WebP.",
-        ref("Frame"),
-        JSON,
-        "Picture",
-    ),
-    ("GET", "/api/faces/view"): (
-        "read",
-        "Get the newest frame of the camera of the service; a header lists the faces.",
-        {},
-        JPEG,
-    ),
-    ("GET", "/api/faces/pictures/{example}"): (
-        "read",
-        "Get the picture of a face.",
-        {},
-        JPEG,
-        None,
-        (404, 422),
-    ),
-    ("POST", "/api/faces/name"): (
-        "write",
-        "Name a face and a few views on its track.",
-        ref("NamedViews"),
-    ),
-    ("POST", "/api/faces/undo"): ("write", "Remove the names of faces.", ref("UndoneViews")),
-    ("POST", "/api/faces/forget"): (
-        "write",
-        "Erase a person or a stranger with all views that are assigned to them.",
-        ref("Erased"),
-    ),
-    ("GET", "/api/faces/sink"): ("read", "Get the sink, and how it was chosen.", ref("SinkTold")),
-    ("POST", "/api/faces/sink"): ("write", "Set the sink: how far names spread.", ref("SinkSet")),
-}
 STATUSES: dict[type[Exception], int] = {
     UnknownPersonError: 404,
     FacesUnavailableError: 404,
@@ -169,7 +131,7 @@ STATUSES: dict[type[Exception], int] = {
 
 
 def add_routes(
-    app: FastAPI, worker: CameraWorker | None, describe: Callable[[ErasureResult], Any]
+    table: RouteTable, worker: CameraWorker | None, describe: Callable[[ErasureResult], Any]
 ) -> None:
     """Add the routes."""
 
@@ -183,49 +145,59 @@ def add_routes(
     async def run(request: Callable[[PeopleStore], Any]) -> Any:
         return await to_asyncio_future(get_worker().submit(request))
 
-    @app.get("/api/faces")
+    @table.add("GET", "/api/faces", "read", ref("Everybody"), errors=(404,))
     async def everybody() -> Any:
+        """List people and strangers."""
         if worker is None:
             return DISABLED
         return await run(_describe_people) | {"source": _describe_camera(worker.own_camera)}
 
-    @app.post("/api/faces/frames")
+    @table.add("POST", "/api/faces/frames", "write", ref("Frame"), body="Picture", errors=(404,))
     async def frame(request: Request, camera: Annotated[str, Query(max_length=1000)]) -> Any:
+        """Recognize the faces in a camera frame: a JPEG, PNG or WebP."""
         running = get_worker()
         return await to_asyncio_future(running.process_sent(camera, await request.body()))
 
-    @app.get("/api/faces/view", response_class=Response)
+    @table.add("GET", "/api/faces/view", "read", {}, JPEG, errors=(404,))
     async def view() -> Response:
+        """Get the newest frame of the camera of the service; a header lists the faces."""
         get_worker()
         if worker is None or worker.own_camera is None:
             raise FacesUnavailableError("The service has no camera. Start it with --watch SOURCE.")
         newest = worker.own_camera.get_view()
         return Response(newest.picture, 200, {FACES_HEADER: json.dumps(newest.faces)}, JPEG)
 
-    @app.get("/api/faces/pictures/{example}", response_class=Response)
+    @table.add("GET", "/api/faces/pictures/{example}", "read", {}, JPEG, errors=(404, 422))
     async def picture(example: Annotated[int, Path(ge=0, le=MAX_EXAMPLE)]) -> Response:
+        """Get the picture of a face."""
         return Response(await run(lambda people: people.picture(example)), media_type=JPEG)
 
-    @app.post("/api/faces/name")
+    @table.add("POST", "/api/faces/name", "write", ref("NamedViews"), errors=(404,))
     async def name(face: NamedFace) -> Any:
+        """Name a face and a few views on its track."""
         name = clean_name(face.name)
         examples = await to_asyncio_future(get_worker().name(face.example, name))
         return {"name": name, "examples": examples}
 
-    @app.post("/api/faces/undo")
+    @table.add("POST", "/api/faces/undo", "write", ref("UndoneViews"), errors=(404,))
     async def undo(wrong: Undone) -> Any:
+        """Remove the names of faces."""
         return {"undone": await run(lambda people: people.undo(wrong.examples))}
 
-    @app.post("/api/faces/forget")
+    @table.add("POST", "/api/faces/forget", "write", ref("Erased"), errors=(404,))
     async def forget(body: ForgottenPerson) -> Any:
+        """Erase a person or a stranger with all views that are assigned to them."""
         return describe(await run(lambda people: _forget(people, body)))
 
-    @app.get("/api/faces/sink")
+    @table.add("GET", "/api/faces/sink", "read", ref("SinkTold"), errors=(404,))
     async def see_sink() -> Any:
+        """Get the sink, and how it was chosen."""
         return await run(_describe_sink)
 
-    @app.post("/api/faces/sink")
+    @table.add("POST", "/api/faces/sink", "write", ref("SinkSet"), errors=(404,))
     async def set_sink(body: Sink) -> Any:
+        """Set the sink: how far names spread."""
+
         def change(people: PeopleStore) -> dict[str, Any]:
             warning = people.recognizer.set_sink(body.sink)
             return _describe_sink(people) | {"warning": warning}

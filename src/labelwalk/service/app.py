@@ -15,8 +15,7 @@ from labelwalk._extensions import ServiceExtension, load_extension
 from labelwalk.arrays import Label
 from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.service import views
-from labelwalk.service.auth import PERMISSION_KEY, TOKEN_KEY
-from labelwalk.service.commands import Command, Observe, Retract, Teach, TeachLater
+from labelwalk.service.commands import Adjust, Command, Observe, Retract, Teach, TeachLater
 from labelwalk.service.demo import Demo
 from labelwalk.service.erasure import ErasureResult
 from labelwalk.service.errors import STATUSES, describe_error
@@ -24,24 +23,33 @@ from labelwalk.service.fast_path import RowStream
 from labelwalk.service.learner_store import METRICS_TYPE, LearnerStore, format_metrics
 from labelwalk.service.live_updates import LiveUpdates, PageSampler
 from labelwalk.service.managed_learner import ManagedLearner
-from labelwalk.service.openapi import SESSION_COOKIE, complete_document
+from labelwalk.service.openapi import (
+    LEARNER_PATH,
+    RouteTable,
+    complete_document,
+)
+from labelwalk.service.page_routes import add_page_routes
 from labelwalk.service.page_state import MAX_RECENT
 from labelwalk.service.request_bodies import MAX_KEY_LENGTH, RowsBody, parse_rows
 from labelwalk.service.request_log import add_log_facts
 from labelwalk.service.schemas import (
+    EVENT_STREAM,
     JSON,
     RAW,
+    TEXT,
     CreateLearnerBody,
     ForgetBody,
     Name,
     RetractBody,
+    Schema,
     TeachLaterBody,
     TunableSettings,
+    array,
+    ref,
 )
-from labelwalk.service.static_files import FACE_PAGE, INDEX_PAGE, load_static_files
 from labelwalk.service.worker import to_asyncio_future
 
-SESSION_S = 30 * 86_400
+STREAM_PATH = f"{LEARNER_PATH}/stream"
 MAX_SAFE_INTEGER = 2**53  # JavaScript represents integers up to this one exactly
 Key = Annotated[
     str,
@@ -62,7 +70,8 @@ def create_app(
 ) -> FastAPI:
     """Return the service as an ASGI application without middlewares.
 
-    The caller starts and closes the sampler, the demo and the faces.
+    The permissions of its routes are in `app.state.permissions`. The caller starts and closes the
+    sampler, the demo and the faces.
     """
     app = FastAPI(
         title="labelwalk",
@@ -75,15 +84,18 @@ def create_app(
         app.add_exception_handler(error, _send_reported_error)
     app.add_exception_handler(RequestValidationError, _send_framework_error)
     app.add_exception_handler(HTTPException, _send_framework_error)
-    _add_service_routes(app, store, demo or Demo(store))
-    _add_learner_routes(app, store)
-    _add_change_routes(app, store)
-    _add_query_routes(app, store)
-    _add_page_data_routes(app, store, sampler or PageSampler(store))
-    _add_settings_routes(app, store)
-    _add_page_routes(app)
-    load_extension("routes faces")(app, faces, _describe_erasure)
-    app.openapi_schema = complete_document(app.openapi())
+    table = RouteTable(app)
+    _add_service_routes(table, store, demo or Demo(store))
+    _add_learner_routes(table, store)
+    _add_change_routes(table, store)
+    _add_view_routes(table, store)
+    _add_query_routes(table, store, sampler or PageSampler(store))
+    _add_settings_routes(table, store)
+    add_page_routes(table)
+    load_extension("routes faces")(table, faces, _describe_erasure)
+    app.router.routes.append(WebSocketRoute(STREAM_PATH, RowStream(store)))
+    app.state.permissions = {**table.permissions, ("WEBSOCKET", STREAM_PATH): "write"}
+    app.openapi_schema = complete_document(app.openapi(), table.routes)
     return app
 
 
@@ -104,44 +116,54 @@ async def _send_framework_error(request: Request, error: Exception) -> Response:
     return Response(json.dumps({"error": f"{message}."}), status, media_type=JSON)
 
 
-def _add_service_routes(app: FastAPI, store: LearnerStore, demo: Demo) -> None:
-    @app.get("/healthz")
+def _add_service_routes(table: RouteTable, store: LearnerStore, demo: Demo) -> None:
+    @table.add("GET", "/healthz", "nothing", ref("Alive"))
     async def check_process() -> dict[str, bool]:
+        """Check that the process runs."""
         return {"alive": True}
 
-    @app.get("/readyz")
+    @table.add("GET", "/readyz", "nothing", ref("Ready"))
     async def check_learners() -> dict[str, bool | str]:
+        """Check that learners answer, and report damage."""
         await to_asyncio_future(store.query_all(lambda learners: None))
         return {"ready": True} | ({"damage": store.damage} if store.damage else {})
 
-    @app.get("/metrics")
+    @table.add("GET", "/metrics", "read", TEXT, "text/plain")
     async def get_metrics() -> Response:
+        """Get the metrics for Prometheus."""
         return Response(format_metrics(store.get_status()), media_type=METRICS_TYPE)
 
-    @app.post("/api/backups", status_code=201)
+    @table.add("POST", "/api/backups", "write", ref("Named"), status=201)
     async def create_backup(request: Request) -> dict[str, str]:
+        """Back up all learners."""
         name = await asyncio.to_thread(store.back_up)
         add_log_facts(request.scope, backup=name)
         return {"name": name}
 
-    @app.post("/api/demo", status_code=201)
+    @table.add("POST", "/api/demo", "write", ref("Named"), status=201, errors=(409,))
     async def start_demo() -> dict[str, str]:
+        """Start the demo stream."""
         return {"name": await asyncio.to_thread(demo.start)}
 
 
-def _add_learner_routes(app: FastAPI, store: LearnerStore) -> None:
-    @app.get("/api/learners")
+def _add_learner_routes(table: RouteTable, store: LearnerStore) -> None:
+    @table.add("GET", "/api/learners", "read", array(ref("LearnerSummary")))
     async def list_learners() -> Any:
+        """List the learners."""
         return await to_asyncio_future(
             store.query_all(lambda learners: list(map(views.summarize, learners.values())))
         )
 
-    @app.post("/api/learners", status_code=201)
+    @table.add("POST", "/api/learners", "write", ref("Named"), status=201, errors=(409,))
     async def create_learner(body: CreateLearnerBody, request: Request) -> dict[str, str]:
+        """Create a learner."""
         return await create(body.name, _make_learner(body.settings), request)
 
-    @app.put("/api/learners/{name}", status_code=201)
+    @table.add(
+        "PUT", LEARNER_PATH, "write", ref("Named"), status=201, body="Learner", errors=(409,)
+    )
     async def import_learner(name: Name, request: Request) -> dict[str, str]:
+        """Import a learner from a file."""
         learner = from_bytes(await request.body())
         _check_utf8(*map(str, learner.classes))
         return await create(name, learner, request)
@@ -154,169 +176,137 @@ def _add_learner_routes(app: FastAPI, store: LearnerStore) -> None:
         await to_asyncio_future(store.create(name, learner))
         return {"name": name}
 
-    @app.get("/api/learners/{name}")
-    async def get_learner(name: str) -> Any:
-        return await _query(store, name, views.summarize)
+    @table.add("GET", f"{LEARNER_PATH}/export", "read", {}, RAW)
+    async def export_learner(name: str) -> Response:
+        """Export a learner as a file."""
+        content = await _query(store, name, lambda managed: managed.learner.to_bytes())
+        return Response(content, media_type=RAW)
 
-    @app.delete("/api/learners/{name}", status_code=204)
+    @table.add("DELETE", LEARNER_PATH, "write", None, status=204)
     async def delete_learner(name: str, request: Request) -> None:
+        """Delete a learner."""
         add_log_facts(request.scope, learner=name)
         await to_asyncio_future(store.delete(store.find_id(name)))
 
 
-def _add_change_routes(app: FastAPI, store: LearnerStore) -> None:
-    app.router.routes.append(WebSocketRoute("/api/learners/{name}/stream", RowStream(store)))
-
+def _add_change_routes(table: RouteTable, store: LearnerStore) -> None:
     async def apply(name: str, command: Command, key: str) -> Response:
         result = await to_asyncio_future(store.submit(store.find_id(name), command, key))
         return Response(result.to_json(), media_type=JSON)
 
-    @app.post("/api/learners/{name}/observe")
+    @table.add("POST", f"{LEARNER_PATH}/observe", "write", ref("Verdicts"), body="Rows")
     async def observe(name: str, request: Request, key: Key = "") -> Response:
+        """Learn rows without labels, and answer them."""
         body = await _parse_body(request, "source")
         if body.sources:
             _check_one_per_row("sources", body.sources, body)
         return await apply(name, Observe(body.rows, body.sources), key)
 
-    @app.post("/api/learners/{name}/teach")
+    @table.add("POST", f"{LEARNER_PATH}/teach", "write", ref("First"), body="LabelledRows")
     async def teach(name: str, request: Request, key: Key = "") -> Response:
+        """Learn rows with labels."""
         body = await _parse_body(request, "label")
         _check_one_per_row("labels", body.labels, body)
         return await apply(name, Teach(body.rows, body.labels), key)
 
-    @app.post("/api/learners/{name}/teach_later")
+    @table.add("POST", f"{LEARNER_PATH}/teach_later", "write", ref("First"))
     async def teach_later(name: str, body: TeachLaterBody, key: Key = "") -> Response:
+        """Label an example that was observed."""
         return await apply(name, TeachLater(body.example, body.label), key)
 
-    @app.post("/api/learners/{name}/retract")
+    @table.add("POST", f"{LEARNER_PATH}/retract", "write", ref("First"))
     async def retract(name: str, body: RetractBody, key: Key = "") -> Response:
+        """Remove a label."""
         return await apply(name, Retract(body.example, body.label), key)
 
-    @app.post("/api/learners/{name}/forget")
+    @table.add("POST", f"{LEARNER_PATH}/forget", "write", ref("Erased"))
     async def forget(name: str, body: ForgetBody) -> dict[str, int | bool | str]:
+        """Erase a class or examples and their influence."""
         erasure = store.erase(store.find_id(name), label=body.label, examples=body.examples)
         return _describe_erasure(await to_asyncio_future(erasure))
 
 
-def _add_query_routes(app: FastAPI, store: LearnerStore) -> None:
-    @app.post("/api/learners/{name}/predict")
+def _add_view_routes(table: RouteTable, store: LearnerStore) -> None:
+    def add_view(
+        path: str, answer: Schema, view: Callable[[ManagedLearner], Any], summary: str
+    ) -> None:
+        async def get_view(name: str) -> Any:
+            return await _query(store, name, view)
+
+        get_view.__doc__ = summary
+        table.add("GET", LEARNER_PATH + path, "read", answer)(get_view)
+
+    metrics, labels = array(ref("HealthMetric")), array(ref("Taught"))
+    label_summary = "Get the last labels that are in effect, newest first."
+    add_view("", ref("LearnerSummary"), views.summarize, "Get a summary of a learner.")
+    add_view("/health", metrics, views.list_health_metrics, "Get the health metrics.")
+    add_view("/vertices", ref("Vertices"), views.list_vertices, "Get the vertices as columns.")
+    add_view("/map", ref("Map"), views.draw_map, "Get all vertices in the plane.")
+    add_view("/taught", labels, views.list_labels, label_summary)
+
+
+def _add_query_routes(table: RouteTable, store: LearnerStore, sampler: PageSampler) -> None:
+    @table.add("POST", f"{LEARNER_PATH}/predict", "read", ref("Predictions"), body="Rows")
     async def predict(name: str, request: Request) -> Any:
+        """Answer rows without learning."""
         rows = (await _parse_body(request)).rows
         return (await to_asyncio_future(store.predict(store.find_id(name), rows))).columns
 
-    @app.post("/api/learners/{name}/explain")
+    @table.add("POST", f"{LEARNER_PATH}/explain", "read", TEXT, body="OneRow")
     async def explain(name: str, request: Request) -> Any:
+        """Explain the answer to a row."""
         rows = (await _parse_body(request)).rows
         if len(rows) > 1:
             raise ValueError(f"rows has {len(rows)} entries, but one row is explained per request.")
         return await _query(store, name, lambda managed: str(managed.learner.explain(rows[0])))
 
-    @app.get("/api/learners/{name}/ask")
+    @table.add("GET", f"{LEARNER_PATH}/ask", "read", array(ref("Question")))
     async def ask(name: str, n: Annotated[int, Field(ge=1, le=100)] = 5) -> Any:
+        """Suggest what to label next."""
         return await _query(store, name, lambda managed: managed.list_questions(n))
 
-    @app.get("/api/learners/{name}/health")
-    async def get_health(name: str) -> Any:
-        return await _query(store, name, views.list_health_metrics)
-
-    @app.get("/api/learners/{name}/vertices")
-    async def get_vertices(name: str) -> Any:
-        return await _query(store, name, views.list_vertices)
-
-    @app.get("/api/learners/{name}/export")
-    async def export_learner(name: str) -> Response:
-        content = await _query(store, name, lambda managed: managed.learner.to_bytes())
-        return Response(content, media_type=RAW)
-
-
-def _add_page_data_routes(app: FastAPI, store: LearnerStore, sampler: PageSampler) -> None:
-    @app.get("/api/learners/{name}/map")
-    async def get_map(name: str) -> Any:
-        return await _query(store, name, views.draw_map)
-
-    @app.get("/api/learners/{name}/vertices/{id}")
+    @table.add("GET", f"{LEARNER_PATH}/vertices/{{id}}", "read", ref("Vertex"))
     async def get_vertex(
         name: str, id: Annotated[int, Path(ge=-MAX_SAFE_INTEGER, le=MAX_SAFE_INTEGER)]
     ) -> Any:
+        """Get a vertex in detail."""
         return await _query(store, name, lambda managed: views.describe_vertex(managed, id))
 
-    @app.get("/api/learners/{name}/recent")
+    @table.add("GET", f"{LEARNER_PATH}/recent", "read", ref("Recent"))
     async def get_recent(name: str, n: Annotated[int, Query(ge=1, le=MAX_RECENT)] = 100) -> Any:
-        return {
-            "verdicts": await _query(store, name, lambda managed: views.list_recent(managed, n))
-        }
+        """Get the last verdicts, newest first."""
+        verdicts = await _query(store, name, lambda managed: views.list_recent(managed, n))
+        return {"verdicts": verdicts}
 
-    @app.get("/api/learners/{name}/taught")
-    async def get_labels(name: str) -> Any:
-        return await _query(store, name, views.list_labels)
-
-    @app.get("/api/learners/{name}/history")
+    @table.add("GET", f"{LEARNER_PATH}/history", "read", ref("History"))
     async def get_history(name: str) -> Any:
+        """Get the measurements of the last hour."""
         return sampler.get_history(store.find_id(name))
 
-    @app.get("/api/learners/{name}/live", response_class=Response)
+    @table.add("GET", f"{LEARNER_PATH}/live", "read", EVENT_STREAM, "text/event-stream")
     async def get_live_updates(name: str) -> Response:
+        """Get live updates as server-sent events."""
         return LiveUpdates(sampler, store.find_id(name))
 
 
-def _add_settings_routes(app: FastAPI, store: LearnerStore) -> None:
-    @app.post("/api/learners/{name}/dials/try")
+def _add_settings_routes(table: RouteTable, store: LearnerStore) -> None:
+    def make_command(name: str, settings: TunableSettings) -> Adjust:
+        values = settings.model_dump(exclude_unset=True, mode="json")
+        return views.parse_settings(values, store.get_classes(name))
+
+    @table.add("POST", f"{LEARNER_PATH}/dials/try", "read", ref("SettingsPreview"))
     async def preview_settings(name: str, settings: TunableSettings) -> Any:
-        command = views.parse_settings(_list_given(settings), store.get_classes(name))
+        """Preview the effect of other settings."""
+        command = make_command(name, settings)
         content, rows = await _query(store, name, views.copy_learner)
         return await asyncio.to_thread(views.preview_settings, content, rows, command)
 
-    @app.post("/api/learners/{name}/dials")
+    @table.add("POST", f"{LEARNER_PATH}/dials", "write", ref("CurrentSettings"))
     async def change_settings(name: str, settings: TunableSettings, key: Key = "") -> Any:
-        command = views.parse_settings(_list_given(settings), store.get_classes(name))
+        """Change settings."""
+        command = make_command(name, settings)
         await to_asyncio_future(store.submit(store.find_id(name), command, key))
         return await _query(store, name, lambda managed: managed.learner.settings.describe())
-
-
-def _add_page_routes(app: FastAPI) -> None:
-    files = load_static_files()
-
-    def send(name: str, request: Request) -> Response:
-        if name not in files:
-            return Response('{"error": "The file does not exist."}', 404, media_type=JSON)
-        status, headers, body = files[name].respond(request.headers)
-        return Response(body, status, headers)
-
-    @app.get("/")
-    def get_index(request: Request) -> Response:
-        return send(INDEX_PAGE, request)
-
-    @app.get("/faces")
-    def get_face_page(request: Request) -> Response:
-        return send(FACE_PAGE, request)
-
-    @app.get("/page/{file}")
-    def get_file(file: str, request: Request) -> Response:
-        return send(file, request)
-
-    @app.post("/api/session", status_code=204)
-    async def begin_session(request: Request, response: Response) -> None:
-        _set_cookie(request, response, request.scope[TOKEN_KEY], SESSION_S)
-
-    @app.get("/api/session")
-    async def get_session(request: Request) -> dict[str, str]:
-        return {"may": request.scope[PERMISSION_KEY]}
-
-    @app.delete("/api/session", status_code=204)
-    async def end_session(request: Request, response: Response) -> None:
-        _set_cookie(request, response, "", 0)
-
-
-def _set_cookie(request: Request, response: Response, value: str, seconds: int) -> None:
-    response.set_cookie(
-        SESSION_COOKIE,
-        value,
-        max_age=seconds,
-        path="/",
-        secure=request.url.scheme == "https",
-        httponly=True,
-        samesite="strict",
-    )
 
 
 async def _query(store: LearnerStore, name: str, function: Callable[[ManagedLearner], Any]) -> Any:
@@ -330,10 +320,6 @@ async def _parse_body(request: Request, *columns: str) -> RowsBody:
 
 def _describe_erasure(result: ErasureResult) -> dict[str, int | bool | str]:
     return {"erased": result.examples, "older": result.older, "meaning": result.meaning}
-
-
-def _list_given(settings: TunableSettings) -> dict[str, Any]:
-    return settings.model_dump(exclude_unset=True, mode="json")
 
 
 def _make_learner(settings: dict[str, Any]) -> OnlineLearner:

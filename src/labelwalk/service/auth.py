@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from labelwalk.service.errors import ErrorResponse, send_error
-from labelwalk.service.openapi import ROUTE_PERMISSIONS, SESSION_COOKIE, Permission
+from labelwalk.service.openapi import SESSION_COOKIE, Permission, Permissions
 from labelwalk.service.request_log import compile_path
 
 MIN_TOKEN_LENGTH = 20
@@ -102,7 +102,7 @@ class AuthMiddleware:
         application: ASGIApp,
         tokens: Tokens,
         hosts: Iterable[str],
-        permissions: Mapping[tuple[str, str], Permission] = ROUTE_PERMISSIONS,
+        permissions: Permissions,
     ) -> None:
         self._application, self._tokens = application, tokens
         self._hosts = {host.lower() for host in hosts}

@@ -161,6 +161,10 @@ LIVE_EVENTS: dict[str, Schema] = {
         waiting=COUNT,
     ),
 }
+EVENT_STREAM: Schema = TEXT | {
+    "description": f"Events named {', '.join(LIVE_EVENTS)}, each with data in JSON: "
+    + ", ".join(f"{name.capitalize()}Event" for name in LIVE_EVENTS)
+}
 SCHEMAS: dict[str, Schema] = {
     "Error": record(error=TEXT),
     "Alive": record(alive={"const": True}),

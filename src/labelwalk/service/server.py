@@ -25,7 +25,7 @@ from labelwalk.service.fast_path import RawRowsFastPath
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.limits import CLOSE_CONNECTION, Limits, LoadSheddingMiddleware
 from labelwalk.service.live_updates import PageSampler
-from labelwalk.service.openapi import ROUTE_PERMISSIONS
+from labelwalk.service.openapi import Permissions
 from labelwalk.service.request_log import RequestLogMiddleware, ServiceLog, install_log_handler
 
 SHUTDOWN_TIMEOUT_S = 5  # for requests in progress
@@ -192,13 +192,18 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
 
 def list_middlewares(
-    store: LearnerStore, tokens: Tokens, hosts: Iterable[str], limits: Limits, log: ServiceLog
+    permissions: Permissions,
+    store: LearnerStore,
+    tokens: Tokens,
+    hosts: Iterable[str],
+    limits: Limits,
+    log: ServiceLog,
 ) -> list[Callable[[ASGIApp], ASGIApp]]:
     """Return all middlewares, outermost first."""
     return [
-        partial(RequestLogMiddleware, log=log, routes=ROUTE_PERMISSIONS),
+        partial(RequestLogMiddleware, log=log, routes=permissions),
         partial(LoadSheddingMiddleware, is_full=store.is_full),
-        partial(AuthMiddleware, tokens=tokens, hosts=hosts),
+        partial(AuthMiddleware, tokens=tokens, hosts=hosts, permissions=permissions),
         *limits.list_middlewares(),
         partial(RawRowsFastPath, store=store),
     ]
@@ -232,9 +237,10 @@ def serve(
     limits = limits or Limits()
     sampler, stream, stop = PageSampler(store), Demo(store), threading.Event()
     monitor = threading.Thread(target=_log_failures, args=(store, log, stop))
-    middlewares = list_middlewares(store, tokens, hosts, limits, log)
+    app = create_app(store, sampler, stream, faces)
+    middlewares = list_middlewares(app.state.permissions, store, tokens, hosts, limits, log)
     config = uvicorn.Config(
-        wrap_app(create_app(store, sampler, stream, faces), middlewares),
+        wrap_app(app, middlewares),
         http=cast(Any, partial(LimitedHttpProtocol, patience_s=limits.patience)),
         ssl_certfile=certificate,
         ssl_keyfile=private_key,

@@ -1,4 +1,7 @@
-"""The files of the page, read when the service starts: no path of a request is ever opened."""
+"""The routes of the page: its files, and the session of a browser.
+
+All files are read when the service starts: no path of a request is ever opened.
+"""
 
 import gzip
 import importlib.util
@@ -8,7 +11,13 @@ from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 
+from starlette.requests import Request
+from starlette.responses import Response
+
 from labelwalk._extensions import list_page_folders
+from labelwalk.service.auth import PERMISSION_KEY, TOKEN_KEY
+from labelwalk.service.openapi import SESSION_COOKIE, RouteTable
+from labelwalk.service.schemas import JSON, TEXT, ref
 
 INDEX_PAGE, FACE_PAGE, PLOTLY_FILE = "index.html", "faces.html", "plotly.js"
 CONTENT_TYPES = {
@@ -32,6 +41,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'none'",
     ]
 )
+SESSION_S = 30 * 86_400
 REVALIDATE, CACHE_FOR_A_DAY = "no-cache", "max-age=86400"
 
 
@@ -85,3 +95,58 @@ def load_static_files() -> dict[str, StaticFile]:
                 path.read_bytes(), CONTENT_TYPES[".js"], CACHE_FOR_A_DAY
             )
     return files
+
+
+def add_page_routes(table: RouteTable) -> None:
+    """Add the routes."""
+    files = load_static_files()
+
+    def send(name: str, request: Request) -> Response:
+        if name not in files:
+            return Response('{"error": "The file does not exist."}', 404, media_type=JSON)
+        status, headers, body = files[name].respond(request.headers)
+        return Response(body, status, headers)
+
+    @table.add("GET", "/", "nothing", TEXT, "text/html", is_cacheable=True)
+    def get_index(request: Request) -> Response:
+        """Get the page."""
+        return send(INDEX_PAGE, request)
+
+    @table.add("GET", "/faces", "nothing", TEXT, "text/html", is_cacheable=True)
+    def get_face_page(request: Request) -> Response:
+        """Get the face page."""
+        return send(FACE_PAGE, request)
+
+    media = (kind.partition(";")[0] for kind in CONTENT_TYPES.values())
+
+    @table.add("GET", "/page/{file}", "nothing", {}, *media, errors=(404,), is_cacheable=True)
+    def get_file(file: str, request: Request) -> Response:
+        """Get a file of the page."""
+        return send(file, request)
+
+    @table.add("POST", "/api/session", "read", None, status=204)
+    async def begin_session(request: Request, response: Response) -> None:
+        """Store the token in a cookie."""
+        _set_cookie(request, response, request.scope[TOKEN_KEY], SESSION_S)
+
+    @table.add("GET", "/api/session", "read", ref("Session"))
+    async def get_session(request: Request) -> dict[str, str]:
+        """Get the permission of the token."""
+        return {"may": request.scope[PERMISSION_KEY]}
+
+    @table.add("DELETE", "/api/session", "nothing", None, status=204)
+    async def end_session(request: Request, response: Response) -> None:
+        """Delete the cookie."""
+        _set_cookie(request, response, "", 0)
+
+
+def _set_cookie(request: Request, response: Response, value: str, seconds: int) -> None:
+    response.set_cookie(
+        SESSION_COOKIE,
+        value,
+        max_age=seconds,
+        path="/",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
