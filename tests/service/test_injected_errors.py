@@ -24,7 +24,7 @@ import pytest
 import labelwalk
 from labelwalk import OnlineLearner
 from labelwalk.learner import from_bytes
-from labelwalk.service import managed_learner, page_state, worker
+from labelwalk.service import commands, managed_learner, page_state, worker
 from labelwalk.service.commands import (
     Command,
     Note,
@@ -323,7 +323,7 @@ STEPS = [
     (Snapshots, "save"),
     (HighWaterMark, "write"),
     (worker, "Entry"),
-    (worker, "encode_metadata"),
+    (commands, "encode_metadata"),
     (worker, "split_batches"),
 ]
 

@@ -1,7 +1,6 @@
 """The routes of the service: each handler makes one call of the learner store."""
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
@@ -14,39 +13,21 @@ from starlette.routing import WebSocketRoute
 from labelwalk._extensions import ServiceExtension, load_extension
 from labelwalk.arrays import Label
 from labelwalk.learner import OnlineLearner, from_bytes
-from labelwalk.service import views
+from labelwalk.service import schemas, views
 from labelwalk.service.commands import Adjust, Command, Observe, Retract, Teach, TeachLater
 from labelwalk.service.demo import Demo
 from labelwalk.service.erasure import ErasureResult
-from labelwalk.service.errors import STATUSES, describe_error
+from labelwalk.service.errors import REPORTED_ERRORS, ErrorResponse, describe_error
 from labelwalk.service.fast_path import RowStream
 from labelwalk.service.learner_store import METRICS_TYPE, LearnerStore, format_metrics
 from labelwalk.service.live_updates import LiveUpdates, PageSampler
 from labelwalk.service.managed_learner import ManagedLearner
-from labelwalk.service.openapi import (
-    LEARNER_PATH,
-    RouteTable,
-    complete_document,
-)
+from labelwalk.service.openapi import LEARNER_PATH, RouteTable, complete_document
 from labelwalk.service.page_routes import add_page_routes
 from labelwalk.service.page_state import MAX_RECENT
 from labelwalk.service.request_bodies import MAX_KEY_LENGTH, RowsBody, parse_rows
 from labelwalk.service.request_log import add_log_facts
-from labelwalk.service.schemas import (
-    EVENT_STREAM,
-    JSON,
-    RAW,
-    TEXT,
-    CreateLearnerBody,
-    ForgetBody,
-    Name,
-    RetractBody,
-    Schema,
-    TeachLaterBody,
-    TunableSettings,
-    array,
-    ref,
-)
+from labelwalk.service.schemas import JSON, RAW, TEXT, array, ref
 from labelwalk.service.worker import to_asyncio_future
 
 STREAM_PATH = f"{LEARNER_PATH}/stream"
@@ -80,10 +61,8 @@ def create_app(
         docs_url=None,
         redoc_url=None,
     )
-    for error in STATUSES:
-        app.add_exception_handler(error, _send_reported_error)
-    app.add_exception_handler(RequestValidationError, _send_framework_error)
-    app.add_exception_handler(HTTPException, _send_framework_error)
+    for error in (*REPORTED_ERRORS, RequestValidationError, HTTPException):
+        app.add_exception_handler(error, _respond_to_error)
     table = RouteTable(app)
     _add_service_routes(table, store, demo or Demo(store))
     _add_learner_routes(table, store)
@@ -99,21 +78,20 @@ def create_app(
     return app
 
 
-async def _send_reported_error(request: Request, error: Exception) -> Response:
-    add_log_facts(request.scope, reason=type(error).__name__)
-    status, headers, body = describe_error(error)
-    return Response(body, status, headers, JSON)
-
-
-async def _send_framework_error(request: Request, error: Exception) -> Response:
+async def _respond_to_error(request: Request, error: Exception) -> Response:
     """Answer an error of FastAPI in the format of our own errors."""
     if isinstance(error, HTTPException):
-        status, message = error.status_code, str(error.detail)
-    else:
-        assert isinstance(error, RequestValidationError)
+        response = ErrorResponse(error.status_code, f"{error.detail}.")
+    elif isinstance(error, RequestValidationError):
         first = error.errors()[0]
-        status, message = 422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    return Response(json.dumps({"error": f"{message}."}), status, media_type=JSON)
+        place = ".".join(map(str, first["loc"]))
+        response = ErrorResponse(422, f"{place}: {first['msg']}.")
+    else:
+        response = describe_error(error)
+        add_log_facts(request.scope, reason=type(error).__name__)
+    headers, body = response.encode()
+    texts = {name.decode(): value.decode() for name, value in headers}
+    return Response(body, response.status, texts)
 
 
 def _add_service_routes(table: RouteTable, store: LearnerStore, demo: Demo) -> None:
@@ -155,14 +133,14 @@ def _add_learner_routes(table: RouteTable, store: LearnerStore) -> None:
         )
 
     @table.add("POST", "/api/learners", "write", ref("Named"), status=201, errors=(409,))
-    async def create_learner(body: CreateLearnerBody, request: Request) -> dict[str, str]:
+    async def create_learner(body: schemas.CreateLearnerBody, request: Request) -> dict[str, str]:
         """Create a learner."""
         return await create(body.name, _make_learner(body.settings), request)
 
     @table.add(
         "PUT", LEARNER_PATH, "write", ref("Named"), status=201, body="Learner", errors=(409,)
     )
-    async def import_learner(name: Name, request: Request) -> dict[str, str]:
+    async def import_learner(name: schemas.Name, request: Request) -> dict[str, str]:
         """Import a learner from a file."""
         learner = from_bytes(await request.body())
         _check_utf8(*map(str, learner.classes))
@@ -210,17 +188,17 @@ def _add_change_routes(table: RouteTable, store: LearnerStore) -> None:
         return await apply(name, Teach(body.rows, body.labels), key)
 
     @table.add("POST", f"{LEARNER_PATH}/teach_later", "write", ref("First"))
-    async def teach_later(name: str, body: TeachLaterBody, key: Key = "") -> Response:
+    async def teach_later(name: str, body: schemas.TeachLaterBody, key: Key = "") -> Response:
         """Label an example that was observed."""
         return await apply(name, TeachLater(body.example, body.label), key)
 
     @table.add("POST", f"{LEARNER_PATH}/retract", "write", ref("First"))
-    async def retract(name: str, body: RetractBody, key: Key = "") -> Response:
+    async def retract(name: str, body: schemas.RetractBody, key: Key = "") -> Response:
         """Remove a label."""
         return await apply(name, Retract(body.example, body.label), key)
 
     @table.add("POST", f"{LEARNER_PATH}/forget", "write", ref("Erased"))
-    async def forget(name: str, body: ForgetBody) -> dict[str, int | bool | str]:
+    async def forget(name: str, body: schemas.ForgetBody) -> dict[str, int | bool | str]:
         """Erase a class or examples and their influence."""
         erasure = store.erase(store.find_id(name), label=body.label, examples=body.examples)
         return _describe_erasure(await to_asyncio_future(erasure))
@@ -228,7 +206,7 @@ def _add_change_routes(table: RouteTable, store: LearnerStore) -> None:
 
 def _add_view_routes(table: RouteTable, store: LearnerStore) -> None:
     def add_view(
-        path: str, answer: Schema, view: Callable[[ManagedLearner], Any], summary: str
+        path: str, answer: schemas.Schema, view: Callable[[ManagedLearner], Any], summary: str
     ) -> None:
         async def get_view(name: str) -> Any:
             return await _query(store, name, view)
@@ -283,26 +261,26 @@ def _add_query_routes(table: RouteTable, store: LearnerStore, sampler: PageSampl
         """Get the measurements of the last hour."""
         return sampler.get_history(store.find_id(name))
 
-    @table.add("GET", f"{LEARNER_PATH}/live", "read", EVENT_STREAM, "text/event-stream")
+    @table.add("GET", f"{LEARNER_PATH}/live", "read", schemas.EVENT_STREAM, "text/event-stream")
     async def get_live_updates(name: str) -> Response:
         """Get live updates as server-sent events."""
         return LiveUpdates(sampler, store.find_id(name))
 
 
 def _add_settings_routes(table: RouteTable, store: LearnerStore) -> None:
-    def make_command(name: str, settings: TunableSettings) -> Adjust:
+    def make_command(name: str, settings: schemas.TunableSettings) -> Adjust:
         values = settings.model_dump(exclude_unset=True, mode="json")
         return views.parse_settings(values, store.get_classes(name))
 
     @table.add("POST", f"{LEARNER_PATH}/dials/try", "read", ref("SettingsPreview"))
-    async def preview_settings(name: str, settings: TunableSettings) -> Any:
+    async def preview_settings(name: str, settings: schemas.TunableSettings) -> Any:
         """Preview the effect of other settings."""
         command = make_command(name, settings)
         content, rows = await _query(store, name, views.copy_learner)
         return await asyncio.to_thread(views.preview_settings, content, rows, command)
 
     @table.add("POST", f"{LEARNER_PATH}/dials", "write", ref("CurrentSettings"))
-    async def change_settings(name: str, settings: TunableSettings, key: Key = "") -> Any:
+    async def change_settings(name: str, settings: schemas.TunableSettings, key: Key = "") -> Any:
         """Change settings."""
         command = make_command(name, settings)
         await to_asyncio_future(store.submit(store.find_id(name), command, key))

@@ -106,10 +106,11 @@ class AuthMiddleware:
     ) -> None:
         self._application, self._tokens = application, tokens
         self._hosts = {host.lower() for host in hosts}
-        self._routes = [
-            (method, compile_path(path), permission)
-            for (method, path), permission in permissions.items()
-        ]
+        methods = dict[str, dict[str, Permission]]()
+        for (method, path), permission in permissions.items():
+            methods.setdefault(path, {})[method] = permission
+        # No two of these match the same path.
+        self._routes = [(compile_path(path), methods[path]) for path in methods]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or reject it."""
@@ -131,26 +132,17 @@ class AuthMiddleware:
             return ErrorResponse(421, "The requested host name is not one of this server.")
         if origin is not None and _parse_netloc(origin) != host:
             return ErrorResponse(403, "Cross-origin requests are not allowed.")
-        permission = self._find_permission(method, scope["path"])
+        path = scope["path"]
+        permissions = next((each for pattern, each in self._routes if pattern.match(path)), {})
+        permission = permissions.get("GET" if method == "HEAD" else method)
         if permission is None:
-            if methods := self._list_methods(scope["path"]):
+            if methods := ", ".join(each for each in permissions if each != "WEBSOCKET"):
                 allow = (b"allow", methods.encode())
                 return ErrorResponse(405, f"This resource supports only {methods}.", (allow,))
             return ErrorResponse(404, "The resource does not exist.")
         if permission == "nothing":
             return None
         return self._check_token(scope, headers, method, permission)
-
-    def _find_permission(self, method: str, path: str) -> Permission | None:
-        method = "GET" if method == "HEAD" else method
-        for route_method, pattern, permission in self._routes:
-            if route_method == method and pattern.fullmatch(path):
-                return permission
-        return None
-
-    def _list_methods(self, path: str) -> str:
-        methods = [method for method, pattern, _ in self._routes if pattern.fullmatch(path)]
-        return ", ".join(method for method in methods if method != "WEBSOCKET")
 
     def _check_token(
         self, scope: Scope, headers: Mapping[str, str], method: str, permission: Permission

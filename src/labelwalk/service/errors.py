@@ -16,6 +16,7 @@ from labelwalk.service.worker import BusyError, NameTakenError, NoLearnerError
 from labelwalk.storage.model_file import ModelFileError
 
 RETRY_SOON = (b"retry-after", b"1")  # seconds
+RETRY_STATUSES = (429, 503)
 
 
 class NoVertexError(LabelwalkError, LookupError):
@@ -55,11 +56,12 @@ REPORTED_ERRORS = tuple(STATUSES)
 
 @dataclass(frozen=True)
 class ErrorResponse:
-    """The response to a request that is rejected before it reaches a route."""
+    """A response with an error; its `logged_reason` contains nothing of the request."""
 
     status: int
     reason: str
     headers: tuple[tuple[bytes, bytes], ...] = ()
+    logged_reason: str | None = None  # None: the reason itself
 
     def encode(self) -> tuple[list[tuple[bytes, bytes]], bytes]:
         """Return all headers and the body."""
@@ -70,7 +72,7 @@ class ErrorResponse:
 
 async def send_error(scope: Scope, send: Send, response: ErrorResponse) -> None:
     """Send an error response, over a WebSocket instead of the handshake."""
-    add_log_facts(scope, reason=response.reason)
+    add_log_facts(scope, reason=response.logged_reason or response.reason)
     kind = "http.response"
     if scope["type"] == "websocket":
         if "websocket.http.response" not in scope.get("extensions", {}):
@@ -82,18 +84,12 @@ async def send_error(scope: Scope, send: Send, response: ErrorResponse) -> None:
     await send({"type": f"{kind}.body", "body": body})
 
 
-def describe_error(error: Exception) -> tuple[int, dict[str, str], bytes]:
-    """Return status, headers and body of the response to one of `REPORTED_ERRORS`.
-
-    Examples
-    --------
-    >>> describe_error(ValueError("k is not a number"))
-    (422, {}, b'{"error": "k is not a number"}')
-    """
+def describe_error(error: Exception) -> ErrorResponse:
+    """Return the response to one of `REPORTED_ERRORS`."""
     status = next(code for kind, code in STATUSES.items() if isinstance(error, kind))
-    headers = {"Retry-After": RETRY_SOON[1].decode()} if status in (429, 503) else {}
+    headers = (RETRY_SOON,) if status in RETRY_STATUSES else ()
     if isinstance(error, UnicodeError):
         reason = "The text contains an unpaired surrogate and is not valid UTF-8."
     else:
         reason = str(error.args[0]) if error.args else str(error)
-    return status, headers, json.dumps({"error": reason}).encode()
+    return ErrorResponse(status, reason, headers, type(error).__name__)

@@ -67,16 +67,16 @@ class RawRowsFastPath:
         if request is None:
             await self._application(scope, receive, send)
             return
-        status, more_headers = 200, dict[str, str]()
         try:
             body = await self._answer(request, receive)
         except ClientDisconnectedError:
             return
         except REPORTED_ERRORS as error:
-            status, more_headers, body = describe_error(error)
-        headers = {"content-type": JSON, "content-length": str(len(body))} | more_headers
-        pairs = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-        await send({"type": "http.response.start", "status": status, "headers": pairs})
+            await send_error(scope, send, describe_error(error))
+            return
+        length = str(len(body)).encode()
+        headers = [(b"content-type", JSON.encode()), (b"content-length", length)]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
     async def _answer(self, request: FastRequest, receive: Receive) -> bytes:

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 
 from labelwalk._extensions import load_extension
 from labelwalk.service import schemas
+from labelwalk.service.errors import RETRY_STATUSES
 from labelwalk.service.schemas import ARROW, JSON, RAW, TEXT, Schema, ref
 
 Permission = Literal["nothing", "read", "write"]
@@ -21,7 +22,6 @@ LEARNER_PATH = "/api/learners/{name}"
 BINARY_BODIES = ("Learner", "Picture")
 COMMON_ERRORS = (400, 403, 421, 429, 503)
 BODY_ERRORS = (408, 413, 422)
-RETRY_STATUSES = (429, 503)
 
 
 @dataclass(frozen=True)
