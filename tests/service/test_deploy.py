@@ -13,7 +13,7 @@ from shutil import which
 
 import pytest
 
-from labelwalk.service.learner_store import LEARNER_METRICS, STORE_METRICS
+from labelwalk.service.learner_store import LearnerStore
 from tests.service.test_server import ENVIRONMENT, free_port, is_ready, wait_until
 
 pytestmark = [pytest.mark.shell, pytest.mark.slow]
@@ -81,8 +81,10 @@ def test_systemd_understands_the_unit(encrypted: bool, tmp_path: Path) -> None:
     assert (verified.returncode, verified.stdout + verified.stderr) == (0, "")
 
 
-def test_the_page_names_what_is_there() -> None:
+def test_the_page_names_what_is_there(tmp_path: Path) -> None:
     page = OPERATIONS.read_text()
     measures = set(re.findall(r"\blabelwalk_\w+", page))
     assert measures
-    assert measures <= set(STORE_METRICS) | set(LEARNER_METRICS)
+    store = LearnerStore(str(tmp_path))
+    assert measures <= {metric.name for metric in store.list_metrics()}
+    store.close()

@@ -19,7 +19,7 @@ from labelwalk.service.demo import Demo
 from labelwalk.service.erasure import ErasureResult
 from labelwalk.service.errors import REPORTED_ERRORS, ErrorResponse, describe_error
 from labelwalk.service.fast_path import RowStream
-from labelwalk.service.learner_store import METRICS_TYPE, LearnerStore, format_metrics
+from labelwalk.service.learner_store import METRICS_TYPE, LearnerStore
 from labelwalk.service.live_updates import LiveUpdates, PageSampler
 from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.service.openapi import LEARNER_PATH, RouteTable, complete_document
@@ -65,16 +65,16 @@ def create_app(
         app.add_exception_handler(error, _respond_to_error)
     table = RouteTable(app)
     _add_service_routes(table, store, demo or Demo(store))
+    _add_view_routes(table, store)
     _add_learner_routes(table, store)
     _add_change_routes(table, store)
-    _add_view_routes(table, store)
     _add_query_routes(table, store, sampler or PageSampler(store))
     _add_settings_routes(table, store)
     add_page_routes(table)
     load_extension("routes faces")(table, faces, _describe_erasure)
     app.router.routes.append(WebSocketRoute(STREAM_PATH, RowStream(store)))
     app.state.permissions = {**table.permissions, ("WEBSOCKET", STREAM_PATH): "write"}
-    app.openapi_schema = complete_document(app.openapi(), table.routes)
+    complete_document(app.openapi(), table.routes)
     return app
 
 
@@ -109,7 +109,8 @@ def _add_service_routes(table: RouteTable, store: LearnerStore, demo: Demo) -> N
     @table.add("GET", "/metrics", "read", TEXT, "text/plain")
     async def get_metrics() -> Response:
         """Get the metrics for Prometheus."""
-        return Response(format_metrics(store.get_status()), media_type=METRICS_TYPE)
+        text = "".join(metric.format() for metric in store.list_metrics())
+        return Response(text, media_type=METRICS_TYPE)
 
     @table.add("POST", "/api/backups", "write", ref("Named"), status=201)
     async def create_backup(request: Request) -> dict[str, str]:
@@ -137,6 +138,12 @@ def _add_learner_routes(table: RouteTable, store: LearnerStore) -> None:
         """Create a learner."""
         return await create(body.name, _make_learner(body.settings), request)
 
+    @table.add("DELETE", LEARNER_PATH, "write", None, status=204)
+    async def delete_learner(name: str, request: Request) -> None:
+        """Delete a learner."""
+        add_log_facts(request.scope, learner=name)
+        await to_asyncio_future(store.delete(store.find_id(name)))
+
     @table.add(
         "PUT", LEARNER_PATH, "write", ref("Named"), status=201, body="Learner", errors=(409,)
     )
@@ -159,12 +166,6 @@ def _add_learner_routes(table: RouteTable, store: LearnerStore) -> None:
         """Export a learner as a file."""
         content = await _query(store, name, lambda managed: managed.learner.to_bytes())
         return Response(content, media_type=RAW)
-
-    @table.add("DELETE", LEARNER_PATH, "write", None, status=204)
-    async def delete_learner(name: str, request: Request) -> None:
-        """Delete a learner."""
-        add_log_facts(request.scope, learner=name)
-        await to_asyncio_future(store.delete(store.find_id(name)))
 
 
 def _add_change_routes(table: RouteTable, store: LearnerStore) -> None:

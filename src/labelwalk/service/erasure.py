@@ -8,8 +8,10 @@ events cannot be erased in this way; the result says so.
 import json
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -67,8 +69,10 @@ class _LearnerEvent:
     ids: range
 
     @property
-    def has_rows(self) -> bool:
-        return self.stored.kind in (commands.Observe.kind, commands.Teach.kind)
+    def examples(self) -> dict[int, bytes]:
+        """The parts of the examples that were not erased, by id."""
+        parts = zip(self.ids, self.content.parts, strict=False)
+        return {i: part for i, part in parts if part is not None}
 
     @property
     def command(self) -> commands.Command | None:
@@ -158,7 +162,9 @@ def plan_erasure(reader: JournalReader, request: commands.ErasureRequest) -> Era
     if request.label is not None:
         examples |= _find_members(reader, request.learner_id, request.label)
     if request.belongs is not None:
-        examples |= _find_belonging(reader, request) - _find_taught_otherwise(reader, request)
+        observed = _read_observed_rows(reader, request.learner_id)
+        members = {i for ids, rows in observed for i in compress(ids, request.belongs(rows))}
+        examples |= members - _find_taught_otherwise(reader, request)
     payloads, n_erased, first_example = {}, 0, None
     for event in _read_events(reader, request.learner_id):
         first_example = event.ids.start if first_example is None else first_example
@@ -187,8 +193,13 @@ def _erase_in_backups(journal: Journal, request: commands.ErasureRequest) -> boo
         if not name.endswith(".db"):
             continue
         path, cipher = os.path.join(folder, name), journal.reader.cipher
-        database = _open_backup(path)
         try:
+            database = Database(path)
+        except DamagedError as error:
+            raise BackupError(
+                f"nothing was erased: {path} is damaged. Move it to another folder, and try again."
+            ) from error
+        with closing(database):
             if read_key_name(database) != cipher.key_name:
                 raise BackupError(
                     f"nothing was erased: {path} is not a backup of this folder, since it is "
@@ -206,18 +217,7 @@ def _erase_in_backups(journal: Journal, request: commands.ErasureRequest) -> boo
             if state is not None:
                 older |= _has_traces(ManagedLearner.from_bytes(state), request, plan)
             database.purge()
-        finally:
-            database.close()
     return older
-
-
-def _open_backup(path: str) -> Database:
-    try:
-        return Database(path)
-    except DamagedError as error:
-        raise BackupError(
-            f"nothing was erased: {path} is damaged. Move it to another folder, and try again."
-        ) from error
 
 
 def _has_traces(
@@ -239,9 +239,8 @@ def _read_events(reader: JournalReader, learner_id: int) -> Iterator[_LearnerEve
             first = ManagedLearner.from_bytes(content.parts[0] or b"").next_example_id
         else:
             first = read_first_id(event)
-        n_examples = (
-            len(content.parts) if event.kind in (commands.Observe.kind, commands.Teach.kind) else 0
-        )
+        has_rows = event.kind in (commands.Observe.kind, commands.Teach.kind)
+        n_examples = len(content.parts) if has_rows else 0
         yield _LearnerEvent(event, content, range(first, first + n_examples))
 
 
@@ -250,10 +249,8 @@ def _find_members(reader: JournalReader, learner_id: int, label: Label) -> froze
     taught, taught_later = set[int](), set[int]()
     for event in _read_events(reader, learner_id):
         if event.stored.kind == commands.Teach.kind:
-            parts = zip(event.ids, event.content.parts, strict=True)
-            taught |= {
-                i for i, part in parts if part is not None and commands.decode_label(part) == label
-            }
+            parts = event.examples.items()
+            taught |= {i for i, part in parts if commands.decode_label(part) == label}
         command = event.command
         if isinstance(command, commands.TeachLater) and command.label == label:
             taught_later.add(command.example)
@@ -262,26 +259,17 @@ def _find_members(reader: JournalReader, learner_id: int, label: Label) -> froze
     return frozenset(taught | taught_later)
 
 
-def _find_belonging(reader: JournalReader, request: commands.ErasureRequest) -> set[int]:
-    """Return the observed examples that an erasure request selects."""
-    assert request.belongs is not None
-    examples = set[int]()
-    for ids, rows in _read_observed_rows(reader, request.learner_id):
-        examples |= {i for i, belongs in zip(ids, request.belongs(rows), strict=True) if belongs}
-    return examples
-
-
 def _read_observed_rows(
     reader: JournalReader, learner_id: int
 ) -> Iterator[tuple[list[int], Floats]]:
     """Yield the ids and rows of observed examples, in batches."""
     ids, rows = list[int](), list[Floats]()
     for event in _read_events(reader, learner_id):
-        stored, parts = event.stored, event.content.parts
-        if stored.kind == commands.Observe.kind:
-            command = commands.decode_command(stored.kind, stored.about, parts)
+        kind, about = event.stored.kind, event.stored.about
+        if kind == commands.Observe.kind:
+            command = commands.decode_command(kind, about, event.content.parts)
             if isinstance(command, commands.Observe):
-                ids += [i for i, part in zip(event.ids, parts, strict=True) if part is not None]
+                ids += event.examples
                 rows.append(np.asarray(command.rows, np.float64))
         if len(ids) >= ROWS_PER_CALL:
             yield ids, np.concatenate(rows)
@@ -307,18 +295,15 @@ def _find_taught_otherwise(reader: JournalReader, request: commands.ErasureReque
 
 def _find_parts(event: _LearnerEvent, examples: frozenset[int], label: Label | None) -> set[int]:
     """Return the indices of the parts to be erased, that of the answer included."""
-    parts = event.content.parts
-    if event.has_rows:
-        candidates = zip(event.ids, parts, strict=True)
-        indices = {
-            i for i, (n, part) in enumerate(candidates) if n in examples and part is not None
-        }
-    else:
-        command = event.command
-        is_named = label is not None and _names_class(command, label)
-        indices = {0} if is_named or getattr(command, "example", None) in examples else set()
+    indices, command = (
+        {i - event.ids.start for i in examples & event.examples.keys()},
+        event.command,
+    )
+    is_named = label is not None and _names_class(command, label)
+    if is_named or getattr(command, "example", None) in examples:
+        indices.add(0)
     if event.stored.key and (indices or _answers_with(event.content, label)):
-        indices.add(len(parts))
+        indices.add(len(event.content.parts))
     return indices
 
 

@@ -22,71 +22,32 @@ from labelwalk.service.worker import FULL_SHARE, MAX_WAITING, LearnerWorker, NoL
 
 SNAPSHOT_EVERY = 20_000  # examples: they are replayed in about a second
 METRICS_TYPE = "text/plain; version=0.0.4"
-STORE_METRICS = {  # the first fields of `ServiceStatus`
-    "labelwalk_events_total": ("counter", "Events on disk."),
-    "labelwalk_waiting_examples": ("gauge", "Examples waiting to be learned."),
-    "labelwalk_failed": ("gauge", "1 if the disk has failed and no writes are accepted."),
-    "labelwalk_damaged": ("gauge", "1 if an old event is damaged."),
-}
-LEARNER_METRICS = {  # the fields of `LearnerStatus`
-    "labelwalk_examples": ("counter", "Examples that the learner has seen."),
-    "labelwalk_vertices": ("gauge", "Vertices of the learner."),
-    "labelwalk_outliers": ("counter", "Outliers that the learner has seen."),
-    "labelwalk_classes": ("gauge", "Classes of the learner."),
-}
 LATENCY_CAPACITY = 1024  # writes
 LATENCY_WINDOW_S = 30.0
 
 
-class LearnerStatus(NamedTuple):
-    """Counts of a learner."""
+class Metric(NamedTuple):
+    """A counter or gauge for Prometheus: one value, or one for each learner by name."""
 
-    n_examples: int
-    n_vertices: int
-    n_outliers: int
-    n_classes: int
+    name: str
+    kind: str
+    meaning: str
+    value: int | dict[str, int]
 
-
-class ServiceStatus(NamedTuple):
-    """Events on disk, examples in the queue, two faults, and the learners by name."""
-
-    n_events: int
-    n_waiting: int
-    has_failed: bool
-    is_damaged: bool
-    learners: dict[str, LearnerStatus]
-
-
-def format_metrics(status: ServiceStatus) -> str:
-    """Return all metrics in the text format of Prometheus."""
-    lines: list[str] = []
-    for (name, header), value in zip(STORE_METRICS.items(), status[:4], strict=True):
-        lines += [*_format_header(name, *header), f"{name} {int(value)}"]
-    for i, (name, header) in enumerate(LEARNER_METRICS.items()):
-        lines += _format_header(name, *header)
-        for learner, counts in status.learners.items():
-            escaped = learner.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-            lines.append(f'{name}{{learner="{escaped}"}} {counts[i]}')
-    return "\n".join(lines) + "\n"
-
-
-def _format_header(name: str, kind: str, text: str) -> list[str]:
-    return [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
+    def format(self) -> str:
+        """Return the metric in the text format of Prometheus."""
+        lines = [f"# HELP {self.name} {self.meaning}", f"# TYPE {self.name} {self.kind}"]
+        if isinstance(self.value, int):
+            lines.append(f"{self.name} {int(self.value)}")
+        else:
+            for learner, value in self.value.items():
+                text = learner.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+                lines.append(f'{self.name}{{learner="{text}"}} {value}')
+        return "\n".join(lines) + "\n"
 
 
 class WriteLatency:
-    """The latencies of recent writes.
-
-    Examples
-    --------
-    >>> latency, write = WriteLatency(), Future()
-    >>> latency.start(write)
-    >>> latency.compute_percentiles()
-    {'p50': None, 'p99': None}
-    >>> write.set_result("done")
-    >>> latency.compute_percentiles()["p50"] < 1000
-    True
-    """
+    """The latencies of recent writes."""
 
     def __init__(self) -> None:
         self._latencies: deque[tuple[float, float]] = deque(maxlen=LATENCY_CAPACITY)
@@ -265,28 +226,40 @@ class LearnerStore:
         with self._worker.backup_lock:
             return back_up(self._journal)
 
-    def get_status(self) -> ServiceStatus:
-        """Return the status at once."""
-        learners = {}
-        for managed in tuple(self._worker.learners.values()):
-            learner = managed.learner
-            learners[managed.name] = LearnerStatus(
-                managed.next_example_id,
-                learner.n_vertices,
-                learner.n_outliers,
-                len(learner.classes),
-            )
-        return ServiceStatus(
-            self._journal.last.sequence,
-            self._worker.queue.weight,
-            self._worker.writer.failure is not None,
-            self.damage is not None,
-            learners,
-        )
+    def list_metrics(self) -> list[Metric]:
+        """Return all metrics at once."""
+        has_failed, is_damaged = self.failure is not None, self.damage is not None
+        learners = tuple(self._worker.learners.values())
+        examples = {each.name: each.next_example_id for each in learners}
+        vertices = {each.name: each.learner.n_vertices for each in learners}
+        outliers = {each.name: each.learner.n_outliers for each in learners}
+        classes = {each.name: len(each.learner.classes) for each in learners}
+        n_events, n_waiting = self._journal.last.sequence, self.count_waiting()
+        failed = "1 if the disk has failed and no writes are accepted."
+        return [
+            Metric("labelwalk_events_total", "counter", "Events on disk.", n_events),
+            Metric(
+                "labelwalk_waiting_examples", "gauge", "Examples waiting to be learned.", n_waiting
+            ),
+            Metric("labelwalk_failed", "gauge", failed, has_failed),
+            Metric("labelwalk_damaged", "gauge", "1 if an old event is damaged.", is_damaged),
+            Metric(
+                "labelwalk_examples", "counter", "Examples that the learner has seen.", examples
+            ),
+            Metric("labelwalk_vertices", "gauge", "Vertices of the learner.", vertices),
+            Metric(
+                "labelwalk_outliers", "counter", "Outliers that the learner has seen.", outliers
+            ),
+            Metric("labelwalk_classes", "gauge", "Classes of the learner.", classes),
+        ]
+
+    def count_waiting(self) -> int:
+        """Return at once the number of examples in the queue."""
+        return self._worker.queue.weight
 
     def is_full(self) -> bool:
         """Return at once whether the queue is almost full."""
-        return self._worker.queue.weight > FULL_SHARE * MAX_WAITING
+        return self.count_waiting() > FULL_SHARE * MAX_WAITING
 
     def count_changes(self) -> dict[int, int]:
         """Return at once the number of commands applied to each learner, written or not."""

@@ -133,14 +133,10 @@ class PageSampler:
         """Return the measurements of the last hour, one every five seconds."""
         learner = self.get(number)
         points = [] if learner is None else list(learner.history)
-        names = list(points[-1].health) if points else []
-        return {
-            "at": [point.at for point in points],
-            "signs": {name: [point.health.get(name) for point in points] for name in names},
-            "rate": [point.rate for point in points],
-            "latency_ms": [point.latency_ms for point in points],
-            "memory_mib": [point.memory_mib for point in points],
-        }
+        metrics = points[-1].health if points else ()
+        signs = {name: [point.health.get(name) for point in points] for name in metrics}
+        names = ("at", "rate", "latency_ms", "memory_mib")
+        return {"signs": signs} | {name: [getattr(each, name) for each in points] for name in names}
 
     def _run(self) -> None:
         while not self._end.wait(TICK_S):
@@ -162,7 +158,7 @@ class PageSampler:
             return
         measured = self._query(numbers, _measure_learner)
         latency, memory = self._store.timing.compute_percentiles(), measure_memory_mib()
-        waiting, clock = self._store.get_status().n_waiting, time.monotonic()
+        waiting, clock = self._store.count_waiting(), time.monotonic()
         for number, (status, health) in measured.items():
             learner = self._learners[number]
             rate = _compute_rate(learner, clock, status["examples"])
@@ -266,9 +262,10 @@ class LiveUpdates(Response):
             if quiet_s >= KEEP_ALIVE_S:
                 text, quiet_s = ": keep-alive\n\n", 0.0
             if text:
-                await _send_in_time(send, _make_body(text.encode(), more=True))
+                body = {"type": "http.response.body", "body": text.encode(), "more_body": True}
+                await _send_in_time(send, body)
             await asyncio.wait([disconnect], timeout=TICK_S)
-        await _send_in_time(send, _make_body(b"", more=False))
+        await _send_in_time(send, {"type": "http.response.body"})
 
 
 class EventDiff:
@@ -295,10 +292,6 @@ class EventDiff:
 
 def _format_event(name: str, data: Any) -> str:
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
-
-
-def _make_body(content: bytes, *, more: bool) -> Message:
-    return {"type": "http.response.body", "body": content, "more_body": more}
 
 
 async def _send_in_time(send: Send, message: Message) -> None:

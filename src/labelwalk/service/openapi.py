@@ -1,7 +1,6 @@
 """The routes of the service: permission, request and response of each, as an OpenAPI document."""
 
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Literal, TypeVar
@@ -93,10 +92,9 @@ MODEL_PROPERTIES: dict[str, Schema] = {
 }
 
 
-def complete_document(document: Schema, routes: Mapping[tuple[str, str], Route]) -> Schema:
-    """Return the document that FastAPI made from the signatures, completed from the routes."""
-    document = deepcopy(document)
-    models = document.setdefault("components", {}).setdefault("schemas", {})
+def complete_document(document: Schema, routes: Mapping[tuple[str, str], Route]) -> None:
+    """Complete the document that FastAPI made from the signatures of functions."""
+    models = document["components"]["schemas"]
     for name in ("HTTPValidationError", "ValidationError"):
         models.pop(name, None)
     models |= schemas.SCHEMAS | load_extension("schemas faces")
@@ -110,7 +108,6 @@ def complete_document(document: Schema, routes: Mapping[tuple[str, str], Route])
         for method, operation in methods.items():
             if route := routes.get((method.upper(), path)):
                 _complete_operation(operation, route, path)
-    return document
 
 
 def _complete_operation(operation: Schema, route: Route, path: str) -> None:
@@ -132,33 +129,23 @@ def _complete_operation(operation: Schema, route: Route, path: str) -> None:
     responses = {status: success}
     if route.is_cacheable:
         responses["304"] = {"description": HTTPStatus(304).phrase}
-    has_key = any(parameter["name"] == "Idempotency-Key" for parameter in parameters)
-    for code in _list_errors(route, path, has_body="requestBody" in operation, has_key=has_key):
-        responses[str(code)] = _describe_error_response(code)
-    operation["responses"] = responses
-
-
-def _list_errors(route: Route, path: str, *, has_body: bool, has_key: bool) -> list[int]:
-    codes = {*COMMON_ERRORS, *route.errors, *(BODY_ERRORS if has_body else ())}
-    if route.permission != "nothing":
-        codes.add(401)
-    if path.startswith(LEARNER_PATH):
-        codes |= {404, 422}
-    if has_key:
+    codes = {*COMMON_ERRORS, *route.errors, *(BODY_ERRORS if "requestBody" in operation else ())}
+    codes |= {401} if route.permission != "nothing" else set()
+    codes |= {404, 422} if path.startswith(LEARNER_PATH) else set()
+    if any(parameter["name"] == "Idempotency-Key" for parameter in parameters):
         codes.add(409)
-    return sorted(codes)
-
-
-def _describe_error_response(status: int) -> Schema:
-    response: Schema = {
-        "description": HTTPStatus(status).phrase,
-        "content": {JSON: {"schema": ref("Error")}},
+    operation["responses"] = responses | {
+        str(code): _describe_error(code) for code in sorted(codes)
     }
+
+
+def _describe_error(status: int) -> Schema:
+    content = {JSON: {"schema": ref("Error")}}
+    response: Schema = {"description": HTTPStatus(status).phrase, "content": content}
     if status in RETRY_STATUSES:
-        seconds = {"type": "integer", "minimum": 1}
-        response["headers"] = {
-            "Retry-After": {"description": "Seconds to wait.", "schema": seconds, "required": True}
-        }
+        seconds = {"schema": schemas.POSITIVE_INTEGER, "required": True}
+        seconds["description"] = "Seconds to wait."
+        response["headers"] = {"Retry-After": seconds}
     return response
 
 

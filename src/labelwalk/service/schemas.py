@@ -59,19 +59,15 @@ def enum(*values: str) -> Schema:
     return {"type": "string", "enum": list(values)}
 
 
-def between(minimum: float, maximum: float) -> Schema:
-    """Return a number of a closed interval."""
-    return {"type": "number", "minimum": minimum, "maximum": maximum}
-
-
-def above(minimum: float, maximum: float) -> Schema:
-    """Return a number greater than a minimum, and at most a maximum."""
-    return {"type": "number", "exclusiveMinimum": minimum, "maximum": maximum}
+def number(minimum: float, maximum: float | None = None, *, is_above: bool = False) -> Schema:
+    """Return a number from an interval; with `is_above`, without its minimum."""
+    upper = {} if maximum is None else {"maximum": maximum}
+    return {"type": "number", "exclusiveMinimum" if is_above else "minimum": minimum} | upper
 
 
 # Settings. The bounds are those of `labelwalk.settings`, which also checks combinations.
 _LARGE = 1e100
-_PRIOR_WEIGHT = above(0, _LARGE)  # weights need not add up to 1
+_PRIOR_WEIGHT = number(0, _LARGE, is_above=True)  # weights need not add up to 1
 _UNIFORM = enum("uniform")
 _PRIOR_OBJECT = mapping(_PRIOR_WEIGHT) | {"minProperties": 1}
 _PRIOR_PAIR: Schema = {
@@ -86,20 +82,20 @@ _PRIOR_PAIR_IN_RESPONSE = array(any_of(LABEL, _PRIOR_WEIGHT)) | {"minItems": 2, 
 SETTINGS: dict[str, Schema] = {
     "n_centroids": nullable(POSITIVE_INTEGER),
     "scale": enum("none", "robust"),
-    "sink": between(1e-300, _LARGE),
-    "growth": above(1, _LARGE),
+    "sink": number(1e-300, _LARGE),
+    "growth": number(1, _LARGE, is_above=True),
     "coarsening": enum("just-enough", "doubling"),
     "labelled": enum("pure", "absorb"),
-    "label_weight": nullable(between(1e-100, _LARGE)),
-    "weight_cap": nullable(above(1, _LARGE)),
+    "label_weight": nullable(number(1e-100, _LARGE)),
+    "weight_cap": nullable(number(1, _LARGE, is_above=True)),
     "labels_per_class": POSITIVE_INTEGER,
     "representative": enum("mean", "founder"),
     "readout": enum("example", "vertex"),
     "unreached": enum("nearest", "abstain"),
     "quarantine": nullable(POSITIVE_INTEGER),
-    "source_share": nullable(above(0, 1)),
+    "source_share": nullable(number(0, 1, is_above=True)),
     "remember": {"type": "integer", "minimum": 0, "maximum": 10_000_000},
-    "half_life": nullable(between(1, _LARGE)),
+    "half_life": nullable(number(1, _LARGE)),
     "calibrate": BOOLEAN,
     "prior": nullable(any_of(_UNIFORM, _PRIOR_OBJECT)),
     "tolerance": SHARE,
@@ -113,14 +109,14 @@ TUNABLE_SETTINGS: dict[str, Schema] = {
 }
 _GAUSSIAN = record(
     kind=enum("Gaussian"),
-    bandwidth=any_of(enum("cover", "scale"), {"type": "number", "exclusiveMinimum": 0}),
+    bandwidth=any_of(enum("cover", "scale"), number(0, is_above=True)),
     threshold=SHARE,
     distance={"type": "null"},
 )
 _SELF_TUNING = record(
     kind=enum("SelfTuning"),
     neighbour={"type": "integer", "minimum": 1, "maximum": 64},
-    width=any_of(enum("auto"), between(1e-3, 1e3)),
+    width=any_of(enum("auto"), number(1e-3, 1e3)),
     evenness=any_of(enum("auto"), SHARE),
     threshold=SHARE,
     distance={"type": "null"},
@@ -144,8 +140,8 @@ _PREDICTIONS: Schema = {
 }
 _ANSWER = nullable(LABEL)
 _POINTS: Schema = {"x": array(NUMBER), "y": array(NUMBER)}
-_MILLISECONDS = nullable({"type": "number", "minimum": 0})
-_MIB: Schema = {"type": "number", "exclusiveMinimum": 0}
+_MILLISECONDS = nullable(number(0))
+_MIB = number(0, is_above=True)
 # Data of the server-sent events by name.
 LIVE_EVENTS: dict[str, Schema] = {
     "map": record(version=COUNT, examples=COUNT),
@@ -233,7 +229,7 @@ SCHEMAS: dict[str, Schema] = {
     "NearExample": record(
         example=COUNT,
         row=array(NUMBER),
-        distance={"type": "number", "minimum": 0},
+        distance=number(0),
         label=_ANSWER,
         confidence=SHARE,
     ),
