@@ -149,8 +149,8 @@ def way_back(page: Page) -> Locator:
 def forget(page: Page, name: str) -> None:
     """Have somebody forgotten, by typing their name."""
     card = page.locator("#people li").filter(has_text=name)
-    card.get_by_role("button", name="Forget…").click()
-    sure = card.get_by_role("button", name="Forget", exact=True)
+    card.get_by_role("button", name="Erase…").click()
+    sure = card.get_by_role("button", name="Erase", exact=True)
     card.get_by_role("textbox").fill(name[:-1])
     expect(sure).to_be_disabled()
     card.get_by_role("textbox").fill(name)

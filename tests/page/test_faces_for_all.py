@@ -28,7 +28,7 @@ def test_axe_finds_nothing(people: Serving, clip: Clip, theme: Theme) -> None:
         point_at(page, clip, "unknown")
         assert violations(page) == []
         name_it(page, "Ada")
-        page.locator("#people").get_by_role("button", name="Forget…").click()
+        page.locator("#people").get_by_role("button", name="Erase…").click()
         page.locator("#dial").wait_for()
         assert violations(page) == []
 
@@ -59,7 +59,7 @@ def test_a_phone_is_wide_enough(people: Serving, clip: Clip) -> None:
         assert page.evaluate(width) <= PHONE["width"]
         name_it(page, LONG)
         page.locator("#dial").wait_for()
-        page.locator("#people").get_by_role("button", name="Forget…").click()
+        page.locator("#people").get_by_role("button", name="Erase…").click()
         assert page.evaluate(width) <= PHONE["width"]
 
 
@@ -82,7 +82,7 @@ def test_keys_are_enough(people: Serving, clip: Clip) -> None:
         see(lambda: [one.name for one in faces(page)] == ["Ada"])
         expect(page.locator("#spoken")).to_contain_text("Ada")
 
-        page.locator("#people").get_by_role("button", name="Forget…").focus()
+        page.locator("#people").get_by_role("button", name="Erase…").focus()
         page.keyboard.press("Enter")
         page.keyboard.type("Ada")
         page.keyboard.press("Enter")
@@ -103,7 +103,7 @@ def test_a_token_for_reading_films_nobody(people: Serving, clip: Clip) -> None:
             expect(page.locator("#people")).to_contain_text("Ada")
             expect(page.locator("#newcomer")).to_contain_text("may only read")
             expect(page.locator("#start")).to_be_hidden()
-            expect(page.get_by_role("button", name="Forget…")).to_be_hidden()
+            expect(page.get_by_role("button", name="Erase…")).to_be_hidden()
             expect(page.locator("#automatic")).to_be_disabled()
             assert {path for method, path in watch.requests if method != "GET"} == {"/api/session"}
 

@@ -51,6 +51,7 @@ def _whole_lines(log: bytes) -> Iterator[bytes]:
 
 def _calls(log: bytes, folder: str) -> Iterator[Call]:
     files: dict[int, str] = {}
+    written: dict[int, int] = {}  # bytes, of files that are written in order
     for line in _whole_lines(log):
         found = LINE.match(line)
         if found is None:
@@ -62,7 +63,7 @@ def _calls(log: bytes, folder: str) -> Iterator[Call]:
         if result < 0:
             continue
         if name == "openat":
-            files[result] = os.fsdecode(texts[0])
+            files[result], written[result] = os.fsdecode(texts[0]), 0
             if b"O_CREAT" in arguments and files[result].startswith(folder):
                 yield Call("create", files[result])
         elif name in ("unlink", "rename"):
@@ -74,6 +75,9 @@ def _calls(log: bytes, folder: str) -> Iterator[Call]:
             path = files.get(number, "")
             if name == "write" and number == SAID:
                 yield Call("say", "", texts[0])
+            elif name == "write" and path.startswith(folder):
+                yield Call("write", path, texts[0][:result], written[number])
+                written[number] += result
             elif path.startswith(folder):
                 yield from _on_file(name, path, arguments, texts, result)
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from itertools import islice
 from pathlib import Path
+from shutil import which
 
 import pytest
 
 from labelwalk import OnlineLearner
 from labelwalk.service.commands import apply_command
 from labelwalk.service.database import DamagedError
+from labelwalk.service.journal import JOURNAL_FILE, MARK_FILE
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.snapshots import restore
+from tests.service.recorded_disk import Disk, recorded
 from tests.service.store_writer import EVERY, K, digest, events
 
 pytestmark = pytest.mark.shell
@@ -42,6 +46,26 @@ def test_a_copy_is_of_one_moment(tmp_path: Path, passphrase: str | None) -> None
     assert digest_of(tmp_path / "again", passphrase) == alone.digest()
     with pytest.raises(FileExistsError, match="already contains learners"):
         restore(str(tmp_path / "kept" / "backups" / name), str(tmp_path / "again"))
+
+
+@pytest.mark.skipif(which("strace") is None, reason="strace records the calls")
+def test_a_copy_is_on_disk_before_its_mark(tmp_path: Path) -> None:
+    """Whatever a power cut leaves, it is a folder with all events, or one that is refused."""
+    store, folder = LearnerStore(str(tmp_path / "kept")), tmp_path / "again"
+    number = store.create("a", OnlineLearner(K)).result()
+    for event in islice(events(0), 20):
+        store.submit(number, event).result()
+    backup = tmp_path / "kept" / "backups" / store.back_up()
+    store.close()
+    program = "import sys; from labelwalk.service.snapshots import restore; restore(*sys.argv[1:])"
+    command = [sys.executable, "-c", program, str(backup), str(folder)]
+    disk, n_marks = Disk(), 0
+    for call in recorded(command, folder, tmp_path / "calls"):
+        disk.do(call)
+        if call.name == "write" and call.path == str(folder / MARK_FILE):
+            n_marks += 1
+            assert disk.sure[str(folder / JOURNAL_FILE)] == backup.read_bytes()
+    assert n_marks == 2
 
 
 def test_a_spoilt_copy_is_not_brought_back(tmp_path: Path, passphrase: str | None) -> None:

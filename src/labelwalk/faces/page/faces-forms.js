@@ -101,7 +101,7 @@ function close() {
  * @param {Element} question  where it is asked whether that is meant
  */
 export function forgetting(whom, question) {
-  const opener = make("button.danger", { type: "button" }, "Forget…");
+  const opener = make("button.danger", { type: "button" }, "Erase…");
   opener.addEventListener("click", () => {
     const close = () => {
       fill(question);
@@ -118,7 +118,7 @@ function confirmation(whom, close) {
   const input = make(
     "input", { id: `forget-${++fields}`, autocomplete: "off", spellcheck: "false" },
   );
-  const go = make("button.danger", { disabled: typed }, "Forget");
+  const go = make("button.danger", { disabled: typed }, "Erase");
   const isMeant = () => !typed || input.value === words;
   input.addEventListener("input", () => { go.disabled = !isMeant(); });
   const asked = typed ? `Type ${words} to erase them permanently` : `Erase ${words} permanently?`;

@@ -8,8 +8,8 @@ import { make } from "./dom.js";
 import { look, view } from "./faces-service.js";
 import { emit } from "./store.js";
 
-const AGAIN = 1000; // milliseconds before a service that did not answer is asked again
-const PASSING = new Set([0, 408, 503]); // what may be over soon, as statuses; 0 is no answer
+const RETRY_PAUSE_MS = 1000;
+const RETRIED_STATUSES = new Set([0, 408, 503]); // 0: the service did not respond
 
 const SOURCES = { browser: browserCamera, service: watched };
 
@@ -69,33 +69,33 @@ function halt() {
 }
 
 async function run() {
-  const mine = SOURCES[live.kind]();
-  source = mine;
+  const frames = SOURCES[live.kind]();
+  source = frames;
   enter("opening");
   try {
-    await mine.open();
-    if (source === mine) enter("on");
-    while (source === mine) await step(mine);
+    await frames.open();
+    if (source === frames) enter("on");
+    while (source === frames) await step(frames);
   } catch (error) {
-    if (source === mine) fail(error);
+    if (source === frames) fail(error);
   } finally {
-    mine.close();
+    frames.close();
   }
 }
 
-async function step(mine) {
+async function step(frames) {
   await standing;
-  if (source !== mine) return;
+  if (source !== frames) return;
   try {
-    const frame = await mine.next();
-    if (source === mine) enter("on");
-    if (frame && source === mine && !standing) show(frame);
+    const frame = await frames.next();
+    if (source === frames) enter("on");
+    if (frame && source === frames && !standing) show(frame);
     else frame?.image.close();
   } catch (error) {
-    if (source !== mine) return;
-    if (!PASSING.has(error.status)) throw error;
+    if (source !== frames) return;
+    if (!RETRIED_STATUSES.has(error.status)) throw error;
     enter("waiting", error);
-    await new Promise((wake) => setTimeout(wake, AGAIN));
+    await new Promise((wake) => setTimeout(wake, RETRY_PAUSE_MS));
   }
 }
 
