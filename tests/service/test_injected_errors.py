@@ -24,7 +24,7 @@ import pytest
 import labelwalk
 from labelwalk import OnlineLearner
 from labelwalk.learner import from_bytes
-from labelwalk.service import commands, managed_learner, page_state, worker
+from labelwalk.service import commands, managed_learner, worker
 from labelwalk.service.commands import (
     Command,
     Note,
@@ -314,7 +314,7 @@ STEPS = [
     (ManagedLearner, "apply"),
     (ManagedLearner, "apply_blocks"),
     (ManagedLearner, "to_bytes"),
-    (page_state.RecentHistory, "add_observed"),
+    (managed_learner.RecentHistory, "add_observed"),
     (OnlineLearner, "observe"),
     (OnlineLearner, "teach"),
     (Journal, "append"),

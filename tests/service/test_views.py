@@ -11,8 +11,7 @@ import pytest
 from labelwalk import OnlineLearner
 from labelwalk.service.commands import Observe, Retract, Teach, TeachLater
 from labelwalk.service.learner_store import LearnerStore
-from labelwalk.service.managed_learner import ManagedLearner
-from labelwalk.service.page_state import MAX_RECENT, compute_axes
+from labelwalk.service.managed_learner import MAX_RECENT, ManagedLearner, compute_axes
 from labelwalk.service.views import (
     MAX_SHOWN_LABELS,
     describe_vertex,

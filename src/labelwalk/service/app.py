@@ -21,10 +21,9 @@ from labelwalk.service.errors import REPORTED_ERRORS, ErrorResponse, describe_er
 from labelwalk.service.fast_path import RowStream
 from labelwalk.service.learner_store import METRICS_TYPE, LearnerStore
 from labelwalk.service.live_updates import LiveUpdates, PageSampler
-from labelwalk.service.managed_learner import ManagedLearner
+from labelwalk.service.managed_learner import MAX_RECENT, ManagedLearner
 from labelwalk.service.openapi import LEARNER_PATH, RouteTable, complete_document
 from labelwalk.service.page_routes import add_page_routes
-from labelwalk.service.page_state import MAX_RECENT
 from labelwalk.service.request_bodies import MAX_KEY_LENGTH, RowsBody, parse_rows
 from labelwalk.service.request_log import add_log_facts
 from labelwalk.service.schemas import JSON, RAW, TEXT, array, ref

@@ -48,28 +48,14 @@ class NameTakenError(LabelwalkError, ValueError):
     """Another learner has the name."""
 
 
-EXPECTED_ERRORS = (
-    *(BackupError, CleanupError, DamagedError, DiskError, LookupError),
-    *(commands.UnfinishedError, ValueError),
-)
+STORE_ERRORS = (BackupError, CleanupError, DamagedError, DiskError, commands.UnfinishedError)
+EXPECTED_ERRORS = (*STORE_ERRORS, LookupError, ValueError)
 
 
 class BoundedQueue(Generic[Item]):
     """A queue that refuses items instead of growing, with a second lane for priority items.
 
     Only priority items may be taken while `is_held` returns True.
-
-    Examples
-    --------
-    >>> queue = BoundedQueue(capacity=3)
-    >>> queue.put("a", 2)
-    >>> queue.put("b", 2)
-    Traceback (most recent call last):
-    labelwalk.service.worker.BusyError: 2 examples are waiting already. Send fewer, or try again
-    later.
-    >>> queue.put("c", 1, priority=True)
-    >>> queue.take(10)
-    ['c', 'a']
     """
 
     def __init__(self, capacity: int, is_held: Callable[[], bool] = lambda: False) -> None:
@@ -100,8 +86,7 @@ class BoundedQueue(Generic[Item]):
         with self._changed:
             while not self._is_finished() and not self._priority and not self._can_take():
                 self._changed.wait()
-            batch, self._priority = self._priority, []
-            weight = 0
+            batch, self._priority, weight = self._priority, [], 0
             while self._can_take() and (weight == 0 or weight + self._items[0][1] <= max_weight):
                 batch.append(self._items.popleft())
                 weight += batch[-1][1]
@@ -169,10 +154,9 @@ _bridges: WeakKeyDictionary[asyncio.AbstractEventLoop, EventLoopBridge] = WeakKe
 def to_asyncio_future(future: Future[Any]) -> asyncio.Future[Any]:
     """Return a future of the running event loop with the result of another future."""
     loop = asyncio.get_running_loop()
-    bridge = _bridges.get(loop)
-    if bridge is None:
-        bridge = _bridges[loop] = EventLoopBridge(loop)
-    return bridge.to_asyncio_future(future)
+    if loop not in _bridges:
+        _bridges[loop] = EventLoopBridge(loop)
+    return _bridges[loop].to_asyncio_future(future)
 
 
 class QueuedRequest(NamedTuple):
@@ -430,9 +414,7 @@ class LearnerWorker:
 
     def _check_usable(self, learner_id: int | None) -> None:
         """Rebuild a learner, or all, if in doubt; raise if it cannot be used."""
-        doubtful = set(self._doubtful)
-        if learner_id is not None:
-            doubtful &= {learner_id}
+        doubtful = self._doubtful & (self._doubtful if learner_id is None else {learner_id})
         if doubtful or self.writer.is_interrupted:
             self._recover(doubtful)
         if refusal := self.writer.get_refusal():
