@@ -86,8 +86,8 @@ class TokenBucket:
     """
 
     rate: float  # requests per second
-    level: float
-    updated_at: float  # seconds
+    level: float = math.inf  # a full bucket
+    updated_at: float = 0.0  # seconds
 
     def take(self, clock: float) -> float:
         """Take a unit out, or return the seconds until there is one."""
@@ -114,7 +114,8 @@ class RateLimitMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or reject it."""
         token = scope.get(TOKEN_KEY)
-        seconds = 0.0 if token is None else self._take(token)
+        bucket = None if token is None else self._buckets.setdefault(token, TokenBucket(self._rate))
+        seconds = 0.0 if bucket is None else bucket.take(time.monotonic())
         if not seconds:
             await self._application(scope, receive, send)
             return
@@ -124,11 +125,6 @@ class RateLimitMiddleware:
             "again later."
         )
         await send_error(scope, send, ErrorResponse(429, reason, (retry_after,)))
-
-    def _take(self, token: str) -> float:
-        clock = time.monotonic()
-        full = max(1.0, BURST_S * self._rate)
-        return self._buckets.setdefault(token, TokenBucket(self._rate, full, clock)).take(clock)
 
 
 class ConcurrencyMiddleware:

@@ -133,7 +133,7 @@ class RecentHistory:
             block = RecentExamples(
                 np.array(stored["id"], dtype=np.int64),
                 rows.reshape(len(stored["id"]), -1).copy(),
-                _as_object_array(stored["label"]),
+                np.array(stored["label"], dtype=object),
                 np.array(stored["confidence"]),
                 np.array(stored["outlier"], dtype=bool),
             )
@@ -145,12 +145,6 @@ class RecentHistory:
         self._n_stored += len(block.row)
         while self._n_stored - len(self._blocks[0].row) >= MAX_RECENT:
             self._n_stored -= len(self._blocks.popleft().row)
-
-
-def _as_object_array(labels: Sequence[Label | None]) -> NDArray[np.object_]:
-    array = np.empty(len(labels), dtype=object)
-    array[:] = labels
-    return array
 
 
 @dataclass(frozen=True)
@@ -173,12 +167,8 @@ class MapAxes:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in the form that JSON can store."""
-        return {
-            "version": self.version,
-            "drawn_at": self.drawn_at,
-            "directions": self.directions.tolist(),
-            "offset": self.offset.tolist(),
-        }
+        arrays = {"directions": self.directions.tolist(), "offset": self.offset.tolist()}
+        return {"version": self.version, "drawn_at": self.drawn_at} | arrays
 
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> Self:
@@ -361,8 +351,7 @@ class ManagedLearner:
     def to_public_ids(self, ids: Ints) -> Ints:
         """Return the public ids of examples that the learner knows by its own ids."""
         before = np.array(self.erased, dtype=np.int64) - np.arange(len(self.erased))
-        public_ids: Ints = ids + np.searchsorted(before, ids, side="right")
-        return public_ids
+        return np.asarray(ids + np.searchsorted(before, ids, side="right"))
 
     def to_bytes(self) -> bytes:
         """Return everything in the format of a model file."""
@@ -403,15 +392,12 @@ class ManagedLearner:
         )
 
     def _with_internal_ids(self, command: Command) -> Command:
-        if isinstance(command, TeachLater | Retract) and command.example is not None:
-            return replace(command, example=self._to_internal_id(command.example))
-        return command
-
-    def _to_internal_id(self, example: int) -> int:
-        position = bisect_left(self.erased, example)
-        if position < len(self.erased) and self.erased[position] == example:
-            raise ValueError(f"example {example} was erased. Choose another example.")
-        return example - position
+        if not isinstance(command, TeachLater | Retract) or command.example is None:
+            return command
+        position = bisect_left(self.erased, command.example)
+        if self.erased[position : position + 1] == [command.example]:
+            raise ValueError(f"example {command.example} was erased. Choose another example.")
+        return replace(command, example=command.example - position)
 
 
 def _to_columns(verdicts: Any) -> dict[str, list[Any]]:

@@ -43,24 +43,21 @@ def parse_rows(content: bytes, kind: str, query: Mapping[str, str], *columns: st
     The query of raw numbers has their `type`, f4 or f8, and `features`, the numbers per row. Of the
     columns "label" and "source" of an Arrow stream, those listed are decoded.
     """
-    body = _parse(content, kind, query, columns)
+    media = kind.partition(";")[0].strip().lower()
+    if media == RAW:
+        rows = parse_raw_rows(content, query.get("type", ""), query.get("features", ""))
+        body = RowsBody(rows)
+    else:
+        _compute_row_size(query.get("type", "f4"), query.get("features", "1"))
+        if media == JSON:
+            body = _parse_json(content)
+        elif media == ARROW:
+            body = _parse_arrow(content, columns)
+        else:
+            raise BodyError(f"Unsupported content type {kind!r}. Send {JSON}, {RAW} or {ARROW}.")
     if not body.rows.size:
         raise BodyError("The body has no numbers. Send at least one row with at least one feature.")
     return body
-
-
-def _parse(
-    content: bytes, kind: str, query: Mapping[str, str], columns: tuple[str, ...]
-) -> RowsBody:
-    media = kind.partition(";")[0].strip().lower()
-    if media == RAW:
-        return RowsBody(parse_raw_rows(content, query.get("type", ""), query.get("features", "")))
-    _compute_row_size(query.get("type", "f4"), query.get("features", "1"))
-    if media == JSON:
-        return _parse_json(content)
-    if media == ARROW:
-        return _parse_arrow(content, columns)
-    raise BodyError(f"Unsupported content type {kind!r}. Send {JSON}, {RAW} or {ARROW}.")
 
 
 def parse_raw_rows(content: bytes, kind: str, features: str) -> Rows:

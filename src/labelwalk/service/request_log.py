@@ -36,18 +36,7 @@ MAX_REJECTION_KINDS = 1000
 
 
 class ServiceLog:
-    """Writes a line for each event of a sufficient level; "debug" logs every request.
-
-    Examples
-    --------
-    >>> import io, json
-    >>> stream = io.StringIO()
-    >>> log = ServiceLog(stream, "json", "info")
-    >>> log.write("info", "refused", status=404, route="/api/learners/{name}")
-    >>> log.write("debug", "request", status=200)
-    >>> {name: fact for name, fact in json.loads(stream.getvalue()).items() if name != "at"}
-    {'level': 'info', 'event': 'refused', 'status': 404, 'route': '/api/learners/{name}'}
-    """
+    """Writes a line for each event of a sufficient level; "debug" logs every request."""
 
     def __init__(self, stream: TextIO, form: Literal["json", "plain"], level: Level) -> None:
         self._stream, self.form, self._minimum = stream, form, LEVELS.index(level)
@@ -112,13 +101,7 @@ def add_log_facts(scope: Scope, **facts: str) -> None:
 
 
 def compile_path(path: str) -> re.Pattern[str]:
-    """Return the pattern of the paths of a route.
-
-    Examples
-    --------
-    >>> bool(compile_path("/api/learners/{name}").match("/api/learners/doorbell"))
-    True
-    """
+    """Return the pattern of the paths of a route, such as "/api/learners/{name}"."""
     return re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path)) + r"\Z")
 
 

@@ -195,24 +195,14 @@ def _list_near_examples(managed: ManagedLearner, row: Floats) -> list[dict[str, 
 
 def copy_learner(managed: ManagedLearner) -> tuple[bytes, Floats]:
     """Return the file of a learner, and the last examples that it observed."""
-    return managed.learner.to_bytes(), np.asarray(
-        managed.history.get_examples().row, dtype=np.float64
-    )
+    rows = managed.history.get_examples().row
+    return managed.learner.to_bytes(), np.asarray(rows, dtype=np.float64)
 
 
 def preview_settings(content: bytes, rows: Floats, command: Adjust) -> dict[str, Any]:
     """Compare the answers of a learner before and after its settings change.
 
     The change is applied to a copy, which is read from `content`.
-
-    Examples
-    --------
-    >>> learner = OnlineLearner(50)
-    >>> learner.teach([[0.0], [9.0]], ["low", "high"])
-    >>> rows, command = np.array([[1.0], [4.4]]), Adjust({"abstain_below": 0.9})
-    >>> preview = preview_settings(learner.to_bytes(), rows, command)
-    >>> preview["before"]["silent"], preview["after"]["silent"], preview["changed"], preview["of"]
-    (0, 1, 1, 2)
     """
     learner = from_bytes(content)
     before, old_labels = _measure_answers(learner, rows)
