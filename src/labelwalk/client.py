@@ -95,9 +95,14 @@ class Call(Generic[T]):
 
     def read_response(self, response: httpx.Response) -> T:
         """Return the result, or raise `ServiceError`."""
-        if not response.is_success:
-            raise ServiceError(response.status_code, _read_reason(response))
-        return self.read(response)
+        if response.is_success:
+            return self.read(response)
+        try:
+            body = response.json()
+            reason = str(body.get("error") or body.get("detail"))
+        except ValueError:
+            reason = response.text[:200]
+        raise ServiceError(response.status_code, reason)
 
 
 class Endpoint(Generic[P, T]):
@@ -134,8 +139,8 @@ class Endpoints:
     @Endpoint
     def create(self, /, name: str, **settings: Any) -> Call[None]:
         """Create a learner."""
-        body = {"name": name, "settings": settings}
-        return Call("POST", "/api/learners", _ignore, {"json": body})
+        options = {"json": {"name": name, "settings": settings}}
+        return Call("POST", "/api/learners", _ignore, options)
 
     @Endpoint
     def delete(self, name: str) -> Call[None]:
@@ -187,7 +192,11 @@ class Endpoints:
     @Endpoint
     def ask(self, name: str, n: int = 5) -> Call[list[LabelQuestion]]:
         """Return what to label next."""
-        return Call("GET", _learner_path(name, "/ask"), _read_questions, {"params": {"n": n}})
+
+        def read(response: httpx.Response) -> list[LabelQuestion]:
+            return [LabelQuestion(**question) for question in response.json()]
+
+        return Call("GET", _learner_path(name, "/ask"), read, {"params": {"n": n}})
 
     @Endpoint
     def health(self, name: str) -> Call[list[dict[str, Any]]]:
@@ -323,15 +332,3 @@ def _ignore(response: httpx.Response) -> None:
 def _read_answers(response: httpx.Response) -> Answers:
     body = response.json()
     return Answers(body.get("first", 0), body["label"], body["confidence"], body["outlier"])
-
-
-def _read_questions(response: httpx.Response) -> list[LabelQuestion]:
-    return [LabelQuestion(**question) for question in response.json()]
-
-
-def _read_reason(response: httpx.Response) -> str:
-    try:
-        body = response.json()
-        return str(body.get("error") or body.get("detail"))
-    except ValueError:
-        return response.text[:200]
