@@ -1,7 +1,5 @@
 """Earlier import paths of documented modules. They keep working; new code uses the new path."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from importlib import import_module

@@ -1,9 +1,7 @@
 """Plots of a learner and of its answers, with matplotlib."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,9 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from labelwalk.arrays import Bools, Floats
 from labelwalk.evaluation import cumulative_accuracy, windowed_accuracy
-
-if TYPE_CHECKING:
-    from labelwalk.learner import OnlineLearner
+from labelwalk.learner import OnlineLearner
 
 WINDOW_ROWS = 200  # of the accuracy of the last rows
 MIN_ROWS = 50  # before a line of cumulative accuracy begins

@@ -1,10 +1,8 @@
 """Settings of a learner: validated once, immutable."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, Self, TypedDict
 
 import numpy as np
 
@@ -162,7 +160,7 @@ class Settings:
         return self.parameters() | {"similarity": similarity, "window": None, "prior": prior}
 
     @classmethod
-    def from_description(cls, description: dict[str, Any]) -> Settings:
+    def from_description(cls, description: dict[str, Any]) -> Self:
         """Return the settings from the result of `describe`."""
         kinds = {"Gaussian": Gaussian, "SelfTuning": SelfTuning}
         described = dict(description["similarity"])

@@ -1,7 +1,5 @@
 """Similarity of examples: a Gaussian with one bandwidth, or with a bandwidth for each vertex."""
 
-from __future__ import annotations
-
 from dataclasses import InitVar, dataclass
 from typing import Any, Literal, TypeAlias
 

@@ -6,8 +6,6 @@ In the Gaussian field of Zhu, Lafferty and Ghahramani (2003) G is the covariance
 takes G_ji² / G_ii from the variance of j.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

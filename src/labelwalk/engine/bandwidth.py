@@ -6,8 +6,6 @@ percent. The reason is that labels are few, and that labels from one moment of t
 each other on any graph.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Batch prediction: a solved graph that answers many rows, and an index of near vertices."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

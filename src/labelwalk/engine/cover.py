@@ -4,8 +4,6 @@ Each vertex carries `reach`, a proven bound on its distance to any example that 
 functions here change the arrays of `Vertices` in place.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,10 +1,9 @@
 """The engine of a learner: runs the compiled loop and handles its events."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 from time import perf_counter
+from typing import Self
 
 import numpy as np
 
@@ -53,7 +52,7 @@ class Engine:
         self._frozen: BatchPredictor | None = None
 
     @classmethod
-    def start(cls, settings: Settings, n_features: int) -> Engine:
+    def start(cls, settings: Settings, n_features: int) -> Self:
         """Return an engine that has seen nothing."""
         state = create_state(
             FIRST_CAPACITY,
@@ -261,7 +260,7 @@ class Engine:
         capacity = max(capacity + 16, min(2 * capacity, enough))
         self.state = resize(state, capacity, state.n_classes)
 
-    def adjust(self, new: Settings) -> Engine:
+    def adjust(self, new: Settings) -> Self:
         """Return an engine with other settings and the same state; some arrays are shared."""
         state, old = self.state, self.settings
         if new.half_life != old.half_life:
@@ -277,7 +276,7 @@ class Engine:
             relaxation.refresh(system, n)
             if n:
                 relaxation.solve_exactly(system, n)
-        return Engine(new, state)
+        return type(self)(new, state)
 
     def measure(self) -> None:
         """Measure bandwidths, and rebuild the graph if any has changed."""

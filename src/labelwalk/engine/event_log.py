@@ -1,10 +1,8 @@
 """The last times that a health metric crossed its limit."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Collection, Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from labelwalk._validation import is_number
 
@@ -43,9 +41,9 @@ class EventLog:
             self.failing ^= {event.name}
             self.events.append(event)
 
-    def copy(self) -> EventLog:
+    def copy(self) -> Self:
         """Return an independent log."""
-        return EventLog(self.events, self.failing)
+        return type(self)(self.events, self.failing)
 
     def to_header(self) -> dict[str, Any]:
         """Return the log as JSON values; empty if there are no events."""
@@ -55,7 +53,7 @@ class EventLog:
         return {"events": {"log": events, "failing": sorted(self.failing)}}
 
     @classmethod
-    def from_header(cls, header: dict[str, Any], names: Collection[str]) -> EventLog:
+    def from_header(cls, header: dict[str, Any], names: Collection[str]) -> Self:
         """Return the log in the header of a model file.
 
         Raises

@@ -3,8 +3,6 @@
 The example is one more unlabelled vertex that is not in the graph: walks leave it and never return.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

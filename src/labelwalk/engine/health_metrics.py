@@ -5,8 +5,6 @@ split into calls: cheap metrics after every block, those over all vertices after
 those that require a direct solution whenever the number of examples has doubled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 

@@ -1,7 +1,5 @@
 """Health report: each metric with its limit and a sentence about its value."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The checksum of a model file detects damage. The invariants detect files that no
 written, because the compiled loops do not check values such as the label of a vertex.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

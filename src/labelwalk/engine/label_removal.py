@@ -1,7 +1,5 @@
 """Removal of labels and vertices, exactly if possible, and detection of contradictory labels."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 

@@ -5,8 +5,6 @@ starts again, or ends at another label or in the sink. The answer is the ratio o
 factorization of the graph with all labels gives them for every i.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Migration of model files of version 0.7: stored values of removed features."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Persistence: a learner as the header and arrays of a model file, validated when read."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """The remembered examples, and the vertices that represent them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from labelwalk._validation import shown

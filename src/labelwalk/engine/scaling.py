@@ -6,10 +6,8 @@ the median of those that are not zero. So a few values, however large, do not de
 and the rare values of a nearly constant feature do not become huge.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,11 +103,11 @@ class Scale:
         """Return scaled rows in original units, up to rounding."""
         return points * self.spread + self.centre if len(self.centre) else points
 
-    def with_example(self, row: Floats, label: Ints) -> Scale:
+    def with_example(self, row: Floats, label: Ints) -> Self:
         """Return the scale after one more example; it changes at every power of two."""
         rows = np.concatenate([self.rows, row]) if len(self.rows) else row.copy()
         labels = np.concatenate([self.labels, label])
-        grown = Scale(self.centre, self.spread, rows, labels)
+        grown = type(self)(self.centre, self.spread, rows, labels)
         if grown.just_measured:
             grown.centre, grown.spread = measured(rows)
         return grown
@@ -140,7 +138,7 @@ class Scale:
         return {f"scale.{name}": np.asarray(value) for name, value in vars(self).items()}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Scale:
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
         """Return the scale from its arrays.
 
         Raises

@@ -1,9 +1,7 @@
 """Limits the share of each source in the learned examples."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -34,7 +32,7 @@ class Sources:
         self.counts = dict(counts or {})
 
     @classmethod
-    def from_pairs(cls, pairs: list[list[Any]]) -> Sources:
+    def from_pairs(cls, pairs: list[list[Any]]) -> Self:
         """Return the sources from the pairs in a model file.
 
         Raises

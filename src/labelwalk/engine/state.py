@@ -1,7 +1,5 @@
 """The state of a learner: arrays and counters of cover, graph, solution and memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar

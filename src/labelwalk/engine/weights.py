@@ -1,7 +1,5 @@
 """Weights of vertices: counts, capped and fading with a half-life; labels and sinks by the mean."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

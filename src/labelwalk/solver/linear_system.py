@@ -8,8 +8,6 @@ the unlabelled vertices is
 It is Proposition 1 divided by v_i, which avoids V W V, whose entries can overflow.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

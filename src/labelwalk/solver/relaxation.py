@@ -5,8 +5,6 @@ contains rare operations: changes of the number of vertices and classes, and the
 relaxation would cost more.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints

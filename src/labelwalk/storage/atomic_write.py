@@ -1,7 +1,5 @@
 """Atomic file writes: after a crash a file has either its old or its new content."""
 
-from __future__ import annotations
-
 import errno
 import os
 import secrets

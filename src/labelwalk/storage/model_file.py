@@ -14,8 +14,6 @@ Each entry of "arrays" has a name, a dtype and a shape. The JSON and every array
 zeros to a multiple of 64 bytes. A file contains nothing that could be executed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
