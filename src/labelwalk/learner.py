@@ -30,7 +30,7 @@ from labelwalk.engine.active_learning import Question, questions
 from labelwalk.engine.engine import Engine, split_at_new_classes
 from labelwalk.engine.explanation import Explanation, explain
 from labelwalk.engine.health_report import Event, Health, events, report_health
-from labelwalk.engine.label_removal import warn_of_conflicts
+from labelwalk.engine.label_removal import check_exists, find_place, warn_of_conflicts
 from labelwalk.engine.leave_one_out import LeftOut, predict_left_out
 from labelwalk.engine.persistence import (
     LearnerParts,
@@ -40,7 +40,6 @@ from labelwalk.engine.persistence import (
     to_checked_contents,
     to_contents,
 )
-from labelwalk.engine.recent_examples import check_exists, find_place
 from labelwalk.engine.scaling import Scale, check_same_scale
 from labelwalk.engine.sources import Sources, as_sources
 from labelwalk.engine.state import create_state, recode_classes

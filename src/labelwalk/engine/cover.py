@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from labelwalk.arrays import Ints
+from labelwalk.engine.state import FIELDS
 from labelwalk.kernels.assign import REMOVED
 from labelwalk.kernels.counters import Counters
 from labelwalk.kernels.cover import (
@@ -35,24 +36,6 @@ class VertexRemap(NamedTuple):
 
     kept: Ints  # the old number of each vertex that is left
     merged_into: Ints  # the new number of the vertex that stands for each old one, or GONE
-
-
-def create_cover(capacity: int, n_features: int, *, moving: bool) -> Vertices:
-    """Return a cover without vertices; representatives are means or founders."""
-    return Vertices(
-        points=np.zeros((n_features, capacity)),
-        distance=np.zeros((capacity, capacity)),
-        means=np.zeros((n_features if moving else 0, capacity)),
-        mean_distances=np.zeros((capacity, capacity)),
-        bandwidth=np.zeros(capacity),
-        similarity_count=np.zeros(capacity, dtype=np.int64),
-        examples=np.zeros(capacity, dtype=np.int64),
-        taught=np.zeros(capacity, dtype=np.int64),
-        decayed_count=np.zeros(capacity),
-        reach=np.zeros(capacity),
-        label=np.zeros(capacity, dtype=np.int32),
-        founder=np.zeros(capacity, dtype=np.int64),
-    )
 
 
 def coarsen(vertices: Vertices, counters: Counters, settings: Settings) -> VertexRemap:
@@ -155,19 +138,11 @@ def remove_from_cover(vertices: Vertices, counters: Counters, gone: Ints) -> Ver
 
 def _keep(vertices: Vertices, counters: Counters, kept: Ints) -> None:
     m = len(kept)
-    for points in (vertices.points, vertices.means):
-        points[:, :m] = points[:, kept]
-    for distances in (vertices.distance, vertices.mean_distances):
-        keep_pairs(distances, kept)
-    columns = (vertices.bandwidth, vertices.similarity_count, vertices.examples, vertices.reach)
-    for column in (
-        *columns,
-        vertices.taught,
-        vertices.decayed_count,
-        vertices.label,
-        vertices.founder,
-    ):
-        column[:m] = column[kept]
+    for name, array in vertices._asdict().items():
+        if FIELDS[Vertices][name].shape == "vv":
+            keep_pairs(array, kept)
+        else:
+            array[..., :m] = array[..., kept]
     free = vertices.label[:m] == UNLABELLED
     counters.n = m
     counters.n_unlabelled = int(free.sum())

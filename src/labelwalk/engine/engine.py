@@ -11,13 +11,11 @@ from labelwalk.arrays import Floats, Ints
 from labelwalk.concurrency import deliver_interrupts
 from labelwalk.engine import bandwidth, cover, health_metrics, label_removal, weights
 from labelwalk.engine.batch_predictor import BatchPredictor, freeze
-from labelwalk.engine.recent_examples import clear_memory, update_vertices_of_examples
 from labelwalk.engine.state import (
     State,
     create_state,
     merge_states,
     resize,
-    with_class_capacity,
     without_class,
 )
 from labelwalk.kernels.answer import KernelAnswers, extend_rows, fit_biases
@@ -251,7 +249,7 @@ class Engine:
 
     def _know(self, n_classes: int) -> None:
         if n_classes != self.state.n_classes:
-            self.state = with_class_capacity(self.state, n_classes)
+            self.state = resize(self.state, self.state.capacity, n_classes)
 
     def _make_room(self) -> None:
         state, capacity = self.state, self.state.capacity
@@ -301,7 +299,7 @@ class Engine:
         counters = self.state.counters
         relaxation.keep(self.state.system, remap.kept)
         counters.vertex = remap.merged_into[counters.vertex]
-        update_vertices_of_examples(self.state.memory, remap.merged_into)
+        label_removal.update_vertices_of_examples(self.state.memory, remap.merged_into)
         bandwidth.measure_soon(counters)
         self._draw()
         weights.weigh(self.state, self.rules)
@@ -374,7 +372,7 @@ class Engine:
     def rebuild_from_cover(self) -> None:
         """Measure, build, weigh and solve the graph again from the cover alone."""
         state = self.state
-        clear_memory(state.memory, state.counters)
+        label_removal.clear_memory(state.memory, state.counters)
         label_removal.end_undo(state)
         self._bandwidths_moved()
         self.rebuild_graph()

@@ -11,10 +11,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from labelwalk.arrays import Bools, Floats, Ints
-from labelwalk.engine.event_log import LoggedEvent
 from labelwalk.engine.label_removal import find_conflicts
 from labelwalk.engine.leave_one_out import find_nearest_label, has_label_sibling, held_out
-from labelwalk.engine.state import State
+from labelwalk.engine.state import LoggedEvent, State
 from labelwalk.kernels.compare import ZERO_SIMILARITY_BANDWIDTHS
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.drift import CUSUM_LIMIT, DRIFT_BLOCK_ROWS, end_block, restart

@@ -1,24 +1,28 @@
-"""Persistence: a learner as the header and arrays of a model file, validated when read."""
+"""Persistence: a learner as the header and arrays of a model file, validated when read.
+
+Files of version 0.7 may contain values of removed features; new files contain empty ones.
+"""
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from labelwalk._validation import as_labels, shown
 from labelwalk.arrays import Label
 from labelwalk.engine.engine import Engine
-from labelwalk.engine.event_log import EventLog
 from labelwalk.engine.health_metrics import HEALTH_METRICS
 from labelwalk.engine.invariants import check_scale, check_state
-from labelwalk.engine.migration import check_removed_features, had_eliminated_vertices
 from labelwalk.engine.scaling import Scale
 from labelwalk.engine.sources import Sources
-from labelwalk.engine.state import State, from_arrays, to_arrays
-from labelwalk.settings import Settings
+from labelwalk.engine.state import EventLog, State, from_arrays, to_arrays
+from labelwalk.kernels.counters import NEVER
+from labelwalk.settings import REMOVED_PARAMETERS, Settings
 from labelwalk.storage.model_file import ModelFileError, RemovedFeatureError
 
 Header = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
+N_STORED_EVENTS, N_STORED_SIGNS = 64, 16  # in a file of version 0.7
 
 
 class LearnerParts(NamedTuple):
@@ -42,7 +46,8 @@ def to_contents(parts: LearnerParts) -> tuple[Header, Arrays]:
     header |= parts.state.events.to_header()
     if parts.feature_names:
         header["feature_names"] = list(parts.feature_names)
-    return header, to_arrays(parts.state) | parts.scale.to_arrays()
+    arrays = to_arrays(parts.state) | create_removed_arrays(parts.state.n)
+    return header, arrays | parts.scale.to_arrays()
 
 
 def to_checked_contents(
@@ -113,6 +118,50 @@ def _read_state(header: Header, arrays: Arrays, settings: Settings) -> tuple[Sta
     check_state(state, settings)
     check_scale(scale, state, settings)
     state.events = EventLog.from_header(header, HEALTH_METRICS)
-    if had_eliminated_vertices(arrays):
+    if len(arrays.get("leak", ())):  # similarities contain edges that replaced faded vertices
         Engine(settings, state).rebuild_graph()
     return state, scale
+
+
+def create_removed_arrays(n: int) -> Arrays:
+    """Return the arrays of removed features, empty, so that version 0.7 reads the file."""
+    arrays: Arrays = {
+        "mesh": np.zeros((0, n, n)),
+        "leak": np.zeros((0, n)),
+        "event_at": np.zeros(N_STORED_EVENTS, dtype=np.int64),
+        "event_sign": np.zeros(N_STORED_EVENTS, dtype=np.int64),
+        "event_ok": np.zeros(N_STORED_EVENTS, dtype=np.bool_),
+        "event_value": np.zeros(N_STORED_EVENTS),
+        "event_limit": np.zeros(N_STORED_EVENTS),
+        "sign_ok": np.ones(N_STORED_SIGNS, dtype=np.bool_),
+    }
+    for record in ("here", "before"):
+        arrays[f"{record}.n_forgotten"] = np.zeros(1, dtype=np.int64)
+        arrays[f"{record}.n_events"] = np.zeros(1, dtype=np.int64)
+        arrays[f"{record}.leap"] = np.zeros(1)
+    return arrays
+
+
+def check_removed_features(settings: Header) -> None:
+    """Raise an error if stored settings use a removed feature.
+
+    Raises
+    ------
+    RemovedFeatureError
+    """
+    similarity = settings["similarity"]
+    if settings.get("window") is not None:
+        raise RemovedFeatureError(
+            f"was made with window={settings['window']}. {REMOVED_PARAMETERS['window']}"
+        )
+    if similarity["kind"] == "Pairwise" or similarity.get("distance") is not None:
+        raise RemovedFeatureError(
+            f"was made with a distance or similarity function. {REMOVED_PARAMETERS['distance']}"
+        )
+
+
+def without_window(header: Header, arrays: Arrays) -> tuple[Header, Arrays]:
+    """Return the contents of a model file made with `window`, for a learner that only predicts."""
+    arrays = arrays | {"here.forget_at": np.array([NEVER])}
+    settings = header["settings"] | {"window": None, "remember": len(arrays["seen_rows"])}
+    return header | {"settings": settings}, arrays

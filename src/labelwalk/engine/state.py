@@ -1,39 +1,29 @@
-"""The state of a learner: arrays and counters of cover, graph, solution and memory."""
+"""The state of a learner: arrays and counters of cover, graph, solution and memory, and events."""
 
-from collections.abc import Iterable
+import operator
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from labelwalk._validation import is_number
 from labelwalk.arrays import Floats, SmallInts
-from labelwalk.engine.cover import create_cover
-from labelwalk.engine.event_log import EventLog
-from labelwalk.engine.migration import create_removed_arrays
-from labelwalk.engine.recent_examples import create_memory
-from labelwalk.kernels.assign import MAX_GROUPS, Memory, Quarantine
+from labelwalk.kernels import counters as kernel_counters
+from labelwalk.kernels import drift
+from labelwalk.kernels.assign import MAX_GROUPS, OUTLIER_SLOT, Memory, Quarantine
 from labelwalk.kernels.certificate import Readout
 from labelwalk.kernels.compare import RowComparison
-from labelwalk.kernels.counters import (
-    COUNTERS_DTYPE,
-    NEVER,
-    NO_RECORD,
-    NO_ROW,
-    Counters,
-    CountersArray,
-)
-from labelwalk.kernels.cover import Vertices
-from labelwalk.kernels.drift import (
-    DRIFT_BLOCK_ROWS,
-    INITIAL_DEPARTURE,
-    INITIAL_VARIANCE,
-    DriftWindow,
-)
-from labelwalk.kernels.system import System, relink
+from labelwalk.kernels.counters import NEVER, NO_RECORD, NO_ROW, Counters, CountersArray
+from labelwalk.kernels.cover import UNLABELLED, Vertices
+from labelwalk.kernels.system import MAX_LISTED_NEIGHBOURS, System, relink
 from labelwalk.similarity import euclidean
 from labelwalk.solver import relaxation
 from labelwalk.solver.linear_system import Graph
+
+MAX_EVENTS = 64
 
 
 class Before(NamedTuple):
@@ -43,39 +33,220 @@ class Before(NamedTuple):
     before_moments: Floats
 
 
-Arrays = TypeVar("Arrays", Vertices, System, RowComparison, Quarantine, Before, DriftWindow)
+class Field(NamedTuple):
+    """Declaration of an array of the state.
 
-
-def _map_names(unchanged: str, **renamed: str) -> dict[str, str]:
-    return {name: name for name in unchanged.split()} | renamed
-
-
-# The names of arrays and counters in a model file. A field may be renamed here and in its class;
-# the stored name never changes. Arrays that are not listed are computed when a file is read.
-STORED_ARRAYS = _map_names(
+    The letters of `shape` are the sizes of its dimensions: v vertices, q vertices + 1, f features,
+    p features of a representative (0 if founders represent), c classes, b classes + 1, m remembered
+    examples, g groups in quarantine, l listed neighbours; digits are themselves.
     """
-    points distance means bandwidth examples taught reach label founder w v g d f r
-    clamped bias drift peak moments held_points held_count held_since seen_rows
-    seen_vertex seen_label seen_number seen_first before_bandwidth before_moments frame
-    sums level noise chance latest marks
-    """,
-    mean_distances="apart",
-    similarity_count="drawn",
-    decayed_count="fresh",
-)
-STORED_COUNTERS = _map_names(
+
+    shape: str
+    dtype: type = np.float64
+    initial: float | tuple[float, ...] = 0
+    stored: str | None = ""  # name in a model file, if another; None: computed when a file is read
+    appended: bool = False  # a merge appends the values of the other learner's vertices
+
+
+# A field may be renamed here and in its class; the stored name never changes.
+FIELDS: dict[type, dict[str, Field]] = {
+    Vertices: {
+        "points": Field("fv", appended=True),
+        "distance": Field("vv"),
+        "means": Field("pv", appended=True),
+        "mean_distances": Field("vv", stored="apart"),
+        "bandwidth": Field("v", appended=True),
+        "similarity_count": Field("v", np.int64, stored="drawn", appended=True),
+        "examples": Field("v", np.int64, appended=True),
+        "taught": Field("v", np.int64, appended=True),
+        "decayed_count": Field("v", stored="fresh", appended=True),
+        "reach": Field("v", appended=True),
+        "label": Field("v", np.int32, appended=True),
+        "founder": Field("v", np.int64, initial=NO_ROW),  # another learner has other numbers
+    },
+    System: {
+        "w": Field("vv"),
+        "v": Field("v", appended=True),
+        "g": Field("v", appended=True),
+        "d": Field("v"),
+        "f": Field("bv", appended=True),
+        "r": Field("bv"),
+        "clamped": Field("v", np.bool_, appended=True),
+        "component": Field("v", np.int32, stored=None),
+        "has_label": Field("v", np.bool_, stored=None),
+        "neighbours": Field("vl", np.uint32, stored=None),
+        "similar": Field("vl", stored=None),
+        "n_neighbours": Field("v", np.int32, stored=None),
+        "bias": Field("b", initial=1),
+        "largest": Field("v", stored=None),
+        "residual_dirty": Field("v", np.bool_, stored=None),
+        "drift": Field("2", initial=(0, 1)),
+        "peak": Field("v"),
+        "scratch": Field("v", stored=None),
+        "limit": Field("v", stored=None),
+        "queue": Field("q", np.int32, stored=None),
+        "queued": Field("v", np.bool_, stored=None),
+        "marked": Field("v", np.bool_, stored=None),
+    },
+    RowComparison: {
+        "distances": Field("v", stored=None),
+        "row_mean_distances": Field("v", stored=None),
+        "similarities": Field("v", stored=None),
+        "mean": Field("f", stored=None),
+        "moments": Field("2f"),
+    },
+    Readout: {
+        "vertex": Field("v", np.int32, stored=None),
+        "share": Field("v", stored=None),
+        "values": Field("c", stored=None),
+    },
+    Quarantine: {
+        "held_points": Field("fg"),
+        "held_count": Field("g", np.int64),
+        "held_since": Field("g", np.int64),
+        "held_room": Field("g", stored=None),
+    },
+    Memory: {
+        "seen_rows": Field("mf"),
+        "seen_vertex": Field("m", np.int32, initial=OUTLIER_SLOT),
+        "seen_label": Field("m", np.int32, initial=UNLABELLED),
+        "seen_number": Field("m", np.int64, initial=NO_ROW),
+        "seen_first": Field("m", np.int64),
+    },
+    Before: {
+        "before_bandwidth": Field("v"),
+        "before_moments": Field("2f"),
+    },
+    drift.DriftWindow: {
+        "frame": Field("2f"),
+        "sums": Field("3f"),
+        "level": Field("2f"),
+        "noise": Field("2f"),
+        "chance": Field("2f"),
+        "latest": Field("2f"),
+        "marks": Field("23", np.int64),
+    },
+}
+
+
+def _keep_ours(ours: Any, theirs: Any) -> Any:
+    return ours
+
+
+def _earlier(ours: int, theirs: int) -> int:
+    """Return the smaller number that is not 0, which means never."""
+    return min((at for at in (ours, theirs) if at > 0), default=0)
+
+
+class Counter(NamedTuple):
+    """Declaration of a scalar of the state."""
+
+    initial: float = 0
+    on_merge: Callable[[Any, Any], Any] = _keep_ours
+    stored: str = ""  # name in a model file, if another
+    required: bool = True  # a file without it is rejected; else it has the initial value
+
+
+SUM = Counter(on_merge=operator.add)
+COUNTERS: dict[str, Counter] = {
+    "n": SUM,
+    "n_unlabelled": SUM,
+    "n_absorbed": SUM._replace(stored="mass"),
+    "n_seen": SUM,
+    "n_outliers": SUM,
+    "n_removed": SUM._replace(stored="n_gone"),
+    "n_answer_only": SUM._replace(stored="n_barred"),
+    "n_conflicts": Counter(),
+    "n_pending": Counter(NO_RECORD),
+    "n_held": Counter(),
+    "n_moments": SUM,
+    "n_founded": SUM,
+    "total_weight": SUM._replace(stored="load"),
+    "measure_at_seen": Counter(NEVER),
+    "measure_at_founded": Counter(NEVER),
+    "radius": Counter(on_merge=max),
+    "mean_weight": Counter(1, stored="mu"),
+    "sigma": Counter(),
+    "width": Counter(1),
+    "evenness": Counter(),
+    "sharpness": Counter(1),
+    "choose_at_seen": Counter(NEVER),
+    "typical": Counter(),
+    "balance_at_seen": Counter(),
+    "forget_at": Counter(NEVER),
+    "first_taught": Counter(on_merge=_earlier),
+    "last_taught": Counter(on_merge=max),
+    "judge_at_seen": Counter(drift.DRIFT_BLOCK_ROWS),
+    "watched": Counter(),
+    "blocks": Counter(),
+    "usual": Counter(drift.INITIAL_DEPARTURE),
+    "unsteady": Counter(drift.INITIAL_VARIANCE),
+    "suspicion": Counter(),
+    "alarm": Counter(),
+    "alarm_at": Counter(),
+    "stage": Counter(),
+    "id": Counter(NO_ROW),
+    "vertex": Counter(OUTLIER_SLOT),
+}
+
+
+class LoggedEvent(NamedTuple):
+    """A health metric that crossed its limit."""
+
+    at: int  # examples seen
+    name: str
+    ok: bool
+    value: float
+    limit: float
+
+
+class EventLog:
+    """The latest events, and the metrics that exceed their limits at present.
+
+    Examples
+    --------
+    >>> log = EventLog()
+    >>> for at, ok in enumerate([True, False, False, True]):
+    ...     log.note(LoggedEvent(at, "sink", ok, 0.0, 0.5))
+    >>> [event.at for event in log.events]
+    [1, 3]
     """
-    n n_unlabelled n_seen n_outliers n_conflicts n_pending n_held n_moments n_founded
-    measure_at_seen measure_at_founded radius sigma width evenness sharpness
-    choose_at_seen typical balance_at_seen forget_at first_taught last_taught
-    judge_at_seen watched blocks usual unsteady suspicion alarm alarm_at stage id vertex
-    """,
-    n_absorbed="mass",
-    n_removed="n_gone",
-    n_answer_only="n_barred",
-    total_weight="load",
-    mean_weight="mu",
-)
+
+    def __init__(self, events: Iterable[LoggedEvent] = (), failing: Iterable[str] = ()) -> None:
+        self.events = deque(events, MAX_EVENTS)
+        self.failing = set(failing)
+
+    def note(self, event: LoggedEvent) -> None:
+        """Append an event if its metric has crossed its limit since the last call."""
+        if event.ok == (event.name in self.failing):
+            self.failing ^= {event.name}
+            self.events.append(event)
+
+    def to_header(self) -> dict[str, Any]:
+        """Return the log as JSON values; empty if there are no events."""
+        if not self.events:
+            return {}
+        events = [list(event) for event in self.events]
+        return {"events": {"log": events, "failing": sorted(self.failing)}}
+
+    @classmethod
+    def from_header(cls, header: dict[str, Any], names: Collection[str]) -> Self:
+        """Return the log of these metrics in the header of a model file.
+
+        Raises
+        ------
+        ValueError
+        """
+        stored = header.get("events", {"log": [], "failing": []})
+        events = [LoggedEvent(*event) for event in stored["log"]]
+        for at, name, ok, *numbers in events:
+            if not (type(at) is int and name in names and type(ok) is bool):
+                raise ValueError("its event log contains an invalid event")
+            if not all(is_number(number) for number in numbers):
+                raise ValueError("its event log contains a value that is not a number")
+        if not set(stored["failing"]) <= set(names):
+            raise ValueError("its event log contains unknown metrics")
+        return cls(events, stored["failing"])
 
 
 @dataclass
@@ -89,10 +260,10 @@ class State:
     quarantine: Quarantine
     memory: Memory
     before: Before
+    watch: drift.DriftWindow
     before_progress: CountersArray
-    watch: DriftWindow
-    events: EventLog
     progress: CountersArray
+    events: EventLog
 
     @property
     def counters(self) -> Counters:
@@ -134,10 +305,11 @@ class State:
     @property
     def nbytes(self) -> int:
         """Size of all arrays in bytes."""
-        learned = (*self.vertices, *self.system, *self.quarantine, *self.memory, *self.before)
-        create_drift_window = (*self.watch, self.progress, self.before_progress)
-        room = (*self.comparison, *self.readout)
-        return sum(int(array.nbytes) for array in (*learned, *create_drift_window, *room))
+        arrays = [array for part in PARTS for array in getattr(self, part)]
+        return sum(int(array.nbytes) for array in (*arrays, self.progress, self.before_progress))
+
+
+PARTS = {part: kind for part, kind in State.__annotations__.items() if kind in FIELDS}
 
 
 def create_state(
@@ -152,130 +324,95 @@ def create_state(
 
     Representatives are means or founders; `remember` is the capacity of the memory.
     """
-    progress = np.zeros(1, dtype=COUNTERS_DTYPE)
-    counters = progress[0]
-    counters.mean_weight = counters.width = counters.sharpness = 1.0
-    counters.measure_at_seen = counters.measure_at_founded = counters.choose_at_seen = NEVER
-    counters.forget_at = NEVER
-    counters.vertex, counters.id = -1, NO_ROW
-    counters.n_pending = NO_RECORD
-    counters.judge_at_seen = DRIFT_BLOCK_ROWS
-    counters.usual, counters.unsteady = INITIAL_DEPARTURE, INITIAL_VARIANCE
-    comparison = RowComparison(
-        distances=np.zeros(capacity),
-        row_mean_distances=np.zeros(capacity),
-        similarities=np.zeros(capacity),
-        mean=np.zeros(n_features),
-        moments=np.zeros((2, n_features)),
-    )
-    vertices = create_cover(capacity, n_features, moving=moving)
-    system = relaxation.empty(capacity, n_classes)
-    quarantine = Quarantine(
-        held_points=np.zeros((n_features, MAX_GROUPS)),
-        held_count=np.zeros(MAX_GROUPS, dtype=np.int64),
-        held_since=np.zeros(MAX_GROUPS, dtype=np.int64),
-        held_room=np.zeros(MAX_GROUPS),
-    )
-    before = Before(
-        before_bandwidth=np.zeros(capacity),
-        before_moments=np.zeros((2, n_features)),
-    )
-    return State(
-        vertices,
-        system,
-        comparison,
-        allocate_readout(capacity, n_classes),
-        quarantine,
-        create_memory(remember, n_features),
-        before,
-        np.zeros(1, dtype=COUNTERS_DTYPE),
-        create_drift_window(n_features),
-        EventLog(),
-        progress,
-    )
+    sizes = {"2": 2, "3": 3, "g": MAX_GROUPS, "l": MAX_LISTED_NEIGHBOURS, "m": remember}
+    sizes |= {"v": capacity, "q": capacity + 1, "c": n_classes, "b": 1 + n_classes}
+    sizes |= {"f": n_features, "p": n_features if moving else 0}
+    parts: dict[str, Any] = {}
+    for part, kind in PARTS.items():
+        fields = FIELDS[kind].values()
+        parts[part] = kind(*(_allocate(field, [sizes[s] for s in field.shape]) for field in fields))
+    parts["progress"] = np.zeros(1, dtype=kernel_counters.COUNTERS_DTYPE)
+    parts["before_progress"] = parts["progress"].copy()
+    for name, counter in COUNTERS.items():
+        parts["progress"][name] = counter.initial
+    return State(**parts, events=EventLog())
 
 
-def create_drift_window(n_features: int) -> DriftWindow:
-    """Return a drift window without examples."""
-    return DriftWindow(
-        frame=np.zeros((2, n_features)),
-        sums=np.zeros((3, n_features)),
-        level=np.zeros((2, n_features)),
-        noise=np.zeros((2, n_features)),
-        chance=np.zeros((2, n_features)),
-        latest=np.zeros((2, n_features)),
-        marks=np.zeros((2, 3), dtype=np.int64),
-    )
+def _allocate(field: Field, shape: Iterable[int]) -> NDArray[Any]:
+    return np.full(tuple(shape), field.initial, dtype=field.dtype)
 
 
-def allocate_readout(capacity: int, n_classes: int) -> Readout:
-    """Allocate arrays for an answer, which is an average over at most `capacity` vertices."""
-    return Readout(
-        vertex=np.zeros(capacity, dtype=np.int32),
-        share=np.zeros(capacity),
-        values=np.zeros(n_classes),
-    )
+def _map_arrays(state: State, change: Callable[[Field, NDArray[Any]], NDArray[Any]]) -> State:
+    """Return a state with changed arrays; counters and events are shared."""
+    parts: dict[str, Any] = {}
+    for part, kind in PARTS.items():
+        pairs = zip(FIELDS[kind].values(), getattr(state, part), strict=True)
+        parts[part] = kind(*(change(field, array) for field, array in pairs))
+    return replace(state, **parts)
 
 
 def resize(state: State, capacity: int, n_classes: int) -> State:
-    """Return the same state with other capacities for vertices and classes."""
-    moving = len(state.vertices.means) > 0
-    new = create_state(capacity, state.n_features, n_classes, moving=moving)
-    return State(
-        _copy_shared(new.vertices, state.vertices),
-        _copy_shared(new.system, state.system),
-        _copy_shared(new.comparison, state.comparison),
-        new.readout,
-        _copy_shared(new.quarantine, state.quarantine),
-        state.memory,
-        _copy_shared(new.before, state.before),
-        state.before_progress,
-        _copy_shared(new.watch, state.watch),
-        state.events,
-        state.progress,
-    )
+    """Return the same state with other capacities; arrays of the same size are shared."""
+    sizes = {"v": capacity, "q": capacity + 1, "c": n_classes, "b": 1 + n_classes}
+
+    def fit(field: Field, array: NDArray[Any]) -> NDArray[Any]:
+        pairs = zip(field.shape, array.shape, strict=True)
+        shape = tuple(sizes.get(letter, size) for letter, size in pairs)
+        if shape == array.shape:
+            return array
+        new = _allocate(field, shape)
+        shared = tuple(slice(min(pair)) for pair in zip(shape, array.shape, strict=True))
+        new[shared] = array[shared]
+        return new
+
+    return _map_arrays(state, fit)
 
 
-def with_class_capacity(state: State, n_classes: int) -> State:
-    """Return the same state with another capacity for classes; most arrays are shared."""
-    least = 1 + min(n_classes, state.n_classes)
-    f, r = np.zeros((2, 1 + n_classes, state.capacity))
-    bias, system = np.ones(1 + n_classes), state.system
-    for target, source in ((f, system.f), (r, system.r), (bias, system.bias)):
-        target[:least] = source[:least]
-    return replace(
-        state,
-        system=system._replace(f=f, r=r, bias=bias),
-        readout=allocate_readout(state.capacity, n_classes),
-    )
+def recode_classes(state: State, codes: SmallInts, n_classes: int) -> State:
+    """Return a copy in which class i has the code codes[i], of n_classes.
+
+    A class with the code -1, which no vertex may have, is removed.
+    """
+    is_kept = codes >= 0
+
+    def recode(field: Field, array: NDArray[Any]) -> NDArray[Any]:
+        if not field.shape.startswith("b"):
+            return array.copy()
+        new = _allocate(field, (1 + n_classes, *array.shape[1:]))
+        new[0], new[1 + codes[is_kept]] = array[0], array[1:][is_kept]
+        return new
+
+    copy = resize(_map_arrays(state, recode), state.capacity, n_classes)
+    copy.progress, copy.before_progress = state.progress.copy(), state.before_progress.copy()
+    copy.events = EventLog(state.events.events, state.events.failing)
+    for label in (copy.vertices.label[: state.n], copy.memory.seen_label):
+        label[label >= 0] = codes[label[label >= 0]]
+    return copy
 
 
-def _copy_shared(new: Arrays, old: Arrays) -> Arrays:
-    pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]] = zip(new, old, strict=True)
-    for target, source in pairs:
-        shared = tuple(slice(min(a, b)) for a, b in zip(target.shape, source.shape, strict=True))
-        target[shared] = source[shared]
-    return new
+def without_class(state: State, code: int) -> State:
+    """Return the state without a class that no vertex has any more."""
+    codes = np.arange(state.n_classes, dtype=np.int32)
+    codes[code:] -= 1
+    codes[code] = -1
+    return recode_classes(state, codes, state.n_classes - 1)
+
+
+def _iterate_stored(state: State) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield the arrays and counters of a model file with their stored names."""
+    for part, kind in PARTS.items():
+        for (name, field), array in zip(FIELDS[kind].items(), getattr(state, part), strict=True):
+            if field.stored is not None:
+                yield field.stored or name, array
+    for name, counter in COUNTERS.items():
+        yield f"here.{counter.stored or name}", state.progress[name]
+        yield f"before.{counter.stored or name}", state.before_progress[name]
 
 
 def to_arrays(state: State) -> dict[str, NDArray[Any]]:
-    """Return the arrays of the state, without unused capacity and derived values."""
+    """Return copies of the arrays of the state, without unused capacity and derived values."""
     trimmed = resize(state, state.n, state.n_classes)
-    arrays = {
-        STORED_ARRAYS[field]: array
-        for part in _list_parts(trimmed)
-        for field, array in part._asdict().items()
-        if field in STORED_ARRAYS
-    }
-    for field, name in STORED_COUNTERS.items():
-        arrays[f"here.{name}"] = state.progress[field]
-        arrays[f"before.{name}"] = state.before_progress[field]
-    return arrays | create_removed_arrays(state.n)
-
-
-def _list_parts(state: State) -> tuple[NamedTuple, ...]:
-    learned = (state.vertices, state.system, state.comparison, state.quarantine)
-    return (*learned, state.memory, state.before, state.watch)
+    return {name: array.copy() for name, array in _iterate_stored(trimmed)}
 
 
 def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
@@ -296,49 +433,17 @@ def from_arrays(arrays: dict[str, NDArray[Any]], n_classes: int) -> State:
     moving = len(arrays.get("means", nothing)) > 0
     remember = len(arrays.get("seen_rows", nothing))
     state = create_state(int(n[0]), len(points), n_classes, moving=moving, remember=remember)
-    for part in _list_parts(state):
-        for field, target in part._asdict().items():
-            if field in STORED_ARRAYS:
-                _copy(STORED_ARRAYS[field], arrays, target)
-    for field, name in STORED_COUNTERS.items():
-        _copy(f"here.{name}", arrays, state.progress[field])
-        _copy(f"before.{name}", arrays, state.before_progress[field])
+    optional = {c.stored or name for name, c in COUNTERS.items() if not c.required}
+    for name, target in _iterate_stored(state):
+        source = arrays.get(name)
+        if source is None and name.partition(".")[2] in optional:
+            continue
+        if source is None or source.shape != target.shape or source.dtype != target.dtype:
+            raise ValueError(f"its array {name!r} is missing or has the wrong type or shape")
+        target[...] = source
     relink(state.system, state.n)
     state.system.residual_dirty[:] = True
     return state
-
-
-def _copy(name: str, arrays: dict[str, NDArray[Any]], target: NDArray[Any]) -> None:
-    source = arrays.get(name)
-    if source is None or source.shape != target.shape or source.dtype != target.dtype:
-        raise ValueError(f"its array {name!r} is missing or has the wrong type or shape")
-    target[...] = source
-
-
-def without_class(state: State, code: int) -> State:
-    """Return the state without a class that no vertex has any more."""
-    new = resize(state, state.capacity, state.n_classes - 1)
-    pairs = ((new.system.f, state.system.f), (new.system.r, state.system.r))
-    for target, source in (*pairs, (new.system.bias, state.system.bias)):
-        target[...] = np.delete(source, 1 + code, axis=0)
-    for labels in (new.vertices.label, new.memory.seen_label):
-        labels[labels > code] -= 1
-    return new
-
-
-def recode_classes(state: State, codes: SmallInts, n_classes: int) -> State:
-    """Return a copy in which class i has the code codes[i], of n_classes."""
-    copy = resize(state, state.capacity, n_classes)
-    copy.progress, copy.before_progress = state.progress.copy(), state.before_progress.copy()
-    copy.events = state.events.copy()
-    copy.memory = Memory._make(array.copy() for array in state.memory)
-    for label in (copy.vertices.label[: state.n], copy.memory.seen_label):
-        label[label >= 0] = codes[label[label >= 0]]
-    for target, source in ((copy.system.f, state.system.f), (copy.system.r, state.system.r)):
-        target[1:] = 0.0
-        target[1 + codes] = source[1:]
-    copy.system.bias[1 + codes] = state.system.bias[1:]
-    return copy
 
 
 def merge_states(ours: State, theirs: State) -> State:
@@ -347,70 +452,39 @@ def merge_states(ours: State, theirs: State) -> State:
     The radius is the larger one. Similarities, degrees and residuals must be rebuilt afterwards.
     """
     n, m = ours.n, theirs.n
-    both = resize(ours, n + m, theirs.n_classes)
-    both.progress = ours.progress.copy()
-    vertices, system = both.vertices, both.system
-    old, new = slice(0, n), slice(n, n + m)
-    vertices.points[:, new] = theirs.vertices.points[:, :m]
-    vertices.means[:, new] = theirs.vertices.means[:, :m]
-    system.f[:, new] = theirs.system.f[:, :m]
-    for target, source in (
-        (vertices.examples, theirs.vertices.examples),
-        (vertices.taught, theirs.vertices.taught),
-        (vertices.decayed_count, theirs.vertices.decayed_count),
-        (vertices.reach, theirs.vertices.reach),
-        (vertices.bandwidth, theirs.vertices.bandwidth),
-        (vertices.similarity_count, theirs.vertices.similarity_count),
-        (vertices.label, theirs.vertices.label),
-        (system.g, theirs.system.g),
-        (system.clamped, theirs.system.clamped),
+    both = _map_arrays(ours, lambda field, array: array.copy())
+    both = replace(resize(both, n + m, theirs.n_classes), progress=ours.progress.copy())
+    vertices, old, new = both.vertices, slice(0, n), slice(n, n + m)
+    for part, kind in PARTS.items():
+        for name, field in FIELDS[kind].items():
+            if field.appended:
+                source = getattr(getattr(theirs, part), name)
+                getattr(getattr(both, part), name)[..., new] = source[..., :m]
+    vertices.founder[new] = NO_ROW
+    both_points = ours.vertices.points[:, :n], theirs.vertices.points[:, :m]
+    for target, inner, (points, others) in (
+        (vertices.distance, theirs.vertices.distance, both_points),
+        (
+            vertices.mean_distances,
+            theirs.vertices.mean_distances,
+            (ours.representatives, theirs.representatives),
+        ),
     ):
-        target[new] = source[:m]
-    system.v[new] = theirs.system.v[:m]
-    vertices.founder[new] = NO_ROW  # their examples have numbers of their own
-    distances = _measure_across(ours.vertices.points[:, :n], theirs.vertices.points[:, :m])
-    apart = distances
-    if len(vertices.means):
-        apart = _measure_across(ours.vertices.means[:, :n], theirs.vertices.means[:, :m])
-    for target, inner, across in (
-        (vertices.distance, theirs.vertices.distance, distances),
-        (vertices.mean_distances, theirs.vertices.mean_distances, apart),
-    ):
+        rows = np.ascontiguousarray(others.T)
+        across = np.array([euclidean(x, rows) for x in points.T]).reshape(n, m)
         target[new, new] = inner[:m, :m]
         target[old, new] = across
         target[new, old] = across.T
     both.comparison.moments[:] = _pool_moments(ours, theirs)
-    counters, their_counters = both.counters, theirs.counters
-    counts = (
-        "n",
-        "n_unlabelled",
-        "n_absorbed",
-        "n_seen",
-        "n_outliers",
-        "n_removed",
-        "n_answer_only",
-    )
-    for name in (*counts, "n_founded", "n_moments", "total_weight"):
-        counters[name] += their_counters[name]
-    counters.radius = max(counters.radius, their_counters.radius)
-    counters.last_taught = max(counters.last_taught, their_counters.last_taught)
-    taught = [first for first in (counters.first_taught, their_counters.first_taught) if first > 0]
-    counters.first_taught = min(taught, default=0)
+    for name, counter in COUNTERS.items():
+        both.counters[name] = counter.on_merge(ours.counters[name], theirs.counters[name])
     return both
-
-
-def _measure_across(points: Floats, others: Floats) -> Floats:
-    """Return the distances between the columns of two matrices."""
-    rows = np.ascontiguousarray(others.T)
-    return np.array([euclidean(x, rows) for x in points.T]).reshape(points.shape[1], len(rows))
 
 
 def _pool_moments(ours: State, theirs: State) -> Floats:
     n, m = int(ours.counters.n_moments), int(theirs.counters.n_moments)
-    (mean, squares), (their_mean, their_squares) = (
-        ours.comparison.moments,
-        theirs.comparison.moments,
-    )
+    mean, squares = ours.comparison.moments
+    their_mean, their_squares = theirs.comparison.moments
     gap = their_mean - mean
     share = m / max(1, n + m)
     return np.stack([mean + share * gap, squares + their_squares + gap * gap * (n * share)])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from labelwalk.arrays import Bools, Floats, Ints, Label
 from labelwalk.concurrency import single_blas_thread
-from labelwalk.engine.migration import without_window
+from labelwalk.engine.persistence import without_window
 from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.service.commands import (
     Command,

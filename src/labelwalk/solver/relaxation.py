@@ -12,43 +12,8 @@ from labelwalk.concurrency import single_blas_thread
 from labelwalk.kernels.certificate import Readout, certify
 from labelwalk.kernels.cover import keep_pairs
 from labelwalk.kernels.relaxation import relax_all_until_certified
-from labelwalk.kernels.system import (
-    MAX_LISTED_NEIGHBOURS,
-    MAX_STEPS,
-    STEPS,
-    System,
-    rebuild,
-    relink,
-)
+from labelwalk.kernels.system import MAX_STEPS, STEPS, System, rebuild, relink
 from labelwalk.solver.linear_system import Graph, factorise_graph
-
-
-def empty(capacity: int, n_classes: int) -> System:
-    """Return a system without vertices."""
-    return System(
-        w=np.zeros((capacity, capacity)),
-        v=np.zeros(capacity),
-        g=np.zeros(capacity),
-        d=np.zeros(capacity),
-        f=np.zeros((1 + n_classes, capacity)),
-        r=np.zeros((1 + n_classes, capacity)),
-        clamped=np.zeros(capacity, dtype=np.bool_),
-        component=np.zeros(capacity, dtype=np.int32),
-        has_label=np.zeros(capacity, dtype=np.bool_),
-        neighbours=np.zeros((capacity, MAX_LISTED_NEIGHBOURS), dtype=np.uint32),
-        similar=np.zeros((capacity, MAX_LISTED_NEIGHBOURS)),
-        n_neighbours=np.zeros(capacity, dtype=np.int32),
-        bias=np.ones(1 + n_classes),
-        largest=np.zeros(capacity),
-        residual_dirty=np.zeros(capacity, dtype=np.bool_),
-        drift=np.array([0.0, 1.0]),
-        peak=np.zeros(capacity),
-        scratch=np.zeros(capacity),
-        limit=np.zeros(capacity),
-        queue=np.zeros(capacity + 1, dtype=np.int32),
-        queued=np.zeros(capacity, dtype=np.bool_),
-        marked=np.zeros(capacity, dtype=np.bool_),
-    )
 
 
 def keep(system: System, kept: Ints) -> None:

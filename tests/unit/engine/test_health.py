@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from labelwalk import Gaussian, OnlineLearner, load
 from labelwalk.arrays import Floats
-from labelwalk.engine.event_log import MAX_EVENTS, EventLog, LoggedEvent
 from labelwalk.engine.health_metrics import (
     HEALTH_METRICS,
     MIN_LABELS,
     GraphBenefit,
     measure_graph_benefit,
 )
+from labelwalk.engine.state import MAX_EVENTS, EventLog, LoggedEvent
 from labelwalk.kernels.drift import DRIFT_BLOCK_ROWS
 from labelwalk.storage import model_file
 from tests.invariants.test_learner_invariants import own_graph

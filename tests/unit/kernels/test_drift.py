@@ -53,9 +53,8 @@ class Watcher(NamedTuple):
 
 
 def watcher(n_features: int) -> Watcher:
-    return Watcher(
-        state.create_drift_window(n_features), state.create_state(0, n_features, 0).progress
-    )
+    empty = state.create_state(0, n_features, 0)
+    return Watcher(empty.watch, empty.progress)
 
 
 def clusters(seed: int, n: int, d: int) -> Floats:

@@ -28,7 +28,7 @@ def weakly_joined_system(seed: int, way_out: float, n: int = 40, m: int = 3) -> 
     w = np.tril(w, -1) + np.tril(w, -1).T
     w[0, 1:-m] = w[1:-m, 0] = 0.5
     w[0, -1] = w[-1, 0] = way_out
-    system = relaxation.empty(n, 2)
+    system = state.create_state(n, 1, 2).system
     system.w[:] = w
     system.v[:] = rng.choice([1.0, 2.0, 5.0], n)
     system.g[:] = way_out**2
@@ -86,7 +86,7 @@ def test_an_answer_from_a_slow_block_is_within_its_bound(
     seed: int, way_out: float, tolerance: float
 ) -> None:
     system = weakly_joined_system(seed, way_out)
-    n, readout = len(system.v), state.allocate_readout(len(system.v), 2)
+    n, readout = len(system.v), state.create_state(len(system.v), 1, 2).readout
     readout.share[0] = 1.0
     solution = exact(system).T
     for vertex in (n - 1, 5):

@@ -24,7 +24,6 @@ from scipy.sparse import csr_array
 import labelwalk
 from labelwalk import Gaussian, ModelFileError, OnlineLearner, load
 from labelwalk.engine import state
-from labelwalk.engine.migration import create_removed_arrays
 from labelwalk.storage import model_file
 
 Maker: TypeAlias = Callable[[], OnlineLearner]
@@ -558,8 +557,6 @@ FORGED_ARRAYS: dict[str, Forgery] = {
     "rounding that is no number": set_to("drift", math.nan),
 }
 SAVED = state.to_arrays(state.create_state(1, 1, 1))
-for removed in create_removed_arrays(1):
-    del SAVED[removed]
 FLOAT_NAMES = [name for name, array in SAVED.items() if array.dtype == np.float64]
 forged = pytest.mark.parametrize(
     "forgery",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner, load
-from labelwalk.engine.state import STORED_COUNTERS
+from labelwalk.engine.state import COUNTERS
 from labelwalk.io import Columns, Task, run
 from labelwalk.kernels.counters import COUNTERS_DTYPE
 from labelwalk.storage import model_file
@@ -81,7 +81,7 @@ class TestOld:
 
 class TestNew:
     def test_every_counter_has_a_stored_name(self) -> None:
-        assert set(STORED_COUNTERS) == set(COUNTERS_DTYPE.names or ())
+        assert set(COUNTERS) == set(COUNTERS_DTYPE.names or ())
 
     def test_a_file_has_the_lowest_format_it_needs(self, tmp_path: Path) -> None:
         learner = OnlineLearner(4)
