@@ -24,128 +24,14 @@ TIE = 1e-9  # scores that differ by a smaller part differ by rounding only
 CANCELLED = 1e-4  # where a variance has fallen to this part, a subtraction has cost four digits
 
 
-def uncertainty(f: Floats, counts: Floats) -> Floats:
-    """Expected number of wrong examples at each vertex itself: counts_i (1 − max_c f_ic).
-
-    Parameters
-    ----------
-    f : (n, C) array
-        The harmonic solution, one-hot rows at labelled vertices.
-    counts : (n,) array
-        Number of examples that each vertex represents.
-
-    Returns
-    -------
-    score : (n,) array
-        0 at labelled vertices.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> print(uncertainty(np.array([[1.0, 0.0], [0.25, 0.5]]), np.array([9.0, 4.0])))
-    [0. 2.]
-    """
-    best: Floats = f.max(axis=1, initial=0.0)
-    return counts * np.maximum(1.0 - best, 0.0)
-
-
-def expected_error_reduction(graph: Graph, f: Floats, counts: Floats) -> Floats:
-    """Expected reduction of the number of errors at all vertices by an answer.
-
-    The risk is Σ_j counts_j (1 − max_c f_jc) (Zhu, Lafferty and Ghahramani 2003). The answer at i
-    is c with probability f_ic, and the probability of the sink is spread evenly over the classes.
-
-    Parameters
-    ----------
-    graph : Graph
-    f : (n, C) array
-        The harmonic solution of the graph, one-hot rows at labelled vertices.
-    counts : (n,) array
-        Number of examples that each vertex represents.
-
-    Returns
-    -------
-    score : (n,) array
-        0 at labelled vertices. Takes O(n³ + n² C) time and O(n²) memory.
-
-    Examples
-    --------
-    The middle of a chain tells about both its ends.
-
-    >>> import numpy as np
-    >>> from labelwalk.solver.linear_system import as_graph
-    >>> w = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
-    >>> graph = as_graph(w, np.zeros(3, bool), None, sink=1.0)
-    >>> print(expected_error_reduction(graph, np.zeros((3, 2)), np.ones(3)).round(2))
-    [1.6 2.  1.6]
-    """
-    free = np.flatnonzero(~graph.labelled)
-    return _spread(_errors_saved(_visits(graph), f[free], counts[free]), graph)
-
-
-def variance_reduction(graph: Graph, counts: Floats) -> Floats:
-    """Reduction of the variance of all vertices by an answer: Σ_j counts_j G_ji² / G_ii.
-
-    This is V-optimality (Ji and Han 2012). It does not depend on labels, so it can be used before
-    there are any.
-
-    Parameters
-    ----------
-    graph : Graph
-    counts : (n,) array
-        Number of examples that each vertex represents.
-
-    Returns
-    -------
-    score : (n,) array
-        0 at labelled vertices.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from labelwalk.solver.linear_system import as_graph
-    >>> w = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
-    >>> graph = as_graph(w, np.zeros(3, bool), None, sink=0.5)
-    >>> print(variance_reduction(graph, np.ones(3)).round(2))
-    [1.5  1.62 1.5 ]
-    """
-    free = np.flatnonzero(~graph.labelled)
-    return _spread(_variance_saved(_visits(graph), graph.v[free], counts[free]), graph)
-
-
 def choose_vertices(
     graph: Graph, f: Floats, counts: Floats, n: int, by: str, first: Bools | None = None
 ) -> Ints:
-    """Choose several vertices to ask about, so that their answers do not overlap.
+    """Choose at most n unlabelled vertices whose answers do not overlap, the best first.
 
     The best vertex is chosen; then it counts as labelled, and the best of the others is chosen, and
-    so on. The answer is not known yet, so f does not change, but the variances of the others do.
-
-    Parameters
-    ----------
-    graph : Graph
-    f : (n_vertices, C) array
-        The harmonic solution of the graph, one-hot rows at labelled vertices.
-    counts : (n_vertices,) array
-        Number of examples that each vertex represents.
-    n : int
-        Number of vertices to choose.
-    by : {"uncertainty", "error", "variance"}
-        `uncertainty`, times the share of its variance that the chosen vertices leave;
-        `expected_error_reduction`; or `variance_reduction`.
-    first : (n_vertices,) array of bool, optional
-        Which vertices are chosen before all others.
-
-    Returns
-    -------
-    vertices : (m,) array of int
-        Unlabelled vertices, best first; fewer than n if there are fewer. In a tie, the heavier
-        vertex comes first, then the older.
-
-    Raises
-    ------
-    ValueError
-        `by` is not one of these.
+    so on. The answer is not known yet, so f does not change, but the variances of the others do. In
+    a tie, the heavier vertex comes first, then the older. Vertices in `first` precede all others.
 
     Examples
     --------
@@ -158,13 +44,11 @@ def choose_vertices(
     >>> print(choose_vertices(graph, np.zeros((4, 2)), np.ones(4), 2, by="variance"))
     [0 2]
     """
-    if by not in RULES:
-        raise ValueError(f"by={by!r} is not supported: pass one of {', '.join(map(repr, RULES))}")
     labelled, chosen = graph.labelled.copy(), []
-    free, N = np.flatnonzero(~labelled), _visits(graph)
+    free, N = np.flatnonzero(~labelled), count_visits(graph)
     whole = solved = np.diagonal(N)  # before any answer, and when N was last solved for
     for _ in range(min(n, len(free))):
-        scores = _scores(by, N, whole, graph.v[free], f[free], counts[free])
+        scores = compute_scores(by, N, whole, graph.v[free], f[free], counts[free])
         if first is not None and first[free].any():
             scores = np.where(first[free], scores, -1.0)
         i = _best(scores, graph.v[free])
@@ -173,17 +57,31 @@ def choose_vertices(
         N = _condition_on_answer(N, i)
         free, whole, solved = np.delete(free, i), np.delete(whole, i), np.delete(solved, i)
         if (np.diagonal(N) < CANCELLED * solved).any():
-            N = _visits(graph._replace(labelled=labelled))
+            N = count_visits(graph._replace(labelled=labelled))
             solved = np.diagonal(N)
     return np.array(chosen, dtype=np.int64)
 
 
-def _scores(by: str, N: Floats, whole: Floats, v: Floats, f: Floats, counts: Floats) -> Floats:
+def compute_scores(
+    by: str, N: Floats, whole: Floats, v: Floats, f: Floats, counts: Floats
+) -> Floats:
+    """Score the unlabelled vertices by one of `RULES`; `whole` is the diagonal of the first N.
+
+    - "uncertainty": the expected number of wrong examples at vertex i, counts_i (1 − max_c f_ic),
+      times the share of its variance that the vertices chosen so far leave.
+    - "error": the expected reduction of the errors at all vertices, Σ_j counts_j (1 − max_c f_jc)
+      (Zhu, Lafferty and Ghahramani 2003). The answer at i is c with probability f_ic, and the
+      probability of the sink is spread evenly over the classes.
+    - "variance": the reduction of the variance of all vertices, Σ_j counts_j G_ji² / G_ii, which
+      does not depend on labels (V-optimality, Ji and Han 2012).
+    """
     if by == "error":
         return _errors_saved(N, f, counts)
     if by == "variance":
-        return _variance_saved(N, v, counts)
-    return uncertainty(f, counts) * (np.diagonal(N) / whole)
+        with single_blas_thread():
+            return np.asarray(counts @ (N * (N / np.diagonal(N))) / v, dtype=np.float64)
+    wrong = counts * np.maximum(1.0 - f.max(axis=1, initial=0.0), 0.0)
+    return np.asarray(wrong * (np.diagonal(N) / whole))
 
 
 def _errors_saved(N: Floats, f: Floats, counts: Floats) -> Floats:
@@ -204,12 +102,8 @@ def _errors_saved(N: Floats, f: Floats, counts: Floats) -> Floats:
     return np.maximum(saved, 0.0)
 
 
-def _variance_saved(N: Floats, v: Floats, counts: Floats) -> Floats:
-    with single_blas_thread():
-        return np.asarray(counts @ (N * (N / np.diagonal(N))) / v, dtype=np.float64)
-
-
-def _visits(graph: Graph) -> Floats:
+def count_visits(graph: Graph) -> Floats:
+    """Return N = M⁻¹ over the unlabelled vertices."""
     free = np.flatnonzero(~graph.labelled)
     return factorise_graph(graph).solve(np.eye(len(graph.w))[:, free])[free]
 
@@ -225,13 +119,6 @@ def _best(scores: Floats, v: Floats) -> int:
     scores = np.nan_to_num(scores)  # walks that never end have infinite ones
     tied = np.flatnonzero(scores >= scores.max() - TIE * abs(scores.max()))
     return int(tied[np.argmax(v[tied])])
-
-
-def _spread(scores: Floats, graph: Graph) -> Floats:
-    """Return scores for all vertices, 0 at labelled ones."""
-    everywhere = np.zeros(len(graph.w))
-    everywhere[~graph.labelled] = scores
-    return everywhere
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,23 +26,11 @@ class Path(NamedTuple):
 
 
 def compute_absorption(graph: Graph, similar: Floats, sink: float) -> Floats:
-    """Probability that a walk from x ends at each labelled vertex.
+    """Return the probability that a walk from x ends at each labelled vertex, in their order.
 
-    V M is symmetric. With p the first step of x, the row pᵀ M⁻¹ W V of all labelled vertices
-    therefore requires a single solution, M⁻¹ (V⁻¹ p), instead of one per label.
-
-    Parameters
-    ----------
-    graph : Graph
-    similar : (n,) array
-        Similarities ≥ 0 of x to all vertices.
-    sink : float
-        The sink of x, > 0.
-
-    Returns
-    -------
-    probability : (n_labelled,) array
-        In the order of the labelled vertices; sums to 1 minus the probability of the sink.
+    `similar` are the similarities of x to all vertices. V M is symmetric. With p the first step of
+    x, the row pᵀ M⁻¹ W V of all labelled vertices therefore requires a single solution,
+    M⁻¹ (V⁻¹ p), instead of one per label.
 
     Examples
     --------
@@ -62,27 +50,10 @@ def compute_absorption(graph: Graph, similar: Floats, sink: float) -> Floats:
 
 
 def find_strongest_path(graph: Graph, similar: Floats, sink: float, target: int) -> Path:
-    """Most probable path from x to a labelled vertex.
+    """Return the most probable path from x to a labelled vertex; empty if no walk ends there.
 
     It has the largest product of step probabilities of all walks that end at `target` and visit no
     other labelled vertex: the shortest path if a step of probability p has length −log p.
-
-    Parameters
-    ----------
-    graph, similar, sink
-        As in `compute_absorption`.
-    target : int
-        A labelled vertex.
-
-    Returns
-    -------
-    path : Path
-        The last vertex is `target`; empty if no walk from x ends there.
-
-    Raises
-    ------
-    ValueError
-        `target` is not labelled.
 
     Examples
     --------

@@ -24,31 +24,6 @@ from labelwalk.verdicts import Verdicts, blank_answers, decide
 FLOOR = 0.01
 
 
-def absorption(graph: Graph) -> Floats:
-    """Probability that a walk from each vertex ends at each labelled vertex.
-
-    Parameters
-    ----------
-    graph : Graph
-
-    Returns
-    -------
-    P : (n, n_labelled) array
-        Rows sum to 1 minus the probability of the sink; walks from a labelled vertex end at once.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from labelwalk.solver.linear_system import as_graph
-    >>> w = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]])
-    >>> print(absorption(as_graph(w, np.array([True, False, True]), None, sink=1.0)))
-    [[1.   0.  ]
-     [0.25 0.5 ]
-     [0.   1.  ]]
-    """
-    return _find_ends(graph)[:, :-1]
-
-
 def held_out(graph: Graph, codes: Ints, n_classes: int) -> Floats:
     """Class probabilities of each labelled vertex if only this one is released.
 
@@ -58,18 +33,8 @@ def held_out(graph: Graph, codes: Ints, n_classes: int) -> Floats:
     over the labels of a class. This equals a_il / (1 − a_ii), a the absorption of released i, but
     avoids a subtraction that loses all digits if nearly every walk returns.
 
-    Parameters
-    ----------
-    graph : Graph
-        The sinks of labelled vertices are used after their release.
-    codes : (n,) array of int
-        Class of each labelled vertex, in 0 .. n_classes − 1; others are not used.
-    n_classes : int
-
-    Returns
-    -------
-    held : (n_labelled, n_classes) array
-        In the order of the labelled vertices; 0 if no other label can be reached.
+    The sink of a labelled vertex is used after its release, and only the codes of labelled vertices
+    are used. Rows are 0 where no other label can be reached.
 
     Examples
     --------
@@ -87,7 +52,7 @@ def held_out(graph: Graph, codes: Ints, n_classes: int) -> Floats:
     y = _one_hot(codes[l], n_classes)
     flow = graph.w[l] * graph.v
     with single_blas_thread():
-        ends = flow[:, u] @ _find_ends(graph)[u]
+        ends = flow[:, u] @ find_ends(graph)[u]
     ends[:, :-1] += flow[:, l]
     ends[:, -1] += graph.gamma[l]
     returns = np.arange(len(l))
@@ -109,32 +74,18 @@ def has_label_sibling(labels: Ints) -> Bools:
 
 
 def score(held: Floats, codes: Ints) -> Floats:
-    """Logarithm of the probability of each label while it was left out, with a floor.
+    """Return log(p + FLOOR) of the probability p of each label while it was left out.
 
-    Parameters
-    ----------
-    held : (n_labelled, n_classes) array
-        As `held_out` returns it.
-    codes : (n_labelled,) array of int
-        The class of each labelled vertex.
-
-    Returns
-    -------
-    score : (n_labelled,) array
-        log(p + FLOOR), between log FLOOR and about 0; the mean measures how well a graph predicts
-        its own labels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> print(score(np.array([[0.99, 0.0], [0.5, 0.0]]), np.array([0, 1])).round(2))
-    [ 0.   -4.61]
+    The mean measures how well a graph predicts its own labels.
     """
     return np.log(held[np.arange(len(codes)), codes] + FLOOR)
 
 
-def _find_ends(graph: Graph) -> Floats:
-    """Return the ends of walks: a column per labelled vertex, and the sink as the last one."""
+def find_ends(graph: Graph) -> Floats:
+    """Return the probabilities that a walk from each vertex ends at each labelled vertex.
+
+    The last column is the sink. Walks from a labelled vertex end at once.
+    """
     l = np.flatnonzero(graph.labelled)
     ways_out = np.column_stack([graph.w[:, l] * graph.v[l], graph.gamma])
     ends = factorise_graph(graph).solve(ways_out)
@@ -172,23 +123,15 @@ def predict_left_out(
 ) -> LeftOut:
     """Leave out each labelled vertex in turn, and answer it like an example.
 
-    Parameters
-    ----------
-    now : State
-    bias : array
-        Biases of the relaxed system, which apply the prior.
-    settings : Settings
-    classes : sequence of labels
+    The biases of the relaxed system apply the prior.
     """
     codes = state.vertices.label[: state.n].astype(np.int64)
     labels = codes[codes >= 0]
-    counted = np.flatnonzero(has_label_sibling(labels)) if len(labels) else labels
+    counted = np.flatnonzero(has_label_sibling(labels))
     answers = blank_answers(len(counted), len(classes))
     if len(counted):
-        values, nearest_label = (
-            held_out(state.graph, codes, len(classes)),
-            find_nearest_label(state, codes),
-        )
+        values = held_out(state.graph, codes, len(classes))
+        nearest_label = find_nearest_label(state, codes)
         sharpness = float(state.counters.sharpness)
         for row, i in enumerate(counted.tolist()):
             guess = int(nearest_label[i]) if settings.unreached == "nearest" else NO_CLASS

@@ -11,9 +11,8 @@ from labelwalk.arrays import Floats
 from labelwalk.engine.active_learning import (
     RULES,
     choose_vertices,
-    expected_error_reduction,
-    uncertainty,
-    variance_reduction,
+    compute_scores,
+    count_visits,
 )
 from labelwalk.solver.linear_system import Graph, as_graph
 from tests.reference import asking as reference
@@ -36,43 +35,38 @@ def worth(drawn: Drawn, asked: list[int], by: str) -> Floats:
     return np.array(scores)
 
 
+def scores_of(graph: Graph, f: Floats, counts: Floats, by: str) -> Floats:
+    """The scores of all vertices, 0 at labelled ones."""
+    scores, free, visits = np.zeros(len(counts)), ~graph.labelled, count_visits(graph)
+    scores[free] = compute_scores(
+        by, visits, np.diagonal(visits), graph.v[free], f[free], counts[free]
+    )
+    return scores
+
+
 class TestScores:
-    @given(weighted_graphs())
-    def test_uncertainty(self, drawn: Drawn) -> None:
-        scores = uncertainty(drawn.f, drawn.counts)
-        np.testing.assert_allclose(scores, worth(drawn, [], "uncertainty"), atol=1e-8)
+    @given(weighted_graphs(), st.sampled_from(RULES))
+    def test_they_equal_those_of_the_reference(self, drawn: Drawn, by: str) -> None:
+        scores = scores_of(drawn.graph, drawn.f, drawn.counts, by)
+        np.testing.assert_allclose(scores, worth(drawn, [], by), atol=1e-8)
+        assert (scores >= 0).all()
 
-    @given(weighted_graphs())
-    def test_expected_error_reduction(self, drawn: Drawn) -> None:
-        scores = expected_error_reduction(drawn.graph, drawn.f, drawn.counts)
-        np.testing.assert_allclose(scores, worth(drawn, [], "error"), atol=1e-8)
-
-    @given(weighted_graphs())
-    def test_variance_reduction(self, drawn: Drawn) -> None:
-        scores = variance_reduction(drawn.graph, drawn.counts)
-        np.testing.assert_allclose(scores, worth(drawn, [], "variance"), atol=1e-8)
-
-    @given(weighted_graphs())
-    def test_nothing_is_asked_of_labelled_vertices(self, drawn: Drawn) -> None:
-        graph, f, counts = drawn.graph, drawn.f, drawn.counts
-        for scores in (
-            uncertainty(f, counts),
-            expected_error_reduction(graph, f, counts),
-            variance_reduction(graph, counts),
-        ):
-            assert scores.shape == counts.shape
-            assert (scores >= 0).all()
-            assert not scores[graph.labelled].any()
+    def test_the_middle_of_a_chain_tells_about_both_its_ends(self) -> None:
+        f, counts = np.zeros((3, 2)), np.ones(3)
+        scores = scores_of(as_graph(chain(3), mask(3), None, 1.0), f, counts, "error")
+        np.testing.assert_allclose(scores, [1.6, 2.0, 1.6], atol=0.05)
+        scores = scores_of(as_graph(chain(3), mask(3), None, 0.5), f, counts, "variance")
+        np.testing.assert_allclose(scores, [1.5, 1.62, 1.5], atol=0.005)
 
     def test_no_class_is_known_yet(self) -> None:
         graph, nothing = as_graph(chain(3), mask(3), None, 1.0), np.zeros((3, 0))
-        np.testing.assert_array_equal(uncertainty(nothing, np.ones(3)), 1.0)
-        np.testing.assert_array_equal(expected_error_reduction(graph, nothing, np.ones(3)), 0.0)
+        np.testing.assert_array_equal(scores_of(graph, nothing, np.ones(3), "uncertainty"), 1.0)
+        np.testing.assert_array_equal(scores_of(graph, nothing, np.ones(3), "error"), 0.0)
 
-    def test_no_free_vertex(self) -> None:
+    @pytest.mark.parametrize("by", RULES)
+    def test_no_free_vertex(self, by: str) -> None:
         graph = as_graph(chain(2), mask(2, 0, 1), None, 1.0)
-        np.testing.assert_array_equal(expected_error_reduction(graph, np.eye(2), np.ones(2)), 0.0)
-        np.testing.assert_array_equal(variance_reduction(graph, np.ones(2)), 0.0)
+        np.testing.assert_array_equal(scores_of(graph, np.eye(2), np.ones(2), by), 0.0)
 
 
 class TestChoose:
@@ -119,7 +113,8 @@ class TestChoose:
         graph, counts = as_graph(chain(9), mask(9), None, 1e-20), np.ones(9)
         chosen = choose_vertices(graph, np.zeros((9, 2)), counts, 4, "variance").tolist()
         for k, i in enumerate(chosen):
-            scores = variance_reduction(graph._replace(labelled=mask(9, *chosen[:k])), counts)
+            known = graph._replace(labelled=mask(9, *chosen[:k]))
+            scores = scores_of(known, np.zeros((9, 2)), counts, "variance")
             assert scores[i] >= scores.max() * (1 - 1e-8)
 
     def test_no_free_vertex_no_vertex(self) -> None:
@@ -127,8 +122,3 @@ class TestChoose:
         assert choose_vertices(everything, np.eye(2), np.ones(2), 3, "error").shape == (0,)
         nothing = as_graph(np.zeros((0, 0)), mask(0), None, 1.0)
         assert choose_vertices(nothing, np.zeros((0, 2)), np.ones(0), 3, "variance").shape == (0,)
-
-    def test_unknown_rule(self) -> None:
-        graph = as_graph(chain(2), mask(2), None, 1.0)
-        with pytest.raises(ValueError, match="by='entropy' is not supported: pass one of 'unc"):
-            choose_vertices(graph, np.zeros((2, 2)), np.ones(2), 1, "entropy")
