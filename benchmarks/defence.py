@@ -71,7 +71,7 @@ def robust_scale_moved(folder: Path, seed: int) -> float:
         learner = OnlineLearner(K, scale="robust")
         rows[64, 20] = value
         learner.observe(rows)
-        spreads.append(learner._scale.spread[20])
+        spreads.append(learner._engine.scale.spread[20])
     return float(abs(spreads[1] / spreads[0] - 1.0))
 
 

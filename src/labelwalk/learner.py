@@ -6,53 +6,26 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cache
 from typing import Any, Literal, Never, Self, TypeAlias, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from labelwalk._validation import (
-    as_id,
-    as_label,
-    as_labels,
-    as_rows,
-    check_choice,
-    check_whole,
-    column_names,
-    places,
-    shown,
-)
+from labelwalk import _validation as validation
 from labelwalk.arrays import Floats, Ints, Label
-from labelwalk.concurrency import defer_interrupts, deliver_interrupts, synchronized
-from labelwalk.engine.active_learning import Question, questions
-from labelwalk.engine.engine import Engine, split_at_new_classes
+from labelwalk.concurrency import defer_interrupts, synchronized
+from labelwalk.engine import label_removal, persistence, tables
+from labelwalk.engine.active_learning import RULES, Question, questions
+from labelwalk.engine.engine import Engine
 from labelwalk.engine.explanation import Explanation, explain
 from labelwalk.engine.health_report import Event, Health, events, report_health
-from labelwalk.engine.label_removal import check_exists, find_place, warn_of_conflicts
 from labelwalk.engine.leave_one_out import LeftOut, predict_left_out
-from labelwalk.engine.persistence import (
-    LearnerParts,
-    check_feature_names,
-    from_contents,
-    from_trusted_contents,
-    to_checked_contents,
-    to_contents,
-)
-from labelwalk.engine.scaling import Scale, check_same_scale
+from labelwalk.engine.persistence import LearnerParts
+from labelwalk.engine.scaling import Scale
 from labelwalk.engine.sources import Sources, as_sources
-from labelwalk.engine.state import create_state, recode_classes
-from labelwalk.engine.tables import (
-    ExampleTable,
-    GraphTable,
-    VertexTable,
-    example_table,
-    graph_table,
-    newest,
-    vertex_table,
-    waiting,
-)
+from labelwalk.engine.state import create_state
 from labelwalk.kernels.answer import KernelAnswers
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.settings import (
@@ -65,7 +38,7 @@ from labelwalk.settings import (
 )
 from labelwalk.similarity import Gaussian, SelfTuning, Similarity
 from labelwalk.storage import model_file
-from labelwalk.verdicts import Verdict, Verdicts, decide, decide_one, joined
+from labelwalk.verdicts import Verdict, Verdicts, decide, decide_one
 
 Row: TypeAlias = Sequence[float]
 """One example. An array of one dimension is one example too, which its type does not say."""
@@ -82,8 +55,9 @@ class OnlineLearner:
     blocked. Ctrl-C takes effect between two examples, or at the end of any other change; `n_seen`
     is the number of examples that were learned.
 
-    Examples are rows of numbers, or data frames: the first data frame names the features, and the
-    columns of later ones are matched by name. Rows without names are not reordered.
+    Examples X are an array of shape (n, d), or a single row of shape (d,), for which a method
+    returns a single answer or id. Data frames are examples too: the first one names the features,
+    and the columns of later ones are matched by name. Rows without names are not reordered.
 
     Parameters
     ----------
@@ -170,8 +144,6 @@ class OnlineLearner:
     _lock: threading.RLock
     _classes: dict[Label, int]
     _engine: Engine
-    _scale: Scale
-    _sources: Sources
     _feature_names: tuple[str, ...]
 
     def __init__(
@@ -206,7 +178,7 @@ class OnlineLearner:
             arguments["similarity"] = SelfTuning()
         settings = Settings(**{field.name: arguments[field.name] for field in fields(Settings)})
         units = Scale(frozen=scale == "none")
-        self._become(LearnerParts(settings, [], create_state(0, 0, 0), units, Sources()))
+        self._become(LearnerParts(Engine(settings, create_state(0, 0, 0), units), [], Sources()))
 
     @classmethod
     def paper(
@@ -222,14 +194,8 @@ class OnlineLearner:
     ) -> Self:
         """Return the learner of Figure 1 of the paper, with the numbered corrections.
 
-        Parameters
-        ----------
-        n_centroids, bandwidth, sink, growth
-            k, σ, γ_g and m of the paper.
-        threshold : float, optional
-            ε of section 5.2, which sets it to 0.1 γ_g; section 5.1 has none.
-        labelled, tolerance
-            As in `OnlineLearner`; the paper uses "absorb".
+        The first parameters are k, σ, γ_g, m and ε of the paper. Section 5.2 sets ε to 0.1 γ_g;
+        section 5.1 has none. The others are those of `OnlineLearner`; the paper uses "absorb".
 
         Examples
         --------
@@ -279,39 +245,30 @@ class OnlineLearner:
 
         Parameters
         ----------
-        X : array of shape (n, d) or (d,)
+        X : examples
         labels : n labels, or one label if X is a single row
             Strings or integers.
         ids : bool
-            Whether to return the ids of the examples, for `retract`.
-
-        Returns
-        -------
-        ids : array of n integers, or one integer if X is a single row; None unless `ids` is true
+            Whether to return the ids of the examples, integers for `retract`.
         """
-        rows, single = as_rows(X, self.n_features, self._feature_names)
-        names = as_labels(labels, len(rows))
+        rows, single = self._as_rows(X)
+        names = validation.as_labels(labels, len(rows))
         check_covers(self.settings.prior, names)
         first, n_conflicts = self.n_seen, int(self._engine.state.counters.n_conflicts)
         _compile_loop()
         with defer_interrupts(), self._naming(names, X) as codes:
-            for block, n_classes in split_at_new_classes(codes, self._engine.state.n_classes):
-                self._feed(rows[block], codes[block], n_classes)
+            self._engine.teach(rows, codes, self._shares)
         if self._engine.state.counters.n_conflicts > n_conflicts:
-            warn_of_conflicts(self._engine.state, self.classes, self._scale.scaled(rows), codes)
+            scaled = self._engine.scale.scaled(rows)
+            label_removal.warn_of_conflicts(self._engine.state, self.classes, scaled, codes)
         return self._ids(first, single) if ids else None
 
     @synchronized
     def teach_later(self, example_id: int, label: Label) -> None:
         """Label an example that was seen earlier.
 
-        It is taught as if it arrived again now, with its label, and keeps its id.
-
-        Parameters
-        ----------
-        example_id : int
-            Id from `observe(X, ids=True)` or `ask`, of one of the last `remember` examples.
-        label : str or int
+        It is taught as if it arrived again now, with its label, and keeps its id, which comes from
+        `observe(X, ids=True)` or `ask`. It must be one of the last `remember` examples.
 
         Examples
         --------
@@ -323,10 +280,10 @@ class OnlineLearner:
         >>> learner.predict([8.0, 9.0]).label
         'high'
         """
-        number, names = as_id(example_id), [as_label(label)]
+        number, names = validation.as_id(example_id), [validation.as_label(label)]
         check_covers(self.settings.prior, names)
         state = self._engine.state
-        x = state.memory.seen_rows[[find_place(state.memory, state.counters, number)]]
+        x = label_removal.find_example(state, number)
         code, n_conflicts = self._engine.find_label(number), int(state.counters.n_conflicts)
         if code != UNLABELLED:
             if self.classes[code] == names[0]:
@@ -337,9 +294,8 @@ class OnlineLearner:
             )
         with defer_interrupts(), self._naming(names, x) as codes:
             self._engine.teach_later(number, x, int(codes[0]), self._shares())
-            self._scale.freeze()
         if self._engine.state.counters.n_conflicts > n_conflicts:
-            warn_of_conflicts(self._engine.state, self.classes, x, codes)
+            label_removal.warn_of_conflicts(self._engine.state, self.classes, x, codes)
 
     @synchronized
     def retract(self, example_id: int | None = None, *, label: Label | None = None) -> None:
@@ -365,36 +321,17 @@ class OnlineLearner:
                 f"example_id={example_id!r} and label={label!r}: pass exactly one of them, such as "
                 "retract(example_id=3) or retract(label='cat')."
             )
-        if label is not None:
-            code = self._code(label)
-            with defer_interrupts():
-                self._scale.freeze()
-                self._engine.retract_class(code)
-        else:
-            number = as_id(example_id)
-            check_exists(self._engine.state.counters, number)
-            if self._engine.find_label(number) == UNLABELLED:
-                raise ValueError(
-                    f"example_id={number} is not a labelled example: it was never taught, was "
-                    "retracted, or merged with other labels of its class. Use retract(label=...) "
-                    "to remove all labels of the class."
-                )
-            with defer_interrupts():
-                self._scale.freeze()
-                self._engine.retract(number)
+        with defer_interrupts():
+            if label is not None:
+                self._engine.retract_class(self._code(label))
+            else:
+                self._engine.retract(validation.as_id(example_id))
 
     @synchronized
     def forget(self, label: Label) -> None:
-        """Remove a class: its labelled vertices, the examples that they represent, and its name.
-
-        Parameters
-        ----------
-        label : str or int
-            One of `classes`.
-        """
+        """Remove a class: its labelled vertices, the examples that they represent, and its name."""
         code = self._code(label)
         with defer_interrupts():
-            self._scale.freeze()
             self._engine.forget_class(code)
             names = [name for name in self.classes if self._classes[name] != code]
             self._classes = {name: i for i, name in enumerate(names)}
@@ -427,42 +364,31 @@ class OnlineLearner:
 
         Parameters
         ----------
-        X : array of shape (n, d) or (d,)
+        X : examples
         source : a name, or n names, optional
             The sources of the examples: strings or integers; see `source_share`.
         ids : bool
-            Whether to also return the ids of the examples, for `teach_later`.
-
-        Returns
-        -------
-        verdicts : Verdicts, or Verdict where X is a single row
-        ids : array of n integers, or one integer if X is a single row; only if `ids` is true
+            Whether to also return the ids of the examples, integers for `teach_later`.
         """
-        rows, single = as_rows(X, self.n_features, self._feature_names)
+        rows, single = self._as_rows(X)
         first, share = self.n_seen, self.settings.source_share or 1.0
         names: list[Label] = []
         if source is None:
             codes = np.empty(len(rows), dtype=np.int64)
             codes.fill(UNLABELLED)  # np.full takes half a microsecond more
-        elif self.settings.source_share is None:
-            raise ValueError(
-                f"source={shown(source)} requires a learner with a source share, but this one has "
-                "source_share=None. Create it with a share, such as source_share=0.5."
-            )
         else:
-            names = as_sources(source, len(rows))
+            names = as_sources(source, len(rows), self.settings.source_share)
             codes = self._sources.codes(names, share)
         _compile_loop()
         with defer_interrupts():
             try:
-                answers = self._feed(rows, codes)
+                answers = self._engine.learn(rows, codes, len(self._classes), self._shares)
             finally:
                 if type(X) is not np.ndarray:
                     self._keep_names(X, first)
-                if names:
-                    for name in names[: self.n_seen - first]:
-                        self._sources.admit(name, share)
-        verdicts = self._verdicts(joined(answers), single)
+                for name in names[: self.n_seen - first]:
+                    self._sources.admit(name, share)
+        verdicts = self._verdicts(answers, single)
         return (verdicts, self._ids(first, single)) if ids else verdicts
 
     @overload
@@ -473,31 +399,14 @@ class OnlineLearner:
     def predict(self, X: ArrayLike) -> Verdicts: ...
     @synchronized
     def predict(self, X: ArrayLike) -> Verdict | Verdicts:
-        """Answer examples without learning, by the harmonic extension of the graph to each.
-
-        Parameters
-        ----------
-        X : array of shape (n, d) or (d,)
-
-        Returns
-        -------
-        verdicts : Verdicts, or Verdict where X is a single row
-        """
-        rows, single = as_rows(X, self.n_features, self._feature_names)
-        answers = self._engine.extend(self._scale.scaled(rows), self._shares())
+        """Answer examples without learning, by the harmonic extension of the graph to each."""
+        rows, single = self._as_rows(X)
+        answers = self._engine.extend(rows, self._shares())
         verdicts: Verdict | Verdicts = self._verdicts(answers, single)
         return verdicts
 
     def scaled(self, X: ArrayLike) -> Floats:
-        """Return examples in the units in which distances are measured.
-
-        Parameters
-        ----------
-        X : array of shape (n, d) or (d,)
-
-        Returns
-        -------
-        rows : array of shape (n, d)
+        """Return examples, always as an array of shape (n, d), in the units of distances.
 
         Examples
         --------
@@ -507,13 +416,17 @@ class OnlineLearner:
         >>> learner.scaled([2.0, 1000.0]).tolist(), learner.vertices.points[1].tolist()
         ([[1.0, -1.0]], [2.0, 5000.0])
         """
-        return self._scale.scaled(as_rows(X, self.n_features, self._feature_names)[0])
+        return self._engine.scale.scaled(self._as_rows(X)[0])
 
     @synchronized
     def ask(
         self, n: int = 1, *, by: Literal["error", "uncertainty", "variance"] = "error"
     ) -> list[Question]:
         """Return the questions whose answers would help most: what to label next.
+
+        The most useful one is first, and those with a remembered example precede all others. Answer
+        with ``teach_later(example_id, label)``, or with ``teach(example, label)`` if that id is
+        None.
 
         Parameters
         ----------
@@ -523,13 +436,6 @@ class OnlineLearner:
             What a label should reduce: the expected number of errors at all vertices; the
             uncertainty at the vertex itself; or the variance of all vertices (V-optimality), which
             needs no labels and is used while there are none.
-
-        Returns
-        -------
-        questions : list of Question
-            The most useful first, those with a remembered example before all others; fewer than n
-            if there are fewer unlabelled vertices. Answer with ``teach_later(example_id, label)``,
-            or with ``teach(example, label)`` if that id is None.
 
         Examples
         --------
@@ -542,29 +448,16 @@ class OnlineLearner:
         2 [9. 9.]
         >>> learner.teach_later(question.example_id, "high")
         """
-        check_whole("n", n, "10")
-        check_choice("by", by, ("error", "uncertainty", "variance"))
-        if self.n_vertices == 0:
-            return []
-        engine, original = self._engine, self._scale.original
-        labelled = engine.state.graph.labelled.any()
-        rule, settled = by if labelled else "variance", engine.settle(self._shares())[0]
-        chosen = questions(engine.state, settled, self.classes, n, rule)
-        return [replace(question, example=original(question.example)) for question in chosen]
+        validation.check_whole("n", n, "10")
+        validation.check_choice("by", by, RULES)
+        return questions(self._engine, self.classes, self._shares(), n, by)
 
     @synchronized
     def explain(self, x: ArrayLike) -> Explanation:
-        """Explain the answer to an example; nothing is learned.
+        """Explain the answer to a single example; nothing is learned.
 
-        Parameters
-        ----------
-        x : array of shape (d,)
-
-        Returns
-        -------
-        explanation : Explanation
-            The labels that a walk from x reaches, with their probabilities, and the most probable
-            path. Summed by class, these are the probabilities of `predict`, solved exactly.
+        The probabilities with which a walk from x reaches each label, summed by class, are those of
+        `predict`, solved exactly.
 
         Examples
         --------
@@ -578,50 +471,10 @@ class OnlineLearner:
            0.0%  no label
         most probable way: example 0
         """
-        rows, _ = as_rows(x, self.n_features, self._feature_names)
+        rows, _ = self._as_rows(x)
         if len(rows) > 1:
             raise ValueError(f"x has {len(rows)} rows. Pass one example, such as explain(x[0]).")
-        if self.n_vertices == 0:
-            return Explanation([], 1.0, [])
-        engine, original = self._engine, self._scale.original
-        similar = engine.similarities(self._scale.scaled(rows)[0])
-        explanation = explain(engine.state, similar, engine.sink, self.classes)
-        met = [replace(end, point=original(end.point)) for end in explanation.met]
-        path = [replace(point, point=original(point.point)) for point in explanation.path]
-        return Explanation(met, explanation.sink, path)
-
-    def _feed(self, rows: Floats, codes: Ints, n_classes: int | None = None) -> list[KernelAnswers]:
-        """Learn rows in order: one at a time while the scale is measured, then all together."""
-        deliver_interrupts()
-        if self.n_features is None:
-            self._engine = Engine.start(self.settings, rows.shape[1])
-        answers, row = [], 0
-        while not self._scale.frozen and row < len(rows):
-            if row > 0:
-                deliver_interrupts()
-            answers.append(self._warm_up(rows[row : row + 1], codes[row : row + 1]))
-            row += 1
-        if row < len(rows):
-            scaled = self._scale.scaled(rows[row:])
-            answers.append(self._engine.learn(scaled, codes[row:], self._shares(n_classes)))
-        return answers
-
-    def _warm_up(self, row: Floats, code: Ints) -> KernelAnswers:
-        """Learn one row; if it changes the scale, learn all rows so far again."""
-        scale, engine = self._scale.with_example(row, code), self._engine
-        if scale.just_measured:
-            engine = Engine.start(self.settings, row.shape[1])
-            rows, codes = scale.scaled(scale.rows), scale.labels
-            for block, n_classes in split_at_new_classes(codes, 0):
-                answers = engine.feed(rows[block], codes[block], self._shares(n_classes))
-        else:
-            shares = self._shares(1 + int(scale.labels.max()))
-            answers = engine.learn(scale.scaled(row), code, shares)
-        # Assigned last, so that an error or an interrupt leaves the learner as it was.
-        self._engine, self._scale = engine, scale
-        if scale.complete:
-            scale.freeze()
-        return KernelAnswers._make(part[-1:] for part in answers)
+        return explain(self._engine, rows[0], self.classes)
 
     @contextmanager
     def _naming(self, names: list[Label], X: ArrayLike) -> Iterator[Ints]:
@@ -639,16 +492,19 @@ class OnlineLearner:
     def _keep_names(self, X: ArrayLike, first: int) -> None:
         """Store the names of the first data frame of which examples were learned."""
         if not self._feature_names and self.n_seen > first:
-            self._feature_names = column_names(X)
+            self._feature_names = validation.column_names(X)
+
+    def _as_rows(self, X: ArrayLike) -> tuple[Floats, bool]:
+        return validation.as_rows(X, self.n_features, self._feature_names)
 
     def _ids(self, first: int, single: bool) -> Any:
         return first if single else np.arange(first, self.n_seen)
 
     def _code(self, label: Label) -> int:
-        name = as_label(label)
+        name = validation.as_label(label)
         if name not in self._classes:
             raise ValueError(
-                f"label={shown(label)} is not a class of this learner. Choose one of "
+                f"label={validation.shown(label)} is not a class of this learner. Choose one of "
                 f"{list(self.classes)}."
             )
         return self._classes[name]
@@ -681,7 +537,7 @@ class OnlineLearner:
 
     @feature_names.setter
     def feature_names(self, names: Sequence[str]) -> None:
-        check_feature_names(tuple(names), self.n_features or 0)
+        persistence.check_feature_names(tuple(names), self.n_features or 0)
         self._feature_names = tuple(names)
 
     @property
@@ -732,14 +588,13 @@ class OnlineLearner:
 
     @property
     @synchronized
-    def vertices(self) -> VertexTable:
+    def vertices(self) -> tables.VertexTable:
         """A copy of the vertices, oldest first; points and means are in original units."""
-        table, original = vertex_table(self._engine.state, self.classes), self._scale.original
-        return replace(table, points=original(table.points), means=original(table.means))
+        return tables.vertex_table(self._engine.state, self._engine.scale, self.classes)
 
     @property
     @synchronized
-    def graph(self) -> GraphTable:
+    def graph(self) -> tables.GraphTable:
         """A copy of the graph that is solved: similarities, weights, sinks and labels.
 
         Examples
@@ -752,11 +607,11 @@ class OnlineLearner:
          [0.61 0.   0.14]
          [0.01 0.14 0.  ]]
         """
-        return graph_table(self._engine.state, self.classes)
+        return tables.graph_table(self._engine.state, self.classes)
 
     @property
     @synchronized
-    def remembered(self) -> ExampleTable:
+    def remembered(self) -> tables.ExampleTable:
         """A copy of the remembered examples, oldest first, in original units.
 
         Examples
@@ -768,34 +623,28 @@ class OnlineLearner:
         >>> learner.remembered.id.tolist(), learner.remembered.label.tolist()
         ([0, 1, 2], [None, None, 'low'])
         """
-        table = example_table(self._engine.state, self.classes)
-        return replace(table, row=self._scale.original(table.row))
+        return tables.example_table(self._engine.state, self._engine.scale, self.classes)
 
     @property
     @synchronized
     def newest(self) -> Ints:
         """The id of the newest remembered example of each vertex; -1 if there is none."""
-        return newest(self._engine.state)
+        return tables.newest(self._engine.state)
 
     @property
     @synchronized
     def quarantined(self) -> Floats:
         """The first outlier of each group in quarantine."""
-        return self._scale.original(waiting(self._engine.state))
+        return tables.list_quarantined(self._engine.state, self._engine.scale)
 
     @property
     def nbytes(self) -> int:
         """Size of the learner's arrays in bytes."""
-        return self._engine.state.nbytes + self._scale.nbytes
+        return self._engine.state.nbytes + self._engine.scale.nbytes
 
     @synchronized
     def health(self) -> Health:
         """Return the health metrics of the learner, with a sentence about each; nothing changes.
-
-        Returns
-        -------
-        health : Health
-            One `Sign` for each metric, by name; `print` shows them as a table.
 
         Examples
         --------
@@ -815,13 +664,6 @@ class OnlineLearner:
         Labels that are alone in their class are omitted, since nothing could predict them. If all
         labels come from one moment of the stream, each predicts the next, and the result is too
         good.
-
-        Returns
-        -------
-        label : array of n labels
-            The taught labels.
-        verdicts : Verdicts
-            The answers without the label.
 
         Examples
         --------
@@ -859,11 +701,6 @@ class OnlineLearner:
         to one made with the new settings. While a robust scale is being measured, all examples are
         learned again with them.
 
-        Parameters
-        ----------
-        sink, prior, half_life, abstain_below
-            As in `OnlineLearner`.
-
         Examples
         --------
         >>> from labelwalk import OnlineLearner
@@ -874,12 +711,10 @@ class OnlineLearner:
         >>> print(verdict.label, learner.predict([4.0, 4.0]).label)
         low None
         """
-        begun = self.n_features is not None
-        new = adjust_settings(self.settings, changes, begun=begun)
+        new = adjust_settings(self.settings, changes, begun=self.n_features is not None)
         check_covers(new.prior, self.classes)
         with defer_interrupts():
-            engine = self._engine
-            self._engine = engine.adjust(new) if begun else Engine(new, engine.state)
+            self._engine = self._engine.adjust(new)
             self.settings = new
 
     @synchronized
@@ -896,7 +731,8 @@ class OnlineLearner:
         """
         if not isinstance(other, OnlineLearner):
             raise ValueError(
-                f"other={shown(other)} is not an OnlineLearner. Pass a learner, such as load(path)."
+                f"other={validation.shown(other)} is not an OnlineLearner. Pass a learner, such as "
+                "load(path)."
             )
         if self.settings != other.settings:
             raise ValueError(
@@ -911,32 +747,22 @@ class OnlineLearner:
                 "Merge learners of the same columns."
             )
         names = self._feature_names or other._feature_names
-        order = places(other._feature_names or names, names) or list(range(other.n_features))
-        if self.n_features is not None:
-            check_same_scale(self._scale, other._scale, order)
+        order = validation.places(other._feature_names or names, names)
+        order = order or list(range(other.n_features))
         classes = dict(self._classes)
         for name in other.classes:
             classes.setdefault(name, len(classes))
         codes = np.array([classes[name] for name in other.classes], dtype=np.int32)
-        theirs = recode_classes(other._engine.state, codes, len(classes))
         with defer_interrupts():
-            if self.n_features is None:
-                self._engine, self._scale = Engine(self.settings, theirs), replace(other._scale)
-            else:
-                self._engine.merge(theirs, order)
-                self._scale.freeze()
+            self._engine.merge(other._engine, codes, len(classes), order)
             self._classes, self._feature_names = classes, names
 
     @synchronized
     def save(self, path: str | os.PathLike[str], *, note: dict[str, Any] | None = None) -> None:
         """Write the learner to a file, atomically.
 
-        Parameters
-        ----------
-        path : path
-        note : dict, optional
-            JSON values to store in the file; `labelwalk.storage.model_file.read` returns them in
-            the header. `load` ignores them.
+        A `note` of JSON values is stored in the header that `labelwalk.storage.model_file.read`
+        returns; `load` ignores it.
 
         Raises
         ------
@@ -944,7 +770,7 @@ class OnlineLearner:
             The file cannot be written, or the learner failed in the middle of an example and could
             not be loaded again. An existing file at `path` is then unchanged.
         """
-        model_file.write(path, *to_checked_contents(self._parts(), str(path), note))
+        model_file.write(path, *persistence.to_checked_contents(self._parts(), str(path), note))
 
     @synchronized
     def to_bytes(self, *, note: dict[str, Any] | None = None) -> bytes:
@@ -957,7 +783,7 @@ class OnlineLearner:
         >>> from_bytes(learner.to_bytes()).digest() == learner.digest()
         True
         """
-        return model_file.pack(*to_checked_contents(self._parts(), "the learner", note))
+        return model_file.pack(*persistence.to_checked_contents(self._parts(), "the learner", note))
 
     @synchronized
     def digest(self) -> str:
@@ -976,37 +802,29 @@ class OnlineLearner:
         return header | {"settings": self.settings, "arrays": arrays}
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:
-        self._become(from_trusted_contents(pickled))
+        self._become(persistence.from_trusted_contents(pickled))
 
     def _become(self, parts: LearnerParts) -> None:
         self._lock = threading.RLock()
-        self.settings = parts.settings
-        self._classes = {name: code for code, name in enumerate(parts.classes)}
-        self._engine = Engine(parts.settings, parts.state)
-        self._scale, self._sources = parts.scale, parts.sources
-        self._feature_names = parts.feature_names
+        self._engine, classes, self._sources, self._feature_names = parts
+        self._classes = {name: code for code, name in enumerate(classes)}
+        self.settings = self._engine.settings
 
     def _parts(self) -> LearnerParts:
-        rest = self._scale, self._sources, self._feature_names
-        return LearnerParts(self.settings, list(self.classes), self._engine.state, *rest)
+        return LearnerParts(self._engine, list(self.classes), self._sources, self._feature_names)
 
     def _contents(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        return to_contents(self._parts())
+        return persistence.to_contents(self._parts())
 
 
 @cache
 def _compile_loop() -> None:
     """Compile the loop before interrupts are held: it may take a minute."""
-    Engine.start(OnlineLearner().settings, 1).compile()
+    Engine.start(OnlineLearner().settings, 1, Scale(frozen=True)).compile()
 
 
 def load(path: str | os.PathLike[str]) -> OnlineLearner:
-    """Load a learner from a file; it continues exactly where the saved one stopped.
-
-    Parameters
-    ----------
-    path : path
-        A file written by `OnlineLearner.save`.
+    """Load a learner that `OnlineLearner.save` wrote; it continues exactly where that one stopped.
 
     Examples
     --------
@@ -1020,12 +838,12 @@ def load(path: str | os.PathLike[str]) -> OnlineLearner:
     ...     load(path).digest() == learner.digest()
     True
     """
-    return _restore(from_contents(*model_file.read(path), str(path)))
+    return _restore(persistence.from_contents(*model_file.read(path), str(path)))
 
 
 def from_bytes(content: bytes) -> OnlineLearner:
     """Load a learner from the content of its file."""
-    return _restore(from_contents(*model_file.unpack(content), "the content"))
+    return _restore(persistence.from_contents(*model_file.unpack(content), "the content"))
 
 
 def _restore(parts: LearnerParts) -> OnlineLearner:

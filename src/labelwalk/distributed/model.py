@@ -134,7 +134,7 @@ def learner_from_cover(
 ) -> OnlineLearner:
     """Return a learner whose unlabelled vertices are those of a cover, and teach it."""
     check_settings(settings)
-    engine = Engine.start(settings, cover.n_features)
+    engine = Engine.start(settings, cover.n_features, Scale(frozen=True))
     state = engine.state = resize(engine.state, len(cover) + SPARE_VERTICES, 0)
     _copy_cover(state, cover)
     state.system.g[: len(cover)] = settings.sink
@@ -143,7 +143,7 @@ def learner_from_cover(
     if state.counters.choose_at_seen != NEVER:
         state.counters.choose_at_seen = cover.n_seen + len(labels)
     learner = OnlineLearner.__new__(OnlineLearner)
-    learner._become(LearnerParts(settings, [], state, Scale(frozen=True), Sources()))
+    learner._become(LearnerParts(engine, [], Sources()))
     if len(rows):
         learner.teach(rows, labels)
         learner._engine.measure()

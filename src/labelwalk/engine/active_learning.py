@@ -13,9 +13,10 @@ import numpy as np
 
 from labelwalk.arrays import Bools, Floats, Ints, Label
 from labelwalk.concurrency import single_blas_thread
+from labelwalk.engine.engine import Engine
 from labelwalk.engine.state import State
 from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.kernels.system import STEPS, System
+from labelwalk.kernels.system import STEPS
 from labelwalk.similarity import euclidean
 from labelwalk.solver.linear_system import Graph, factorise_graph
 
@@ -151,39 +152,41 @@ class Question:
 
 
 def questions(
-    state: State, settled: System, classes: Sequence[Label], n: int, by: str
+    engine: Engine, classes: Sequence[Label], shares: Floats, n: int, by: str
 ) -> list[Question]:
     """Return at most n questions, the best first, without overlap.
 
-    Vertices with a remembered example come before all others.
+    Vertices with a remembered example come before all others. Without labels, `by` is "variance".
     """
+    state = engine.state
+    if state.n == 0:
+        return []
+    graph, (settled, _) = state.graph, engine.settle(shares)
     f = np.ascontiguousarray(settled.f[STEPS + 1 :, : state.n].T)
     counts = state.vertices.examples[: state.n].astype(np.float64)
     places = _find_unlabelled_examples(state)
     holders = state.memory.seen_vertex[places]
     has_example = np.isin(np.arange(state.n), holders)
-    chosen = choose_vertices(state.graph, f, counts, n, by, has_example)
+    rule = by if graph.labelled.any() else "variance"
+    chosen = choose_vertices(graph, f, counts, n, rule, has_example).tolist()
     bias = settled.bias[1:]
-    return [_question(state, f[i], bias, classes, int(i), places[holders == i]) for i in chosen]
+    return [_question(engine, f[i], bias, classes, i, places[holders == i]) for i in chosen]
 
 
 def _question(
-    state: State, f: Floats, bias: Floats, classes: Sequence[Label], i: int, places: Ints
+    engine: Engine, f: Floats, bias: Floats, classes: Sequence[Label], i: int, places: Ints
 ) -> Question:
-    scores = f * bias
+    state, scores = engine.state, f * bias
     best = int(np.argmax(scores)) if len(scores) and scores.max() > 0.0 else None
-    vertices = state.vertices
-    number = None
-    example = np.array(state.representatives[:, i])
+    number, example = None, state.representatives[:, i]
     if len(places):
         nearest = places[np.argmin(euclidean(example, state.memory.seen_rows[places]))]
-        number = int(state.memory.seen_number[nearest])
-        example = np.array(state.memory.seen_rows[nearest])
+        number, example = int(state.memory.seen_number[nearest]), state.memory.seen_rows[nearest]
     return Question(
         example_id=number,
-        example=example,
+        example=engine.scale.original(np.array(example)),
         vertex=i,
-        count=int(vertices.examples[i]),
+        count=int(state.vertices.examples[i]),
         guess=None if best is None else classes[best],
         confidence=0.0 if best is None else float(f[best]),
     )

@@ -1,23 +1,19 @@
-"""The engine of a learner: runs the compiled loop and handles its events."""
+"""The engine of a learner: scales rows, runs the compiled loop and handles its events."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from time import perf_counter
-from typing import Self
+from typing import Self, TypeAlias
 
 import numpy as np
 
-from labelwalk.arrays import Floats, Ints
+from labelwalk.arrays import Floats, Ints, SmallInts
 from labelwalk.concurrency import deliver_interrupts
 from labelwalk.engine import bandwidth, cover, health_metrics, label_removal, weights
 from labelwalk.engine.batch_predictor import BatchPredictor, freeze
-from labelwalk.engine.state import (
-    State,
-    create_state,
-    merge_states,
-    resize,
-    without_class,
-)
+from labelwalk.engine.scaling import Scale, check_same_scale
+from labelwalk.engine.state import State, create_state, merge_states, recode_classes, resize
 from labelwalk.kernels.answer import KernelAnswers, extend_rows, fit_biases
 from labelwalk.kernels.compare import compute_row_similarities, compute_similarities, is_outlier
 from labelwalk.kernels.counters import NEVER, NO_RECORD, NO_ROW, RowStage
@@ -26,7 +22,7 @@ from labelwalk.kernels.loop import LoopEvent, feed
 from labelwalk.kernels.system import System, rebuild
 from labelwalk.settings import Settings
 from labelwalk.solver import relaxation
-from labelwalk.verdicts import blank_answers
+from labelwalk.verdicts import blank_answers, joined
 
 FIRST_CAPACITY = 64
 BALANCED_EVERY = 32  # examples
@@ -37,20 +33,27 @@ BLOCK_S = 0.01
 FIRST_BLOCK, LARGEST_BLOCK = 16, 4096  # rows
 MOST_EVENTS = 1000  # that one example can wait for; a handful is usual
 
+GetShares: TypeAlias = Callable[[int], Floats]
+"""Return the expected shares of the first n classes, which a prior may set."""
+
 
 class Engine:
-    """The state of a learner, and all operations that change it."""
+    """The state and the scale of a learner, and all operations that change them.
 
-    def __init__(self, settings: Settings, state: State) -> None:
+    The caller defers interrupts; they take effect between two blocks of rows.
+    """
+
+    def __init__(self, settings: Settings, state: State, scale: Scale) -> None:
         self.settings = settings
         self.rules = settings.rules()
         self.state = state
+        self.scale = scale
         self.shares = np.ones(0)
         self._settled: tuple[System, Floats] | None = None
         self._frozen: BatchPredictor | None = None
 
     @classmethod
-    def start(cls, settings: Settings, n_features: int) -> Self:
+    def start(cls, settings: Settings, n_features: int, scale: Scale) -> Self:
         """Return an engine that has seen nothing."""
         state = create_state(
             FIRST_CAPACITY,
@@ -64,13 +67,55 @@ class Engine:
             weights.schedule_fading(state.counters, settings.half_life)
         if bandwidth.needs_tuning(settings):
             state.counters.choose_at_seen = FIRST_CHOICE
-        return cls(settings, state)
+        return cls(settings, state, scale)
 
-    def learn(self, rows: Floats, codes: Ints, shares: Floats) -> KernelAnswers:
-        """Learn rows in order, all with classes or all without (UNLABELLED, BARRED).
+    def teach(self, rows: Floats, codes: Ints, get_shares: GetShares) -> None:
+        """Learn rows with classes, which may be new, in order."""
+        for block, n_classes in split_at_new_classes(codes, self.state.n_classes):
+            self.learn(rows[block], codes[block], n_classes, get_shares)
 
-        Labels are learned so that they can be retracted.
+    def learn(
+        self, rows: Floats, codes: Ints, n_classes: int, get_shares: GetShares
+    ) -> KernelAnswers:
+        """Learn rows in order, all with classes or all without (UNLABELLED, ANSWER_ONLY).
+
+        While the scale is measured they are learned one at a time, then all together.
         """
+        deliver_interrupts()
+        if self.state.n_features == 0:
+            self.state = self.start(self.settings, rows.shape[1], self.scale).state
+        answers, row = [], 0
+        while not self.scale.frozen and row < len(rows):
+            if row > 0:
+                deliver_interrupts()
+            answers.append(self._warm_up(rows[row : row + 1], codes[row : row + 1], get_shares))
+            row += 1
+        if row < len(rows):
+            scaled = self.scale.scaled(rows[row:])
+            answers.append(self._learn_scaled(scaled, codes[row:], get_shares(n_classes)))
+        return joined(answers)
+
+    def _warm_up(self, row: Floats, code: Ints, get_shares: GetShares) -> KernelAnswers:
+        """Learn one row; if it changes the scale, learn all rows so far again."""
+        scale = self.scale.with_example(row, code)
+        if scale.just_measured:
+            engine = self.start(self.settings, row.shape[1], scale)
+            rows, codes = scale.scaled(scale.rows), scale.labels
+            for block, n_classes in split_at_new_classes(codes, 0):
+                answers = engine.feed(rows[block], codes[block], get_shares(n_classes))
+            self.state = engine.state
+            self._settled = self._frozen = None
+        else:
+            shares = get_shares(1 + int(scale.labels.max()))
+            answers = self._learn_scaled(scale.scaled(row), code, shares)
+        # Assigned last, so that an error or an interrupt leaves the learner as it was.
+        self.scale = scale
+        if scale.complete:
+            scale.freeze()
+        return KernelAnswers._make(part[-1:] for part in answers)
+
+    def _learn_scaled(self, rows: Floats, codes: Ints, shares: Floats) -> KernelAnswers:
+        """Learn rows so that labels can be retracted."""
         taught = codes[0] >= 0
         # by name and not as attributes, which take microseconds: this is all that most calls need
         if not taught and self.state.progress["n_pending"][0] == NO_RECORD:
@@ -88,11 +133,10 @@ class Engine:
                 label_removal.end_undo(self.state)
 
     def feed(self, rows: Floats, codes: Ints, shares: Floats) -> KernelAnswers:
-        """Learn rows in order, with class codes or UNLABELLED; answer the unlabelled ones.
+        """Learn scaled rows in order, with class codes or UNLABELLED; answer the unlabelled ones.
 
-        The caller defers interrupts; they take effect between two blocks of rows. `shares` are the
-        expected shares of the classes if there is a prior, of all classes known at the first row.
-        After an error, the previous rows stay learned, with their classes.
+        `shares` are those of all classes known at the first row. After an error, the previous rows
+        stay learned, with their classes.
         """
         if self.state.progress["stage"].item() != RowStage.WAITING:
             raise RuntimeError(
@@ -123,10 +167,11 @@ class Engine:
         """Teach a remembered example, as if it arrived again with its label."""
         self.state.counters.id = number
         try:
-            self.learn(x, np.array([code]), shares)
+            self._learn_scaled(x, np.array([code]), shares)
         finally:
             if int(self.state.counters.stage) == RowStage.WAITING:
                 self.state.counters.id = NO_ROW
+        self.scale.freeze()
 
     def find_label(self, number: int) -> int:
         """Return the class of a taught example, or UNLABELLED."""
@@ -134,14 +179,30 @@ class Engine:
         return int(self.state.vertices.label[i]) if i >= 0 else UNLABELLED
 
     def retract(self, number: int) -> None:
-        """Remove the label of an example, and the example itself."""
-        state, i = self.state, label_removal.find_taught_vertex(self.state, number)
+        """Remove the label of an example, and the example itself.
+
+        Raises
+        ------
+        ValueError
+            The example has no label.
+        """
+        state = self.state
+        label_removal.check_exists(state.counters, number)
+        i = label_removal.find_taught_vertex(state, number)
+        if i < 0 or state.vertices.label[i] == UNLABELLED:
+            raise ValueError(
+                f"example_id={number} is not a labelled example: it was never taught, was "
+                "retracted, or merged with other labels of its class. Use retract(label=...) "
+                "to remove all labels of the class."
+            )
+        self.scale.freeze()
         since = label_removal.find_taught_time(state, number)
         label_removal.remove_label(state, i, number)
         self._draw_without(since, 1)
 
     def retract_class(self, code: int) -> None:
         """Remove all labels of a class, and their examples."""
+        self.scale.freeze()
         state = self.state
         gone = np.flatnonzero(state.vertices.label[: state.n] == code)
         since = label_removal.find_class_start(state, code)
@@ -153,7 +214,10 @@ class Engine:
     def forget_class(self, code: int) -> None:
         """Remove all labels of a class, and the class itself."""
         self.retract_class(code)
-        self.state = without_class(self.state, code)
+        codes = np.arange(self.state.n_classes, dtype=np.int32)
+        codes[code:] -= 1
+        codes[code] = -1
+        self.state = recode_classes(self.state, codes, self.state.n_classes - 1)
 
     def _draw_without(self, since: int, n_labels: int) -> None:
         """Rebuild the graph without removed labels: restored, or measured again."""
@@ -261,6 +325,8 @@ class Engine:
     def adjust(self, new: Settings) -> Self:
         """Return an engine with other settings and the same state; some arrays are shared."""
         state, old = self.state, self.settings
+        if state.n_features == 0:
+            return type(self)(new, state, self.scale)
         if new.half_life != old.half_life:
             assert new.half_life is not None
             weights.schedule_fading(state.counters, new.half_life)
@@ -274,7 +340,7 @@ class Engine:
             relaxation.refresh(system, n)
             if n:
                 relaxation.solve_exactly(system, n)
-        return type(self)(new, state)
+        return type(self)(new, state, self.scale)
 
     def measure(self) -> None:
         """Measure bandwidths, and rebuild the graph if any has changed."""
@@ -307,7 +373,7 @@ class Engine:
 
     def extend(self, rows: Floats, shares: Floats) -> KernelAnswers:
         """Answer rows without learning: the harmonic extension of the graph to each."""
-        state = self.state
+        state, rows = self.state, self.scale.scaled(rows)
         answers = blank_answers(len(rows), len(shares))
         if state.n == 0:
             return answers
@@ -340,6 +406,7 @@ class Engine:
     def similarities(self, x: Floats) -> Floats:
         """Return the similarity of a row to every vertex; all 0 for an outlier."""
         state, n = self.state, self.state.n
+        x = self.scale.scaled(x[None])[0]
         measure_row(state.vertices, state.counters, x, state.comparison)
         compute_row_similarities(
             state.vertices.bandwidth, state.counters, self.rules, state.comparison
@@ -359,15 +426,22 @@ class Engine:
         """Return the largest proven error of the present values of any vertex."""
         return float(relaxation.proven_errors(self.state.system, self.state.n).max())
 
-    def merge(self, theirs: State, order: list[int]) -> None:
-        """Merge a state that has our class codes and its features in another order."""
+    def merge(self, other: Self, codes: SmallInts, n_classes: int, order: list[int]) -> None:
+        """Merge an engine whose class i is our class codes[i], with features in another order."""
+        if self.state.n_features:
+            check_same_scale(self.scale, other.scale, order)
+        theirs = recode_classes(other.state, codes, n_classes)
+        self._settled = self._frozen = None
+        if self.state.n_features == 0:
+            self.state, self.scale = theirs, replace(other.scale)
+            return
         for part in (theirs.vertices.points, theirs.vertices.means, theirs.comparison.moments.T):
             part[:] = part[order[: len(part)]]  # there may be no means
         both = self.state = merge_states(self.state, theirs)
-        self._settled = self._frozen = None
         remap = cover.merge_covers(both.vertices, both.counters, self.settings, both.n_classes)
         relaxation.keep(both.system, remap.kept)
         self.rebuild_from_cover()
+        self.scale.freeze()
 
     def rebuild_from_cover(self) -> None:
         """Measure, build, weigh and solve the graph again from the cover alone."""

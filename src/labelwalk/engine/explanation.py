@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from labelwalk.arrays import Floats, Label
 from labelwalk.concurrency import single_blas_thread
-from labelwalk.engine.state import State
+from labelwalk.engine.engine import Engine
 from labelwalk.solver.linear_system import Graph, degrees, factorise_graph
 
 
@@ -162,30 +162,31 @@ def _describe_point(point: Waypoint) -> str:
     return "a merged vertex" if point.example_id < 0 else f"example {point.example_id}"
 
 
-def explain(state: State, similar: Floats, sink: float, classes: Sequence[Label]) -> Explanation:
-    """Explain the answer to an example with these similarities and this sink."""
-    graph = state.graph
+def explain(engine: Engine, x: Floats, classes: Sequence[Label]) -> Explanation:
+    """Explain the answer to an example."""
+    if engine.state.n == 0:
+        return Explanation([], 1.0, [])
+    graph, similar = engine.state.graph, engine.similarities(x)
     labelled = np.flatnonzero(graph.labelled)
-    chances = np.minimum(compute_absorption(graph, similar, sink), 1.0)
+    chances = np.minimum(compute_absorption(graph, similar, engine.sink), 1.0)
     order = [int(a) for a in np.argsort(-chances, kind="stable") if chances[a] > 0.0]
-    met = [_waypoint(state, classes, int(labelled[a]), float(chances[a])) for a in order]
+    met = [_waypoint(engine, classes, int(labelled[a]), float(chances[a])) for a in order]
     path = []
     if met:
-        way = find_strongest_path(graph, similar, sink, met[0].vertex)
-        path = [
-            _waypoint(state, classes, i, p) for i, p in zip(way.vertices, way.steps, strict=True)
-        ]
+        way = find_strongest_path(graph, similar, engine.sink, met[0].vertex)
+        pairs = zip(way.vertices, way.steps, strict=True)
+        path = [_waypoint(engine, classes, i, probability) for i, probability in pairs]
     return Explanation(met, max(0.0, 1.0 - float(chances.sum())), path)
 
 
-def _waypoint(state: State, classes: Sequence[Label], i: int, probability: float) -> Waypoint:
-    vertices = state.vertices
+def _waypoint(engine: Engine, classes: Sequence[Label], i: int, probability: float) -> Waypoint:
+    vertices = engine.state.vertices
     code = int(vertices.label[i])
     return Waypoint(
         probability=probability,
         label=classes[code] if code >= 0 else None,
         example_id=int(vertices.founder[i]),
-        point=np.array(state.representatives[:, i]),
+        point=engine.scale.original(np.array(engine.state.representatives[:, i])),
         count=int(vertices.examples[i]),
         vertex=i,
     )

@@ -24,15 +24,16 @@ def check_exists(counters: Counters, number: int) -> None:
         )
 
 
-def find_place(memory: Memory, counters: Counters, number: int) -> int:
-    """Return the index of a remembered example.
+def find_example(state: State, number: int) -> Floats:
+    """Return a remembered example, as a matrix with one row.
 
     Raises
     ------
     ValueError
         The example does not exist yet, or is no longer remembered.
     """
-    check_exists(counters, number)
+    check_exists(state.counters, number)
+    memory = state.memory
     places = np.flatnonzero(memory.seen_number == number)
     if len(places) == 0:
         known = memory.seen_number[memory.seen_number != NO_ROW]
@@ -42,7 +43,7 @@ def find_place(memory: Memory, counters: Counters, number: int) -> int:
             f"remembers the last {len(memory.seen_vertex)} examples, as its parameter remember "
             "says, but none whose source had its share, and none from before it was merged."
         )
-    return int(places[0])
+    return memory.seen_rows[places[:1]]
 
 
 def clear_memory(memory: Memory, counters: Counters) -> None:

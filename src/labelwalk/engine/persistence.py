@@ -15,7 +15,7 @@ from labelwalk.engine.health_metrics import HEALTH_METRICS
 from labelwalk.engine.invariants import check_scale, check_state
 from labelwalk.engine.scaling import Scale
 from labelwalk.engine.sources import Sources
-from labelwalk.engine.state import EventLog, State, from_arrays, to_arrays
+from labelwalk.engine.state import EventLog, from_arrays, to_arrays
 from labelwalk.kernels.counters import NEVER
 from labelwalk.settings import REMOVED_PARAMETERS, Settings
 from labelwalk.storage.model_file import ModelFileError, RemovedFeatureError
@@ -28,26 +28,25 @@ N_STORED_EVENTS, N_STORED_SIGNS = 64, 16  # in a file of version 0.7
 class LearnerParts(NamedTuple):
     """The parts of a learner."""
 
-    settings: Settings
+    engine: Engine
     classes: list[Label]
-    state: State
-    scale: Scale
     sources: Sources
     feature_names: tuple[str, ...] = ()
 
 
 def to_contents(parts: LearnerParts) -> tuple[Header, Arrays]:
     """Return the header and arrays of the model file of a learner."""
+    state = parts.engine.state
     header: Header = {
-        "settings": parts.settings.describe(),
+        "settings": parts.engine.settings.describe(),
         "classes": parts.classes,
         "sources": [list(pair) for pair in parts.sources.counts.items()],
     }
-    header |= parts.state.events.to_header()
+    header |= state.events.to_header()
     if parts.feature_names:
         header["feature_names"] = list(parts.feature_names)
-    arrays = to_arrays(parts.state) | create_removed_arrays(parts.state.n)
-    return header, arrays | parts.scale.to_arrays()
+    arrays = to_arrays(state) | create_removed_arrays(state.n)
+    return header, arrays | parts.engine.scale.to_arrays()
 
 
 def to_checked_contents(
@@ -62,7 +61,7 @@ def to_checked_contents(
     header, arrays = to_contents(parts)
     header |= {} if note is None else {"note": note}
     try:
-        _read_state(header, arrays, parts.settings)
+        _read_engine(header, arrays, parts.engine.settings)
     except ValueError as error:
         raise ModelFileError(
             f"{path} is not written, because the learner could not be loaded from it: {error}. "
@@ -83,15 +82,15 @@ def from_contents(header: Header, arrays: Arrays, path: str) -> LearnerParts:
         check_removed_features(header["settings"])
         settings = Settings.from_description(header["settings"])
         classes = as_labels(header["classes"], len(set(header["classes"])))
-        state, scale = _read_state(header, arrays, settings)
+        engine = _read_engine(header, arrays, settings)
         sources = Sources.from_pairs(header["sources"])
         names = tuple(header.get("feature_names", ()))
-        check_feature_names(names, state.n_features)
+        check_feature_names(names, engine.state.n_features)
     except RemovedFeatureError as error:
         raise RemovedFeatureError(f"{path} {error}") from None
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path} does not contain a valid learner: {error}") from error
-    return LearnerParts(settings, classes, state, scale, sources, names)
+    return LearnerParts(engine, classes, sources, names)
 
 
 def from_trusted_contents(contents: dict[str, Any]) -> LearnerParts:
@@ -100,8 +99,9 @@ def from_trusted_contents(contents: dict[str, Any]) -> LearnerParts:
     arrays, classes = contents["arrays"], contents["classes"]
     state, scale = from_arrays(arrays, len(classes)), Scale.from_arrays(arrays)
     state.events = EventLog.from_header(contents, HEALTH_METRICS)
+    engine = Engine(contents["settings"], state, scale)
     sources, names = Sources(dict(contents["sources"])), contents.get("feature_names", ())
-    return LearnerParts(contents["settings"], classes, state, scale, sources, tuple(names))
+    return LearnerParts(engine, classes, sources, tuple(names))
 
 
 def check_feature_names(names: tuple[str, ...], n_features: int) -> None:
@@ -113,14 +113,15 @@ def check_feature_names(names: tuple[str, ...], n_features: int) -> None:
         )
 
 
-def _read_state(header: Header, arrays: Arrays, settings: Settings) -> tuple[State, Scale]:
+def _read_engine(header: Header, arrays: Arrays, settings: Settings) -> Engine:
     state, scale = from_arrays(arrays, len(header["classes"])), Scale.from_arrays(arrays)
     check_state(state, settings)
     check_scale(scale, state, settings)
     state.events = EventLog.from_header(header, HEALTH_METRICS)
+    engine = Engine(settings, state, scale)
     if len(arrays.get("leak", ())):  # similarities contain edges that replaced faded vertices
-        Engine(settings, state).rebuild_graph()
-    return state, scale
+        engine.rebuild_graph()
+    return engine
 
 
 def create_removed_arrays(n: int) -> Arrays:

@@ -70,17 +70,23 @@ class Sources:
         return np.where(admitted, UNLABELLED, ANSWER_ONLY).astype(np.int64)
 
 
-def as_sources(source: Label | Iterable[Label], n: int) -> list[Label]:
+def as_sources(source: Label | Iterable[Label], n: int, share: float | None) -> list[Label]:
     """Return the source of each of n examples, from n names or a single one.
 
     Raises
     ------
     ValueError
-        The number of names is not n, or a name is neither a string nor an integer.
+        There is no share, the number of names is not n, or a name is neither a string nor an
+        integer.
     """
-    one = isinstance(source, str | int | np.integer)
+    if share is None:
+        raise ValueError(
+            f"source={shown(source)} requires a learner with a source share, but this one has "
+            "source_share=None. Create it with a share, such as source_share=0.5."
+        )
+    single = isinstance(source, str | int | np.integer)
     try:
-        return as_labels([source] * n if one else source, n)  # type: ignore[list-item]
+        return as_labels([source] * n if single else source, n)  # type: ignore[list-item]
     except ValueError:
         raise ValueError(
             f"source={shown(source)} does not name the source of {n} examples. Pass one string or "

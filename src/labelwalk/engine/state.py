@@ -390,14 +390,6 @@ def recode_classes(state: State, codes: SmallInts, n_classes: int) -> State:
     return copy
 
 
-def without_class(state: State, code: int) -> State:
-    """Return the state without a class that no vertex has any more."""
-    codes = np.arange(state.n_classes, dtype=np.int32)
-    codes[code:] -= 1
-    codes[code] = -1
-    return recode_classes(state, codes, state.n_classes - 1)
-
-
 def _iterate_stored(state: State) -> Iterator[tuple[str, NDArray[Any]]]:
     """Yield the arrays and counters of a model file with their stored names."""
     for part, kind in PARTS.items():

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelwalk.arrays import Floats, Ints, Label
+from labelwalk.engine.scaling import Scale
 from labelwalk.engine.state import State
 from labelwalk.kernels.counters import NO_ROW
 
@@ -77,13 +78,13 @@ class GraphTable:
     label: NDArray[np.object_]
 
 
-def vertex_table(state: State, classes: Sequence[Label]) -> VertexTable:
-    """Return a copy of the vertices of a state."""
+def vertex_table(state: State, scale: Scale, classes: Sequence[Label]) -> VertexTable:
+    """Return a copy of the vertices of a state, in original units."""
     n = state.n
     vertices, system = state.vertices, state.system
     return VertexTable(
-        points=vertices.points[:, :n].T.copy(),
-        means=state.representatives.T.copy(),
+        points=scale.original(vertices.points[:, :n].T.copy()),
+        means=scale.original(state.representatives.T.copy()),
         bandwidth=vertices.bandwidth[:n].copy(),
         count=vertices.examples[:n].copy(),
         weight=system.v[:n].copy(),
@@ -138,8 +139,8 @@ class ExampleTable:
         return len(self.id)
 
 
-def example_table(state: State, classes: Sequence[Label]) -> ExampleTable:
-    """Return a copy of the remembered examples."""
+def example_table(state: State, scale: Scale, classes: Sequence[Label]) -> ExampleTable:
+    """Return a copy of the remembered examples, in original units."""
     memory = state.memory
     slots = np.flatnonzero(memory.seen_number != NO_ROW)
     slots = slots[np.argsort(memory.seen_number[slots])]
@@ -147,7 +148,7 @@ def example_table(state: State, classes: Sequence[Label]) -> ExampleTable:
     names[: len(classes)] = classes
     return ExampleTable(
         id=memory.seen_first[slots],
-        row=memory.seen_rows[slots],
+        row=scale.original(memory.seen_rows[slots]),
         vertex=memory.seen_vertex[slots].astype(np.int64),
         label=names[memory.seen_label[slots]],
     )
@@ -163,6 +164,6 @@ def newest(state: State) -> Ints:
     return ids
 
 
-def waiting(state: State) -> Floats:
-    """Return the first example of each group in quarantine."""
-    return state.quarantine.held_points[:, : int(state.counters.n_held)].T.copy()
+def list_quarantined(state: State, scale: Scale) -> Floats:
+    """Return the first example of each group in quarantine, in original units."""
+    return scale.original(state.quarantine.held_points[:, : int(state.counters.n_held)].T.copy())

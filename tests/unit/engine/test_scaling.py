@@ -238,11 +238,11 @@ class TestWarmUp:
         rng = np.random.default_rng(2)
         learner.observe(rng.normal(size=(127, 2)))
         before = learner.scaled([[1.0, 1.0]])
-        held = learner._scale.nbytes
+        held = learner._engine.scale.nbytes
         learner.observe(rng.normal(size=(1, 2)))
         after = learner.scaled([[1.0, 1.0]])
         assert not np.array_equal(before, after)
-        assert learner._scale.nbytes < held / 20
+        assert learner._engine.scale.nbytes < held / 20
         learner.observe(1e6 * rng.normal(size=(500, 2)))
         np.testing.assert_array_equal(learner.scaled([[1.0, 1.0]]), after)
 
@@ -263,7 +263,7 @@ class TestWarmUp:
         learner = OnlineLearner(10, scale="robust")
         fed(learner, stream)
         scaled, table = learner.scaled(rows_of(stream)), learner.vertices
-        learner._scale.freeze()
+        learner._engine.scale.freeze()
         np.testing.assert_array_equal(learner.scaled(rows_of(stream)), scaled)
         np.testing.assert_array_equal(learner.vertices.points, table.points)
         learner.observe(1000.0 * rows_of(stream))
@@ -271,7 +271,7 @@ class TestWarmUp:
 
     def test_frozen_before_anything_came_rows_stay_as_they_are(self, tmp_path: Path) -> None:
         learner = OnlineLearner(10, scale="robust")
-        learner._scale.freeze()
+        learner._engine.scale.freeze()
         learner.observe([[1000.0, 1.0], [2000.0, 2.0]])
         np.testing.assert_array_equal(learner.scaled([5.0, 6.0]), [[5.0, 6.0]])
         learner.save(tmp_path / "a.labelwalk")
@@ -402,12 +402,12 @@ class TestChangesOfThePast:
     )
     def test_end_the_warm_up(self, change: Any) -> None:
         learner, rows = self.started()
-        spread = learner._scale.spread
+        spread = learner._engine.scale.spread
         change(learner)
         labels = sorted(str(label) for label in learner.vertices.label)
         learner.observe(np.tile(rows, (3, 1)))
-        assert learner._scale.frozen
-        assert learner._scale.spread is spread
+        assert learner._engine.scale.frozen
+        assert learner._engine.scale.spread is spread
         assert sorted(str(label) for label in learner.vertices.label if label) == [
             label for label in labels if label != "None"
         ]
@@ -418,7 +418,7 @@ class TestChangesOfThePast:
         learner.teach(rows[30], "a")
         with pytest.raises(LabelConflictWarning):
             learner.teach_later(30, "late")
-        assert learner._scale.frozen
+        assert learner._engine.scale.frozen
         learner.observe(np.tile(rows, (3, 1)))
         assert "late" in learner.vertices.label
 
