@@ -77,9 +77,9 @@ FIELDS: dict[type, dict[str, Field]] = {
         "neighbours": Field("vl", np.uint32, stored=None),
         "similar": Field("vl", stored=None),
         "n_neighbours": Field("v", np.int32, stored=None),
-        "bias": Field("b", initial=1),
         "largest": Field("v", stored=None),
         "residual_dirty": Field("v", np.bool_, stored=None),
+        "bias": Field("b", initial=1),
         "drift": Field("2", initial=(0, 1)),
         "peak": Field("v"),
         "scratch": Field("v", stored=None),
@@ -329,8 +329,9 @@ def create_state(
     sizes |= {"f": n_features, "p": n_features if moving else 0}
     parts: dict[str, Any] = {}
     for part, kind in PARTS.items():
-        fields = FIELDS[kind].values()
-        parts[part] = kind(*(_allocate(field, [sizes[s] for s in field.shape]) for field in fields))
+        fields = FIELDS[kind].items()
+        shapes = {name: [sizes[letter] for letter in field.shape] for name, field in fields}
+        parts[part] = kind(**{name: _allocate(field, shapes[name]) for name, field in fields})
     parts["progress"] = np.zeros(1, dtype=kernel_counters.COUNTERS_DTYPE)
     parts["before_progress"] = parts["progress"].copy()
     for name, counter in COUNTERS.items():
@@ -346,8 +347,9 @@ def _map_arrays(state: State, change: Callable[[Field, NDArray[Any]], NDArray[An
     """Return a state with changed arrays; counters and events are shared."""
     parts: dict[str, Any] = {}
     for part, kind in PARTS.items():
-        pairs = zip(FIELDS[kind].values(), getattr(state, part), strict=True)
-        parts[part] = kind(*(change(field, array) for field, array in pairs))
+        arrays = getattr(state, part)._asdict()
+        fields = FIELDS[kind].items()
+        parts[part] = kind(**{name: change(field, arrays[name]) for name, field in fields})
     return replace(state, **parts)
 
 
@@ -393,9 +395,9 @@ def recode_classes(state: State, codes: SmallInts, n_classes: int) -> State:
 def _iterate_stored(state: State) -> Iterator[tuple[str, NDArray[Any]]]:
     """Yield the arrays and counters of a model file with their stored names."""
     for part, kind in PARTS.items():
-        for (name, field), array in zip(FIELDS[kind].items(), getattr(state, part), strict=True):
+        for name, field in FIELDS[kind].items():
             if field.stored is not None:
-                yield field.stored or name, array
+                yield field.stored or name, getattr(getattr(state, part), name)
     for name, counter in COUNTERS.items():
         yield f"here.{counter.stored or name}", state.progress[name]
         yield f"before.{counter.stored or name}", state.before_progress[name]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from labelwalk import OnlineLearner, load
-from labelwalk.engine.state import COUNTERS
+from labelwalk.engine.state import COUNTERS, FIELDS, create_state, from_arrays, to_arrays
 from labelwalk.io import Columns, Task, run
 from labelwalk.kernels.counters import COUNTERS_DTYPE
 from labelwalk.storage import model_file
@@ -80,8 +80,20 @@ class TestOld:
 
 
 class TestNew:
-    def test_every_counter_has_a_stored_name(self) -> None:
+    def test_every_counter_and_array_is_declared(self) -> None:
         assert set(COUNTERS) == set(COUNTERS_DTYPE.names or ())
+        for kind, fields in FIELDS.items():
+            assert set(fields) == set(kind.__annotations__)
+
+    def test_a_counter_that_files_lack_has_its_initial_value(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        arrays = to_arrays(create_state(1, 1, 1))
+        del arrays["here.usual"], arrays["before.usual"]
+        with pytest.raises(ValueError, match=r"'here\.usual' is missing"):
+            from_arrays(arrays, 1)
+        monkeypatch.setitem(COUNTERS, "usual", COUNTERS["usual"]._replace(required=False))
+        assert from_arrays(arrays, 1).counters.usual == COUNTERS["usual"].initial
 
     def test_a_file_has_the_lowest_format_it_needs(self, tmp_path: Path) -> None:
         learner = OnlineLearner(4)
