@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelwalk.arrays import Bools, Floats, Label
+from labelwalk.arrays import Bools, Floats, Ints, Label, SmallInts
 from labelwalk.kernels.answer import NO_CLASS, KernelAnswers
 
 
@@ -125,6 +125,13 @@ def joined(parts: Sequence[KernelAnswers]) -> KernelAnswers:
     return KernelAnswers(*map(np.concatenate, zip(*parts, strict=True)))
 
 
+def label_array(codes: Ints | SmallInts, classes: Sequence[Label]) -> NDArray[np.object_]:
+    """Return the labels of classes; None for the code -1."""
+    names: NDArray[np.object_] = np.empty(len(classes) + 1, dtype=object)
+    names[: len(classes)] = classes
+    return names[codes]
+
+
 def decide(answers: KernelAnswers, classes: Sequence[Label], abstain_below: float) -> Verdicts:
     """Return the labels of the winners; abstain if there is none or the confidence is too low."""
     confidence = answers.scores.max(axis=1, initial=0.0)
@@ -132,10 +139,8 @@ def decide(answers: KernelAnswers, classes: Sequence[Label], abstain_below: floa
     if abstain_below > 0.0:
         winner = np.where(confidence < abstain_below, NO_CLASS, winner)
         certain = certain & (np.abs(confidence - abstain_below) > answers.leeway)
-    names: NDArray[Any] = np.empty(len(classes) + 1, dtype=object)
-    names[: len(classes)] = classes
     rest = answers.probabilities, answers.scores, answers.outlier, answers.bound
-    return Verdicts(names[winner], confidence, *rest, certain)
+    return Verdicts(label_array(winner, classes), confidence, *rest, certain)
 
 
 def decide_one(answers: KernelAnswers, classes: Sequence[Label], abstain_below: float) -> Verdict:

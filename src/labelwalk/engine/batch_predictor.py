@@ -30,10 +30,6 @@ MAX_BLOCK_ROWS = 1024  # an interrupt waits for one block
 class PrefilterIndex:
     """Index that finds the exact nearest points.
 
-    Parameters
-    ----------
-    capacity, n_features : int
-
     Examples
     --------
     >>> index = PrefilterIndex(capacity=3, n_features=2)
@@ -65,23 +61,10 @@ class PrefilterIndex:
     def nearest(
         self, rows: Floats, points: Floats, n_nearest: int, below: Ints | None = None
     ) -> tuple[Ints, Floats]:
-        """Return the ids of the nearest points of each row, and their distances.
+        """Return the ids of the nearest stored points of each row, and their distances.
 
-        Parameters
-        ----------
-        rows : array of shape (n, features)
-        points : array of shape (m, features)
-            The stored points.
-        n_nearest : int
-        below : array of n integers, optional
-            Search only the ids below this number, for each row; by default all.
-
-        Returns
-        -------
-        nearest : array of integers, of shape (n, n_nearest)
-            Ties go to lower ids; -1 where there are too few points.
-        distances : array of the same shape
-            Infinite where there are too few points.
+        Ties go to lower ids. Where there are too few points, ids are -1 and distances infinite.
+        With `below`, only the ids below this number are searched, for each row.
         """
         n, m = len(rows), len(points)
         below = np.full(n, m, dtype=np.int64) if below is None else below
@@ -127,13 +110,7 @@ class PrefilterIndex:
 
 
 class BatchPredictor:
-    """A solved graph, ready to answer many rows.
-
-    Parameters
-    ----------
-    solved : SolvedGraph
-    params : ReadoutParams
-    """
+    """A solved graph, ready to answer many rows."""
 
     def __init__(self, solved: SolvedGraph, params: ReadoutParams) -> None:
         self.solved, self.params = solved, params
@@ -163,7 +140,9 @@ def freeze(state: State, rules: KernelParams, system: System, errors: Floats) ->
         label=label[label != UNLABELLED],
         bias=system.bias.copy(),
     )
-    is_warm = counters.n_seen > rules.warm_up
+    outlier_distance = max(rules.cut, rules.outlier_distance / counters.width)
+    if counters.n_seen <= rules.warm_up:
+        outlier_distance = np.inf
     params = ReadoutParams(
         sink=float(rules.sink * (counters.mean_weight if rules.label_weight > 0.0 else 1.0)),
         cut=rules.cut,
@@ -172,9 +151,7 @@ def freeze(state: State, rules: KernelParams, system: System, errors: Floats) ->
         evenness=float(counters.evenness),
         typical=float(counters.typical),
         sigma=float(counters.sigma),
-        outlier_distance=float(max(rules.cut, rules.outlier_distance / counters.width))
-        if is_warm
-        else np.inf,
+        outlier_distance=float(outlier_distance),
         nearest_fallback=rules.nearest_fallback,
         sharpness=float(counters.sharpness),
     )

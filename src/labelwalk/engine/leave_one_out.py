@@ -17,7 +17,7 @@ from labelwalk.engine.state import State
 from labelwalk.kernels.answer import NO_CLASS, write_answer
 from labelwalk.settings import Settings
 from labelwalk.solver.linear_system import Graph, factorise_graph
-from labelwalk.verdicts import Verdicts, blank_answers, decide
+from labelwalk.verdicts import Verdicts, blank_answers, decide, label_array
 
 # The score of a label that got no probability at all: a class that was recorded wrongly, or the
 # only label of its class, is hopeless in every graph and must not decide between them.
@@ -136,10 +136,8 @@ def predict_left_out(
         for row, i in enumerate(counted.tolist()):
             guess = int(nearest_label[i]) if settings.unreached == "nearest" else NO_CLASS
             write_answer(answers, row, values[i], 0.0, bias, guess, sharpness)
-    names = np.empty(len(classes), dtype=object)
-    names[:] = classes
     verdicts = decide(answers, classes, settings.abstain_below)
-    return LeftOut(names[labels[counted]], verdicts)
+    return LeftOut(label_array(labels[counted], classes), verdicts)
 
 
 def find_nearest_label(state: State, codes: Ints) -> Ints:

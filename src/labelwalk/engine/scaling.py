@@ -20,19 +20,9 @@ FARTHEST = 1e100  # spreads from the centre: further is as far, and squares stay
 
 
 def measured(rows: Floats) -> tuple[Floats, Floats]:
-    """Return centre and spread of each column.
+    """Return the median and the spread of each column of finite numbers.
 
-    Parameters
-    ----------
-    rows : array of shape (n, d)
-        Finite values.
-
-    Returns
-    -------
-    centre : array of d floats
-        The medians.
-    spread : array of d floats above 0
-        1 where at most one value differs from the median.
+    The spread is 1 where at most one value differs from the median.
 
     Examples
     --------
@@ -65,10 +55,6 @@ def typical_deviation(deviations: Floats) -> Floats:
     return np.where(n_positive > 1, median, 0.0)
 
 
-def _floats(*shape: int) -> Floats:
-    return np.zeros(shape)
-
-
 @dataclass
 class Scale:
     """Centre and spread of each feature, and the first examples while these are measured.
@@ -86,9 +72,9 @@ class Scale:
     [[ 1. -1.]]
     """
 
-    centre: Floats = field(default_factory=lambda: _floats(0))
-    spread: Floats = field(default_factory=lambda: _floats(0))
-    rows: Floats = field(default_factory=lambda: _floats(0, 0))
+    centre: Floats = field(default_factory=lambda: np.zeros(0))
+    spread: Floats = field(default_factory=lambda: np.zeros(0))
+    rows: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     labels: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     frozen: bool = False
 

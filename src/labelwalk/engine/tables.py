@@ -12,6 +12,7 @@ from labelwalk.arrays import Floats, Ints, Label
 from labelwalk.engine.scaling import Scale
 from labelwalk.engine.state import State
 from labelwalk.kernels.counters import NO_ROW
+from labelwalk.verdicts import label_array
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def vertex_table(state: State, scale: Scale, classes: Sequence[Label]) -> Vertex
         count=vertices.examples[:n].copy(),
         weight=system.v[:n].copy(),
         reach=vertices.reach[:n].copy(),
-        label=_labels(state, classes),
+        label=label_array(vertices.label[:n], classes),
         founder=vertices.founder[:n].copy(),
         probabilities=system.f[1:, :n].T.copy(),
     )
@@ -97,21 +98,14 @@ def vertex_table(state: State, scale: Scale, classes: Sequence[Label]) -> Vertex
 
 def graph_table(state: State, classes: Sequence[Label]) -> GraphTable:
     """Return a copy of the graph of a state."""
-    graph = state.graph
+    n, vertices, graph = state.n, state.vertices, state.graph
     return GraphTable(
         similarity=graph.w.copy(),
         weight=graph.v.copy(),
         sink=graph.gamma.copy(),
-        count=state.vertices.examples[: state.n].copy(),
-        label=_labels(state, classes),
+        count=vertices.examples[:n].copy(),
+        label=label_array(vertices.label[:n], classes),
     )
-
-
-def _labels(state: State, classes: Sequence[Label]) -> NDArray[np.object_]:
-    names = np.empty(len(classes) + 1, dtype=object)
-    names[: len(classes)] = classes
-    labels: NDArray[np.object_] = names[state.vertices.label[: state.n]]
-    return labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +138,11 @@ def example_table(state: State, scale: Scale, classes: Sequence[Label]) -> Examp
     memory = state.memory
     slots = np.flatnonzero(memory.seen_number != NO_ROW)
     slots = slots[np.argsort(memory.seen_number[slots])]
-    names = np.empty(len(classes) + 1, dtype=object)
-    names[: len(classes)] = classes
     return ExampleTable(
         id=memory.seen_first[slots],
         row=scale.original(memory.seen_rows[slots]),
         vertex=memory.seen_vertex[slots].astype(np.int64),
-        label=names[memory.seen_label[slots]],
+        label=label_array(memory.seen_label[slots], classes),
     )
 
 

@@ -180,17 +180,9 @@ class Factorisation:
     visits: Floats
 
     def solve(self, rhs: ArrayLike) -> Floats:
-        """Solve M f = rhs.
+        """Solve M f = rhs for the columns of rhs; f is never negative if rhs is not.
 
-        Parameters
-        ----------
-        rhs : (n, m) array
-            Rows of labelled vertices are not used.
-
-        Returns
-        -------
-        f : (n, m) array
-            Rows of labelled vertices are 0. Never negative if rhs is not.
+        Rows of labelled vertices are not used in rhs, and are 0 in f.
         """
         b = as_columns("rhs", rhs, self.n_vertices)
         f = np.zeros(b.shape)
@@ -200,23 +192,11 @@ class Factorisation:
         return f
 
 
-def factorise(
-    similarity: ArrayLike,
-    is_labelled: ArrayLike,
-    weights: ArrayLike | None,
-    sink: ArrayLike,
-) -> Factorisation:
+def factorise_graph(graph: Graph, long_walk: float = LONG_WALK) -> Factorisation:
     """Factorize the row form of Proposition 1, to solve it for many right-hand sides.
 
-    Parameters
-    ----------
-    similarity, is_labelled, weights, sink
-        As in `harmonic.solve`. The system includes all unlabelled vertices, also those without a
-        label in their connected component.
-
-    Returns
-    -------
-    factorisation : Factorisation
+    The system includes all unlabelled vertices, also those without a label in their connected
+    component. Cholesky is accurate enough for walks of up to `long_walk` steps.
 
     Examples
     --------
@@ -224,19 +204,11 @@ def factorise(
 
     >>> import numpy as np
     >>> w = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
-    >>> system = factorise(w, np.array([True, False, False]), None, sink=[1.0, 0.25, 0.6])
-    >>> print(system.solve(np.array([[0.0], [2.25], [1.6]])))
+    >>> graph = as_graph(w, np.array([True, False, False]), None, sink=[1.0, 0.25, 0.6])
+    >>> print(factorise_graph(graph).solve(np.array([[0.0], [2.25], [1.6]])))
     [[0.  ]
      [2.  ]
      [2.25]]
-    """
-    return factorise_graph(as_graph(similarity, is_labelled, weights, sink))
-
-
-def factorise_graph(graph: Graph, long_walk: float = LONG_WALK) -> Factorisation:
-    """Factorize the system of a validated graph.
-
-    Cholesky is accurate enough for walks of up to `long_walk` steps.
     """
     l, u = np.flatnonzero(graph.labelled), np.flatnonzero(~graph.labelled)
     v = graph.v[u]

@@ -87,18 +87,9 @@ def write(path: PathLike, header: Mapping[str, Any], arrays: Mapping[str, Array]
 
 
 def read(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Read header and arrays after verifying the checksum over every byte.
+    """Read the header and the arrays of a file after verifying the checksum over every byte.
 
-    Parameters
-    ----------
-    path : path
-        A file written by `write`.
-
-    Returns
-    -------
-    header : dict
-    arrays : dict from names to arrays
-        Writable copies in native byte order.
+    The arrays are writable and in native byte order.
 
     Raises
     ------
@@ -140,15 +131,7 @@ def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, Array]]:
 def digest(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
     """Return the SHA-256, in hexadecimal, of the file that `write` writes for the same arguments.
 
-    Parameters
-    ----------
-    header, arrays
-        As in `write`.
-
-    Returns
-    -------
-    digest : str
-        Equal for two states if and only if their files are equal byte for byte.
+    It is equal for two states if and only if their files are equal byte for byte.
 
     Examples
     --------

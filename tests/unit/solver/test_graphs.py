@@ -15,7 +15,7 @@ from labelwalk.solver.harmonic import (
     solve_normalised,
     solve_soft,
 )
-from labelwalk.solver.linear_system import factorise
+from labelwalk.solver.linear_system import as_graph, factorise_graph
 from tests.support.small_graphs import chain, mask
 
 GOOD_MASK = mask(3, 0)
@@ -82,7 +82,7 @@ def test_shapes() -> None:
     with pytest.raises(ValueError, match=r"sink has shape \(2,\)"):
         solve(chain(3), GOOD_MASK, GOOD_Y, sink=[1.0, 2.0])
     with pytest.raises(ValueError, match=r"rhs has shape \(2, 1\)"):
-        factorise(chain(3), GOOD_MASK, None, 1.0).solve(np.ones((2, 1)))
+        factorise_graph(as_graph(chain(3), GOOD_MASK, None, 1.0)).solve(np.ones((2, 1)))
     with pytest.raises(ValueError, match=r"f has shape \(3,\)"):
         sink_probability(np.ones(3))
 
