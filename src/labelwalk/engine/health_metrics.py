@@ -10,10 +10,11 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from labelwalk.arrays import Bools, Floats, Ints
+from labelwalk.arrays import Bools, Floats
 from labelwalk.engine.label_removal import find_conflicts
 from labelwalk.engine.leave_one_out import find_nearest_label, has_label_sibling, held_out
 from labelwalk.engine.state import LoggedEvent, State
+from labelwalk.kernels.answer import NO_CLASS
 from labelwalk.kernels.compare import ZERO_SIMILARITY_BANDWIDTHS
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.drift import CUSUM_LIMIT, DRIFT_BLOCK_ROWS, end_block, restart
@@ -61,10 +62,10 @@ def measure_graph_benefit(state: State, settings: Settings) -> GraphBenefit:
     if not counted.any():
         return GraphBenefit(0, 0.0, 0.0, 0.0, young, one_moment)
     nearest_label = find_nearest_label(state, codes)
-    walked = _predict_by_graph(
-        state, codes, nearest_label if settings.unreached == "nearest" else None
-    )
-    by_graph, by_nearest = (walked == labels)[counted], (nearest_label == labels)[counted]
+    scores: Floats = held_out(state.graph, codes, state.n_classes) * state.system.bias[1:]
+    fallback = nearest_label if settings.unreached == "nearest" else NO_CLASS
+    predicted = np.where(scores.max(axis=1) > 0, scores.argmax(axis=1), fallback)
+    by_graph, by_nearest = (predicted == labels)[counted], (nearest_label == labels)[counted]
     return GraphBenefit(
         n_labels=int(counted.sum()),
         graph=float(by_graph.mean()),
@@ -73,16 +74,6 @@ def measure_graph_benefit(state: State, settings: Settings) -> GraphBenefit:
         young=young,
         one_moment=one_moment,
     )
-
-
-def _predict_by_graph(state: State, codes: Ints, guess: Ints | None) -> Ints:
-    """Predict each label as the class that walks reach most often at the others; -1 if none.
-
-    Without a reachable label the fallback is used, as in a verdict.
-    """
-    scores: Floats = held_out(state.graph, codes, state.n_classes) * state.system.bias[1:]
-    lost: Ints = np.full(len(scores), -1) if guess is None else guess
-    return np.where(scores.max(axis=1) > 0, scores.argmax(axis=1), lost)
 
 
 def _error(is_right: Bools, is_other_right: Bools) -> float:
@@ -261,9 +252,8 @@ def restart_drift_window(state: State) -> None:
 
 
 def _judge_next(state: State) -> None:
-    state.counters.judge_at_seen = (
-        state.counters.n_seen // DRIFT_BLOCK_ROWS + 1
-    ) * DRIFT_BLOCK_ROWS
+    n_blocks = state.counters.n_seen // DRIFT_BLOCK_ROWS
+    state.counters.judge_at_seen = (n_blocks + 1) * DRIFT_BLOCK_ROWS
 
 
 def _recently(state: State) -> tuple[int, int, int]:
@@ -276,7 +266,7 @@ def _recently(state: State) -> tuple[int, int, int]:
     )
 
 
-def _free(state: State) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], Floats, Floats]:
+def _free(state: State) -> tuple[Bools, Floats, Floats]:
     """Return a mask of unlabelled vertices, their counts of examples, and their class values."""
     n = state.n
     examples = state.vertices.examples[:n].astype(np.float64)

@@ -10,7 +10,7 @@ import numpy as np
 
 from labelwalk._validation import MAX_VALUE
 from labelwalk.engine.scaling import WARM_UP, Scale
-from labelwalk.engine.state import State
+from labelwalk.engine.state import COUNTERS, PARTS, State
 from labelwalk.kernels.assign import REMOVED
 from labelwalk.kernels.counters import INVALID, NEVER, NO_RECORD, NO_ROW, RowStage
 from labelwalk.kernels.cover import UNLABELLED
@@ -41,22 +41,16 @@ def _list_scale_invariants(
     scale: Scale, state: State, settings: Settings
 ) -> Iterator[tuple[str, bool]]:
     d, n = len(scale.centre), len(scale.rows)
-    yield (
-        "features are scaled only with scale=robust",
-        settings.scale == "robust" or d == n == 0,
-    )
-    yield (
-        "every feature has a centre and a spread",
-        d in (0, state.n_features) and (scale.spread.shape == (d,)),
-    )
+    is_robust = settings.scale == "robust"
+    yield "features are scaled only with scale=robust", is_robust or d == n == 0
+    fitting = d in (0, state.n_features) and scale.spread.shape == (d,)
+    yield "every feature has a centre and a spread", fitting
     bounded = np.all(np.abs(scale.centre) <= MAX_VALUE) and np.all(scale.spread <= 2 * MAX_VALUE)
     yield "spreads are positive", bool(bounded and np.all(scale.spread > 0))
     learned = 0 if scale.frozen else state.counters.n_seen
-    waiting = settings.scale == "robust" and n < WARM_UP and (d > 0) == (state.counters.n_seen > 0)
-    yield (
-        "the scale is frozen, or all examples are kept",
-        n == learned and (scale.frozen or waiting),
-    )
+    waiting = is_robust and n < WARM_UP and (d > 0) == (state.counters.n_seen > 0)
+    complete = n == learned and (scale.frozen or waiting)
+    yield "the scale is frozen, or all examples are kept", complete
     fitting = scale.labels.shape == (n,) and (n == 0 or scale.rows.shape == (n, d))
     yield "kept examples have features and labels", fitting
     yield "kept examples can be compared", bool(np.all(np.abs(scale.rows) <= MAX_VALUE))
@@ -66,19 +60,9 @@ def _list_scale_invariants(
 
 def _list_invariants(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     counters, vertices, system = state.counters, state.vertices, state.system
-    kept = (*state.quarantine, *state.memory, *state.before)
-    arrays = (*vertices, *system, state.comparison.moments, *kept, *state.watch)
-    scales = [
-        counters.radius,
-        counters.mean_weight,
-        counters.sigma,
-        counters.typical,
-        counters.total_weight,
-    ]
-    numbers = [*scales, counters.width, counters.evenness, counters.sharpness, *system.drift]
-    numbers += [counters.usual, counters.unsteady, counters.suspicion, counters.alarm]
-    finite = all(np.all(np.isfinite(array)) for array in arrays) and np.all(np.isfinite(numbers))
-    yield "all numbers are finite", bool(finite)
+    arrays = [array for part in PARTS for array in getattr(state, part)]
+    arrays += [state.progress[name] for name in COUNTERS]
+    yield "all numbers are finite", all(np.all(np.isfinite(array)) for array in arrays)
     begun = counters.stage != RowStage.WAITING or counters.id != NO_ROW
     yield "no row is partially learned", not begun and REMOVED <= counters.vertex < max(state.n, 1)
     yield "vertices have features", state.n_features > 0 or state.n == 0
@@ -98,14 +82,8 @@ def _list_invariants(state: State, settings: Settings) -> Iterator[tuple[str, bo
     yield "labels were taught", bool(np.all(told & (vertices.taught <= vertices.examples)))
     yield "unlabelled vertices are counted", counters.n_unlabelled == free.sum()
     yield "their examples are counted", counters.n_absorbed == vertices.examples[free].sum()
-    counted = (
-        counters.n_outliers,
-        counters.n_removed,
-        counters.n_answer_only,
-        counters.n_conflicts,
-        counters.n_held,
-    )
-    yield "examples are counted", all(0 <= count <= counters.n_seen for count in counted)
+    names = ("n_outliers", "n_removed", "n_answer_only", "n_conflicts", "n_held")
+    yield "examples are counted", all(0 <= counters[name] <= counters.n_seen for name in names)
     yield from _list_memory_invariants(state, settings)
     yield "vertices were founded", counters.n_founded >= state.n
     k = settings.n_centroids
@@ -116,10 +94,8 @@ def _list_invariants(state: State, settings: Settings) -> Iterator[tuple[str, bo
 
     points = (vertices.points, vertices.means)
     yield "points can be compared", all(bool(np.all(np.abs(p) <= MAX_VALUE)) for p in points)
-    yield (
-        "means are stored if they move",
-        bool(len(vertices.means)) == (alive and settings.moving),
-    )
+    stored = bool(len(vertices.means)) == (alive and settings.moving)
+    yield "means are stored if they move", stored
     drawn = (vertices.similarity_count >= 1) & (vertices.similarity_count <= vertices.examples)
     yield "similarities of vertices are computed", bool(np.all(drawn))
     biased = np.all(system.bias > 0) and (settings.prior is not None or np.all(system.bias == 1))
@@ -144,15 +120,14 @@ def _list_invariants(state: State, settings: Settings) -> Iterator[tuple[str, bo
 def _list_fading_invariants(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
     vertices = state.vertices
     fading = settings.half_life is not None and state.n_features > 0
+    scheduled = state.counters.forget_at != NEVER
+    yield "old examples fade if there is a half-life", scheduled == fading
+    count, examples = vertices.decayed_count, vertices.examples
+    whole = fading or np.all(count == examples)
     yield (
-        "old examples fade if there is a half-life",
-        (state.counters.forget_at != NEVER) == fading,
+        "no example weighs more than one",
+        bool(whole and np.all((count > 0) & (count <= 1.001 * examples))),
     )
-    left = np.all(vertices.decayed_count > 0) and np.all(
-        vertices.decayed_count <= 1.001 * vertices.examples
-    )
-    whole = fading or np.all(vertices.decayed_count == vertices.examples)
-    yield "no example weighs more than one", bool(left and whole)
 
 
 def _list_memory_invariants(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
@@ -162,15 +137,13 @@ def _list_memory_invariants(state: State, settings: Settings) -> Iterator[tuple[
     known = (memory.seen_vertex >= REMOVED) & (memory.seen_vertex < max(state.n, 1))
     classes = (memory.seen_label >= UNLABELLED) & (memory.seen_label < state.n_classes)
     yield "remembered labels are known classes", bool(np.all(known & classes))
-    yield (
-        "examples came before they were taught",
-        bool(np.all(memory.seen_first <= counters.n_seen)),
-    )
+    past = bool(np.all(memory.seen_first <= counters.n_seen))
+    yield "examples came before they were taught", past
     future = (memory.seen_number < NO_ROW) | (memory.seen_number >= max(counters.n_seen, 1))
     yield "no remembered example is newer than the last one", not np.any(future)
     yield "founders were seen", bool(np.all(state.vertices.founder < max(counters.n_seen, 1)))
-    floats = [before[name] for name in before.dtype.names if before.dtype[name].kind == "f"]
-    yield "the stored previous values are finite", bool(np.all(np.isfinite(floats)))
+    values = [before[name] for name in COUNTERS]
+    yield "the stored previous values are finite", bool(np.all(np.isfinite(values)))
     chosen = before.width > 0 <= before.evenness <= 1 <= before.sharpness
     lengths = (before.sigma, before.typical, before.total_weight, *state.before.before_bandwidth)
     fine = chosen and bool(np.all(np.array(lengths) >= 0))
@@ -188,15 +161,11 @@ def _list_drift_invariants(state: State) -> Iterator[tuple[str, bool]]:
     yield "observed blocks were seen", all(count <= counters.n_seen for count in seen)
     ordered = counters.first_taught <= counters.last_taught
     yield "the first label came before the last", bool(ordered)
-    yield (
-        "metrics are measured on schedule",
-        0 < counters.judge_at_seen - counters.n_seen <= DRIFT_BLOCK_ROWS,
-    )
-    marks_now = np.array([counters.n_seen, counters.n_founded, counters.n_outliers])
-    began = (
-        (watch.marks[0] >= 0) & (watch.marks[0] <= watch.marks[1]) & (watch.marks[1] <= marks_now)
-    )
-    yield "blocks began in the past", bool(np.all(began))
+    distance = counters.judge_at_seen - counters.n_seen
+    yield "metrics are measured on schedule", 0 < distance <= DRIFT_BLOCK_ROWS
+    marks_now = (counters.n_seen, counters.n_founded, counters.n_outliers)
+    marks = np.array([(0, 0, 0), *watch.marks, marks_now])
+    yield "blocks began in the past", bool(np.all(marks[:-1] <= marks[1:]))
     spreads = (watch.frame[1], watch.noise, watch.chance)
     scales = all(np.all(array >= 0) for array in spreads)
     scales &= counters.blocks < 2 or bool(np.all(watch.chance > 0))
