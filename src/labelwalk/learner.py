@@ -24,8 +24,8 @@ from labelwalk.engine.health_report import Event, Health, events, report_health
 from labelwalk.engine.leave_one_out import LeftOut, predict_left_out
 from labelwalk.engine.persistence import LearnerParts
 from labelwalk.engine.scaling import Scale
-from labelwalk.engine.sources import Sources, as_sources
 from labelwalk.engine.state import create_state
+from labelwalk.engine.weights import Sources, as_sources
 from labelwalk.kernels.answer import KernelAnswers
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.settings import (
@@ -173,9 +173,7 @@ class OnlineLearner:
         **removed: Never,
     ) -> None:
         reject_removed(removed)
-        arguments = locals()
-        if similarity is None:
-            arguments["similarity"] = SelfTuning()
+        arguments = locals() | {"similarity": SelfTuning() if similarity is None else similarity}
         settings = Settings(**{field.name: arguments[field.name] for field in fields(Settings)})
         units = Scale(frozen=scale == "none")
         self._become(LearnerParts(Engine(settings, create_state(0, 0, 0), units), [], Sources()))
@@ -685,8 +683,7 @@ class OnlineLearner:
         """The last 64 times that a health metric crossed its limit, oldest first.
 
         Metrics are measured every 256 examples, those over all vertices every 1024, and those that
-        require a direct solution (certificate and graph) whenever the number of examples has
-        doubled.
+        require a direct solution (certificate and graph) whenever the examples have doubled.
         """
         return events(self._engine.state)
 
@@ -747,8 +744,8 @@ class OnlineLearner:
                 "Merge learners of the same columns."
             )
         names = self._feature_names or other._feature_names
-        order = validation.places(other._feature_names or names, names)
-        order = order or list(range(other.n_features))
+        given = other._feature_names or names
+        order = validation.places(given, names) or [*range(other.n_features)]
         classes = dict(self._classes)
         for name in other.classes:
             classes.setdefault(name, len(classes))

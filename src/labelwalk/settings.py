@@ -1,8 +1,8 @@
 """Settings of a learner: validated once, immutable."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Self, TypedDict
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, Self, TypedDict, get_args, get_origin
 
 import numpy as np
 
@@ -64,6 +64,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         plain_numbers(self)
+        for field in fields(self):
+            if get_origin(field.type) is Literal:
+                check_choice(field.name, getattr(self, field.name), get_args(field.type))
         if self.n_centroids is not None:
             check_whole("n_centroids", self.n_centroids, "500, or None to keep all examples")
         if not isinstance(self.similarity, Similarity):
@@ -71,11 +74,8 @@ class Settings:
                 f"similarity={shown(self.similarity)} is neither a SelfTuning nor a Gaussian. "
                 f"{REMOVED_FUNCTIONS}"
             )
-        check_choice("scale", self.scale, ("none", "robust"))
         check_number("sink", self.sink, 1e-300, MAX_PARAMETER, "a small one such as 1e-4")
         check_number("growth", self.growth, 1, MAX_PARAMETER, "the paper's 1.5", above=True)
-        check_choice("coarsening", self.coarsening, ("just-enough", "doubling"))
-        check_choice("labelled", self.labelled, ("pure", "absorb"))
         if self.label_weight is not None:
             check_number(
                 "label_weight", self.label_weight, 1 / MAX_PARAMETER, MAX_PARAMETER, "3, or None"
@@ -83,9 +83,6 @@ class Settings:
         if self.weight_cap is not None:
             check_number("weight_cap", self.weight_cap, 1, MAX_PARAMETER, "2, or None", above=True)
         check_whole("labels_per_class", self.labels_per_class, "64")
-        check_choice("representative", self.representative, ("mean", "founder"))
-        check_choice("readout", self.readout, ("example", "vertex"))
-        check_choice("unreached", self.unreached, ("nearest", "abstain"))
         if self.quarantine is not None:
             check_whole("quarantine", self.quarantine, "5, or None to drop outliers")
         check_whole("remember", self.remember, "1000, or 0", least=0, most=MOST_REMEMBERED)
@@ -93,7 +90,13 @@ class Settings:
             check_number("source_share", self.source_share, 0, 1, "0.5, or None", above=True)
             if self.readout == "vertex":
                 raise ValueError(f"source_share={self.source_share} requires readout='example'.")
-        self._check_forgetting()
+        if self.half_life is not None:
+            check_number("half_life", self.half_life, 1, MAX_PARAMETER, "1000 examples, or None")
+            if self.label_weight is None:
+                raise ValueError(
+                    f"half_life={self.half_life} requires a label_weight, since labels do not "
+                    "fade. Try label_weight=3.0."
+                )
         if not isinstance(self.calibrate, bool):
             raise ValueError(f"calibrate={shown(self.calibrate)} is not True or False. Try True.")
         check_prior(self.prior)
@@ -101,16 +104,6 @@ class Settings:
             object.__setattr__(self, "prior", dict(self.prior))
         check_number("tolerance", self.tolerance, 0, 1, "0.01, or 0 to solve exactly at each step")
         check_number("abstain_below", self.abstain_below, 0, 1, "0 never to abstain for doubt")
-
-    def _check_forgetting(self) -> None:
-        if self.half_life is None:
-            return
-        check_number("half_life", self.half_life, 1, MAX_PARAMETER, "1000 examples, or None")
-        if self.label_weight is None:
-            raise ValueError(
-                f"half_life={self.half_life} requires a label_weight, since labels do not fade. "
-                "Try label_weight=3.0."
-            )
 
     @property
     def measures_bandwidth(self) -> bool:

@@ -20,7 +20,7 @@ from labelwalk.kernels.system import STEPS
 from labelwalk.similarity import euclidean
 from labelwalk.solver.linear_system import Graph, factorise_graph
 
-RULES = ("uncertainty", "error", "variance")
+RULES = ("error", "uncertainty", "variance")
 TIE = 1e-9  # scores that differ by a smaller part differ by rounding only
 CANCELLED = 1e-4  # where a variance has fallen to this part, a subtraction has cost four digits
 

@@ -80,16 +80,8 @@ def copy_settled(
     system: System, n: int, tolerance: float, readout: Readout
 ) -> tuple[System, Floats]:
     """Return a copy of the system in which every vertex is certified, and the bounds."""
-    copy = system._replace(
-        d=system.d.copy(),
-        f=system.f.copy(),
-        r=system.r.copy(),
-        drift=system.drift.copy(),
-        peak=system.peak.copy(),
-        largest=system.largest.copy(),
-        residual_dirty=system.residual_dirty.copy(),
-        bias=system.bias.copy(),
-    )
+    changed = ("d", "f", "r", "drift", "peak", "largest", "residual_dirty", "bias")
+    copy = system._replace(**{name: getattr(system, name).copy() for name in changed})
     errors = np.zeros(max(n, 1))
     settle_vertices(copy, n, tolerance, readout)
     certify(copy, n, errors)
