@@ -384,8 +384,9 @@ class OnlineLearner:
             finally:
                 if type(X) is not np.ndarray:
                     self._keep_names(X, first)
-                for name in names[: self.n_seen - first]:
-                    self._sources.admit(name, share)
+                if names:
+                    for name in names[: self.n_seen - first]:
+                        self._sources.admit(name, share)
         verdicts = self._verdicts(answers, single)
         return (verdicts, self._ids(first, single)) if ids else verdicts
 
@@ -711,8 +712,7 @@ class OnlineLearner:
         new = adjust_settings(self.settings, changes, begun=self.n_features is not None)
         check_covers(new.prior, self.classes)
         with defer_interrupts():
-            self._engine = self._engine.adjust(new)
-            self.settings = new
+            self._engine, self.settings = self._engine.adjust(new), new
 
     @synchronized
     def merge(self, other: OnlineLearner) -> None:
