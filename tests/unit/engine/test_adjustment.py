@@ -80,7 +80,7 @@ def test_a_new_sink_is_that_of_the_exact_solution(
     assert learner.certificate < 1e-6
     row = rows(seed + 2, 1)[0]
     said = learner.predict(row)
-    similar = learner._engine.similarities(learner.scaled(row)[0]) * learner.vertices.weight
+    similar = learner._engine.similarities(row) * learner.vertices.weight
     if not said.outlier:
         extended = similar @ wanted / (similar.sum() + learner._engine.sink)
         assert np.allclose(said.probabilities, extended, atol=1e-6)
