@@ -7,6 +7,9 @@ venv_python=$root/.venv/bin/python
 # One thread: linear algebra of this size gains nothing from more, and the sums stay reproducible.
 export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_MAXIMUM_THREADS=1
 
+# Else each process, of which tests start hundreds, compiles all modules anew.
+unset PYTHONDONTWRITEBYTECODE
+
 ready_venv() {
     local extra=$1 stamp_file=$root/.venv/.labelwalk-$1 stamp
     stamp="$root $(cksum < "$root/pyproject.toml")"

@@ -144,6 +144,7 @@ class TestFewPoints:
         assert_invariants(taught)
         assert taught.predict([1.0, 2.0]).label == "a"
 
+    @pytest.mark.compiled
     @every_learner
     def test_ten_thousand_features(self, make: Maker) -> None:
         rng = np.random.default_rng(4)
@@ -180,6 +181,7 @@ class TestFewLabels:
         assert learner.n_seen == 60
         assert_sound(learner.predict([0.0, 0.0]))
 
+    @pytest.mark.compiled
     @every_learner
     def test_thirty_classes(self, make: Maker) -> None:
         rng = np.random.default_rng(8)

@@ -1,36 +1,47 @@
-"""A browser for the tests of a file, a served demo, and whether pictures are wanted."""
+"""Browsers for the tests of the page, a served demo, and whether pictures are wanted."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
-from tests.page.filming import Clip, made_up
-from tests.page.serving import Serving, chromium
+from tests.page.filming import Clip, made_up, with_camera
+from tests.page.serving import Browsers, Serving
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as one:
-        yield one
+@pytest.fixture(scope="package")
+def browsers() -> Iterator[Browsers]:
+    """Browsers for this folder alone: while one runs, no test can run an event loop."""
+    with closing(Browsers()) as browsers:
+        yield browsers
+
+
+@pytest.fixture
+def browser(browsers: Browsers) -> Browser:
+    return browsers.open()
+
+
+@pytest.fixture
+def filmed_browser(browsers: Browsers, clip: Clip) -> Browser:
+    """A browser that has one made-up person before its camera."""
+    return with_camera(browsers, clip)
 
 
 @pytest.fixture
 def demo(tmp_path: Path) -> Iterator[Serving]:
-    one = Serving(tmp_path / "kept", "--demo")
-    yield one
-    one.close()
+    with closing(Serving(tmp_path / "kept", "--demo")) as one:
+        yield one
 
 
 @pytest.fixture
 def people(tmp_path: Path) -> Iterator[Serving]:
     """A service that looks for faces, and has seen none."""
-    one = Serving(tmp_path / "kept", "--faces=pixels")
-    yield one
-    one.close()
+    with closing(Serving(tmp_path / "kept", "--faces=pixels")) as one:
+        yield one
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +52,5 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Clip:
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Iterator[Serving]:
-    one = Serving(tmp_path / "kept")
-    yield one
-    one.close()
+    with closing(Serving(tmp_path / "kept")) as one:
+        yield one

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from labelwalk.faces.demo import DemoVideo
 from labelwalk.faces.frames import Image
 from tests.page.hands import see
-from tests.page.serving import chromium
+from tests.page.serving import Browsers
 
 CAMERA = "--use-fake-device-for-media-stream"
 ALLOWED = "--use-fake-ui-for-media-stream"  # whoever asks for a camera gets it
@@ -60,11 +60,9 @@ def made_up(folder: Path, people: int = 1, n_frames: int = 150) -> Clip:
     return filmed(folder / f"{people}-made-up.mjpeg", (frame.image for frame in video))
 
 
-@contextmanager
-def with_camera(clip: Clip) -> Iterator[Browser]:
-    """Start a browser that has the film before its camera."""
-    with chromium(CAMERA, ALLOWED, f"--use-file-for-fake-video-capture={clip.path}") as browser:
-        yield browser
+def with_camera(browsers: Browsers, clip: Clip) -> Browser:
+    """Return a browser that has the film before its camera."""
+    return browsers.open(CAMERA, ALLOWED, f"--use-file-for-fake-video-capture={clip.path}")
 
 
 @contextmanager

@@ -13,7 +13,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -25,6 +26,7 @@ from playwright.sync_api import (
     ConsoleMessage,
     Dialog,
     Page,
+    Playwright,
     ViewportSize,
     expect,
     sync_playwright,
@@ -153,17 +155,33 @@ class Watch:
                 self.wrong.append(f"asked another host: {url}")
 
 
-@contextmanager
-def chromium(*more: str) -> Iterator[Browser]:
-    """Start the browser that is installed here, with more flags if there are any."""
-    if CHROMIUM is None:
-        pytest.skip("there is no chromium here")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, *more])
-        try:
-            yield browser
-        finally:
+class Browsers:
+    """The browsers that are installed here: tests share one for each set of flags."""
+
+    def __init__(self) -> None:
+        self._opened: dict[tuple[str, ...], Browser] = {}
+        self._stack = ExitStack()
+
+    def open(self, *more: str) -> Browser:
+        """Return a browser with more flags, if there are any; of those, the last alone stays."""
+        if more not in self._opened:
+            for flags in [flags for flags in self._opened if flags and more]:
+                self._opened.pop(flags).close()
+            self._opened[more] = self._playwright.chromium.launch(
+                executable_path=CHROMIUM, args=[*FLAGS, *more]
+            )
+        return self._opened[more]
+
+    @cached_property
+    def _playwright(self) -> Playwright:
+        if CHROMIUM is None:
+            pytest.skip("there is no chromium here")
+        return self._stack.enter_context(sync_playwright())
+
+    def close(self) -> None:
+        for browser in self._opened.values():
             browser.close()
+        self._stack.close()
 
 
 @contextmanager

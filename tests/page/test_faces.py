@@ -29,7 +29,7 @@ from tests.page.filming import (
 )
 from tests.page.hands import see
 from tests.page.pictures import ARE_WANTED, keep
-from tests.page.serving import PHONE, Serving, looking
+from tests.page.serving import PHONE, Browsers, Serving, looking
 from tests.unit.faces.real_videos import real
 
 pytestmark = [pytest.mark.slow, pytest.mark.shell]
@@ -68,10 +68,10 @@ def david(folder: Path) -> Clip:
 
 @pytest.mark.parametrize("film", [made_up, david])
 def test_a_name_follows_a_face_until_it_is_forgotten(
-    people: Serving, tmp_path: Path, film: Callable[[Path], Clip]
+    browsers: Browsers, people: Serving, tmp_path: Path, film: Callable[[Path], Clip]
 ) -> None:
     clip = film(tmp_path)
-    with with_camera(clip) as browser, looking(browser, people, path="/faces") as (page, _):
+    with looking(with_camera(browsers, clip), people, path="/faces") as (page, _):
         page.evaluate(COUNTED)
         start(page)
         point_at(page, clip, "unknown")
@@ -110,10 +110,10 @@ def test_a_name_follows_a_face_until_it_is_forgotten(
 
 
 @pytest.mark.skipif(not ARE_WANTED, reason="pictures are taken on demand")
-def test_pictures_of_the_documentation(people: Serving, tmp_path: Path) -> None:
+def test_pictures_of_the_documentation(browsers: Browsers, people: Serving, tmp_path: Path) -> None:
     video = DemoVideo(people=4, n_frames=720)
     clip = filmed(tmp_path / "smooth.mjpeg", (_smooth(frame.image) for frame in video))
-    with with_camera(clip) as browser, looking(browser, people, path="/faces") as (page, _):
+    with looking(with_camera(browsers, clip), people, path="/faces") as (page, _):
         start(page)
         for name in ("Ada", "Ben", "Cleo"):
             point_at(page, clip, "unknown")

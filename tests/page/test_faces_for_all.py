@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-from playwright.sync_api import expect
+from typing import Any
 
-from tests.page.filming import Clip, faces, name_it, point_at, start, with_camera
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.page.filming import Clip, faces, name_it, point_at, start
 from tests.page.hands import see
-from tests.page.serving import PHONE, Serving, chromium, looking
+from tests.page.serving import PHONE, Serving, looking
 from tests.page.test_access_for_all import Theme, violations
 
 pytestmark = [pytest.mark.slow, pytest.mark.shell]
@@ -17,11 +19,10 @@ LONG = "somebodywithaverylongnamethatgoesonandonandon and never ends"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing(people: Serving, clip: Clip, theme: Theme) -> None:
-    with (
-        with_camera(clip) as browser,
-        looking(browser, people, path="/faces", color_scheme=theme) as (page, _),
-    ):
+def test_axe_finds_nothing(
+    filmed_browser: Browser, people: Serving, clip: Clip, theme: Theme
+) -> None:
+    with looking(filmed_browser, people, path="/faces", color_scheme=theme) as (page, _):
         page.locator("#start").wait_for()
         assert violations(page) == []
         start(page)
@@ -33,8 +34,8 @@ def test_axe_finds_nothing(people: Serving, clip: Clip, theme: Theme) -> None:
         assert violations(page) == []
 
 
-def test_axe_finds_nothing_where_there_is_no_camera(people: Serving) -> None:
-    with chromium() as browser, looking(browser, people, path="/faces") as (page, watch):
+def test_axe_finds_nothing_where_there_is_no_camera(browser: Browser, people: Serving) -> None:
+    with looking(browser, people, path="/faces") as (page, watch):
         page.locator("#start").click()
         expect(page.locator("#trouble")).not_to_be_empty()
         assert violations(page) == []
@@ -45,15 +46,10 @@ def test_axe_finds_nothing_where_there_is_no_camera(people: Serving) -> None:
         watch.wrong.clear()  # the browser itself reports the 401
 
 
-def test_a_phone_is_wide_enough(people: Serving, clip: Clip) -> None:
+def test_a_phone_is_wide_enough(filmed_browser: Browser, people: Serving, clip: Clip) -> None:
     width = "document.documentElement.scrollWidth"
-    with (
-        with_camera(clip) as browser,
-        looking(browser, people, path="/faces", viewport=PHONE, has_touch=True, is_mobile=True) as (
-            page,
-            _,
-        ),
-    ):
+    phone: Any = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
+    with looking(filmed_browser, people, path="/faces", **phone) as (page, _):
         start(page)
         point_at(page, clip, "unknown")
         assert page.evaluate(width) <= PHONE["width"]
@@ -63,8 +59,8 @@ def test_a_phone_is_wide_enough(people: Serving, clip: Clip) -> None:
         assert page.evaluate(width) <= PHONE["width"]
 
 
-def test_keys_are_enough(people: Serving, clip: Clip) -> None:
-    with with_camera(clip) as browser, looking(browser, people, path="/faces") as (page, _):
+def test_keys_are_enough(filmed_browser: Browser, people: Serving) -> None:
+    with looking(filmed_browser, people, path="/faces") as (page, _):
         page.locator("#start").wait_for()
         page.locator("#start").focus()
         page.keyboard.press("Enter")
@@ -93,23 +89,24 @@ def test_keys_are_enough(people: Serving, clip: Clip) -> None:
         expect(page.locator("#start")).to_be_focused()
 
 
-def test_a_token_for_reading_films_nobody(people: Serving, clip: Clip) -> None:
-    with with_camera(clip) as browser:
-        with looking(browser, people, path="/faces") as (page, _):
-            start(page)
-            point_at(page, clip, "unknown")
-            name_it(page, "Ada")
-        with looking(browser, people, people.tokens["read"], path="/faces") as (page, watch):
-            expect(page.locator("#people")).to_contain_text("Ada")
-            expect(page.locator("#newcomer")).to_contain_text("may only read")
-            expect(page.locator("#start")).to_be_hidden()
-            expect(page.get_by_role("button", name="Erase…")).to_be_hidden()
-            expect(page.locator("#automatic")).to_be_disabled()
-            assert {path for method, path in watch.requests if method != "GET"} == {"/api/session"}
+def test_a_token_for_reading_films_nobody(
+    filmed_browser: Browser, people: Serving, clip: Clip
+) -> None:
+    with looking(filmed_browser, people, path="/faces") as (page, _):
+        start(page)
+        point_at(page, clip, "unknown")
+        name_it(page, "Ada")
+    with looking(filmed_browser, people, people.tokens["read"], path="/faces") as (page, watch):
+        expect(page.locator("#people")).to_contain_text("Ada")
+        expect(page.locator("#newcomer")).to_contain_text("may only read")
+        expect(page.locator("#start")).to_be_hidden()
+        expect(page.get_by_role("button", name="Erase…")).to_be_hidden()
+        expect(page.locator("#automatic")).to_be_disabled()
+        assert {path for method, path in watch.requests if method != "GET"} == {"/api/session"}
 
 
-def test_names_stay_text(people: Serving, clip: Clip) -> None:
-    with with_camera(clip) as browser, looking(browser, people, path="/faces") as (page, _):
+def test_names_stay_text(filmed_browser: Browser, people: Serving, clip: Clip) -> None:
+    with looking(filmed_browser, people, path="/faces") as (page, _):
         start(page)
         point_at(page, clip, "unknown")
         name_it(page, EVIL)
@@ -120,8 +117,8 @@ def test_names_stay_text(people: Serving, clip: Clip) -> None:
         assert page.evaluate("window.broken === undefined")
 
 
-def test_the_main_page_leads_here(people: Serving) -> None:
-    with chromium() as browser, looking(browser, people) as (page, _):
+def test_the_main_page_leads_here(browser: Browser, people: Serving) -> None:
+    with looking(browser, people) as (page, _):
         page.get_by_role("link", name="Faces").click()
         expect(page).to_have_title("Faces · labelwalk")
         expect(page.get_by_role("button", name="Start the camera")).to_be_visible()

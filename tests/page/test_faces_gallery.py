@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from tests.page.filming import (
     Clip,
@@ -23,7 +23,7 @@ from tests.page.filming import (
     with_camera,
 )
 from tests.page.hands import see
-from tests.page.serving import Serving, chromium, looking
+from tests.page.serving import Browsers, Serving, looking
 from tests.unit.faces import generated
 from tests.unit.faces.people import look_alike, views
 
@@ -33,9 +33,11 @@ APART = 0.35  # by which vectors of synthetic people are multiplied, so that pix
 LONGER = 448  # numbers that pixels have more
 
 
-def test_strangers_are_named_and_forgotten(people: Serving, tmp_path: Path) -> None:
+def test_strangers_are_named_and_forgotten(
+    browsers: Browsers, people: Serving, tmp_path: Path
+) -> None:
     clip = made_up(tmp_path, people=2, n_frames=240)
-    with with_camera(clip) as browser, looking(browser, people, path="/faces") as (page, _):
+    with looking(with_camera(browsers, clip), people, path="/faces") as (page, _):
         start(page)
         strangers = page.locator("#strangers li")
         see(lambda: strangers.count() >= 2)
@@ -63,8 +65,10 @@ def test_strangers_are_named_and_forgotten(people: Serving, tmp_path: Path) -> N
         assert [one["name"] for one in known["people"]] == ["Ada"]
 
 
-def test_a_name_that_nobody_has_any_more_shows_no_face(people: Serving, clip: Clip) -> None:
-    with with_camera(clip) as browser, looking(browser, people, path="/faces") as (page, _):
+def test_a_name_that_nobody_has_any_more_shows_no_face(
+    filmed_browser: Browser, people: Serving, clip: Clip
+) -> None:
+    with looking(filmed_browser, people, path="/faces") as (page, _):
         start(page)
         point_at(page, clip, "unknown")
         name_it(page, "Ada")
@@ -77,8 +81,8 @@ def test_a_name_that_nobody_has_any_more_shows_no_face(people: Serving, clip: Cl
         expect(page.locator("#people .initial")).to_have_text("A")
 
 
-def test_a_wrong_name_is_put_right(people: Serving, clip: Clip) -> None:
-    with with_camera(clip) as browser, looking(browser, people, path="/faces") as (page, _):
+def test_a_wrong_name_is_put_right(filmed_browser: Browser, people: Serving, clip: Clip) -> None:
+    with looking(filmed_browser, people, path="/faces") as (page, _):
         start(page)
         point_at(page, clip, "unknown")
         name_it(page, "Ben")
@@ -89,11 +93,13 @@ def test_a_wrong_name_is_put_right(people: Serving, clip: Clip) -> None:
         see(lambda: [one.name for one in faces(page)] == ["Ada"])
 
 
-def test_boldness_is_set_by_hand_and_left_to_itself(people: Serving, clip: Clip) -> None:
+def test_boldness_is_set_by_hand_and_left_to_itself(
+    filmed_browser: Browser, people: Serving, clip: Clip
+) -> None:
     def sink() -> Any:
         return people.http.get("/api/faces/sink").raise_for_status().json()
 
-    with with_camera(clip) as browser, looking(browser, people, path="/faces") as (page, _):
+    with looking(filmed_browser, people, path="/faces") as (page, _):
         start(page)
         expect(page.locator("#dial")).to_be_hidden()
         point_at(page, clip, "unknown")
@@ -112,14 +118,14 @@ def test_boldness_is_set_by_hand_and_left_to_itself(people: Serving, clip: Clip)
         expect(page.locator("#sink-words")).to_have_text("automatic")
 
 
-def test_the_cliff_is_marked_and_warned_of(people: Serving) -> None:
+def test_the_cliff_is_marked_and_warned_of(browser: Browser, people: Serving) -> None:
     """Two strangers, and a face between one of them and who is named."""
     faces_of = [np.pad(APART * views(60, who), ((0, 0), (0, LONGER))) for who in (1, 2, 3)]
     between = look_alike(faces_of[0], faces_of[1])
     people.done("faces", "/teach", {"rows": faces_of[0][:4].tolist(), "labels": ["Ada"] * 4})
     everybody = np.stack(faces_of, axis=1).reshape(-1, faces_of[0].shape[1])
     people.done("faces", "/observe", {"rows": [*everybody.tolist(), between.tolist()]})
-    with chromium() as browser, looking(browser, people, path="/faces") as (page, _):
+    with looking(browser, people, path="/faces") as (page, _):
         expect(page.locator("#cliff-words")).to_contain_text(
             "from here on strangers would be given names"
         )
@@ -133,11 +139,10 @@ def test_the_cliff_is_marked_and_warned_of(people: Serving) -> None:
         expect(warning).to_be_empty()
 
 
-def test_what_the_service_itself_watches(tmp_path: Path, clip: Clip) -> None:
+def test_what_the_service_itself_watches(browser: Browser, tmp_path: Path, clip: Clip) -> None:
     with (
         on_the_net() as camera,
         closing(Serving(tmp_path / "kept", "--faces=pixels", f"--watch={camera}")) as people,
-        chromium() as browser,
     ):
         with looking(browser, people, path="/faces") as (page, watch):
             expect(page.locator("#source option")).to_have_count(2)
@@ -155,11 +160,10 @@ def test_what_the_service_itself_watches(tmp_path: Path, clip: Clip) -> None:
             expect(page.locator(".face").first).to_be_disabled()
 
 
-def test_a_video_that_has_ended(tmp_path: Path) -> None:
+def test_a_video_that_has_ended(browser: Browser, tmp_path: Path) -> None:
     video = generated.video(tmp_path / "people.mp4", n_frames=5, people=1)
     with (
         closing(Serving(tmp_path / "kept", "--faces=pixels", f"--watch={video}")) as people,
-        chromium() as browser,
         looking(browser, people, path="/faces") as (page, watch),
     ):
         page.locator("#source").select_option("service")

@@ -7,11 +7,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.page.filming import CAMERA, Clip, faces, start, with_camera
+from tests.page.filming import CAMERA, faces, start
 from tests.page.hands import see
-from tests.page.serving import Serving, chromium, looking
+from tests.page.serving import Browsers, Serving, looking
 
 pytestmark = [pytest.mark.slow, pytest.mark.shell]
 
@@ -51,8 +51,10 @@ def is_alive(people: Serving) -> bool:
 @pytest.mark.parametrize(
     ("flags", "words"), [((), "Connect one"), ((CAMERA,), "Allow it in the address bar")]
 )
-def test_no_camera_and_none_allowed(people: Serving, flags: tuple[str, ...], words: str) -> None:
-    with chromium(*flags) as browser, looking(browser, people, path="/faces") as (page, watch):
+def test_no_camera_and_none_allowed(
+    browsers: Browsers, people: Serving, flags: tuple[str, ...], words: str
+) -> None:
+    with looking(browsers.open(*flags), people, path="/faces") as (page, watch):
         for _ in range(2):
             in_vain(page, words)
         expect(page.locator("#people-title")).to_be_visible()
@@ -60,25 +62,25 @@ def test_no_camera_and_none_allowed(people: Serving, flags: tuple[str, ...], wor
     assert is_alive(people)
 
 
-def test_a_camera_that_another_program_has(people: Serving) -> None:
-    with chromium() as browser, looking(browser, people, path="/faces") as (page, _):
+def test_a_camera_that_another_program_has(browser: Browser, people: Serving) -> None:
+    with looking(browser, people, path="/faces") as (page, _):
         page.locator("#start").wait_for()
         page.evaluate(TAKEN)
         in_vain(page, "another program")
 
 
-def test_a_page_from_elsewhere_without_tls(tmp_path: Path) -> None:
+def test_a_page_from_elsewhere_without_tls(browsers: Browsers, tmp_path: Path) -> None:
     options = "--faces=pixels", f"--allow-host={ELSEWHERE}"
     here = f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1"
-    with closing(Serving(tmp_path / "kept", *options)) as people, chromium(here, CAMERA) as browser:
+    with closing(Serving(tmp_path / "kept", *options)) as people:
         people.address = f"http://{ELSEWHERE}:{people.port}"
-        with looking(browser, people, path="/faces") as (page, _):
+        with looking(browsers.open(here, CAMERA), people, path="/faces") as (page, _):
             in_vain(page, f"http://localhost:{people.port}")
             expect(page.locator("#trouble")).to_contain_text("--certificate and --private-key")
 
 
-def test_a_camera_that_is_unplugged(people: Serving, clip: Clip) -> None:
-    with with_camera(clip) as browser, looking(browser, people, path="/faces") as (page, _):
+def test_a_camera_that_is_unplugged(filmed_browser: Browser, people: Serving) -> None:
+    with looking(filmed_browser, people, path="/faces") as (page, _):
         page.evaluate(HELD)
         start(page)
         page.evaluate(UNPLUG)
@@ -89,8 +91,8 @@ def test_a_camera_that_is_unplugged(people: Serving, clip: Clip) -> None:
         expect(page.locator("#curtain")).to_be_hidden()
 
 
-def test_nothing_is_filmed_while_nobody_looks(people: Serving, clip: Clip) -> None:
-    with with_camera(clip) as browser, looking(browser, people, path="/faces") as (page, _):
+def test_nothing_is_filmed_while_nobody_looks(filmed_browser: Browser, people: Serving) -> None:
+    with looking(filmed_browser, people, path="/faces") as (page, _):
         page.evaluate(HELD)
         start(page)
         page.evaluate(LOOK, True)
@@ -103,8 +105,8 @@ def test_nothing_is_filmed_while_nobody_looks(people: Serving, clip: Clip) -> No
         assert page.evaluate(IS_OFF)
 
 
-def test_a_service_that_goes_away_and_comes_back(people: Serving, clip: Clip) -> None:
-    with with_camera(clip) as browser, looking(browser, people, path="/faces") as (page, watch):
+def test_a_service_that_goes_away_and_comes_back(filmed_browser: Browser, people: Serving) -> None:
+    with looking(filmed_browser, people, path="/faces") as (page, watch):
         start(page)
         watch.away = True
         people.end(signal.SIGTERM)
@@ -114,8 +116,8 @@ def test_a_service_that_goes_away_and_comes_back(people: Serving, clip: Clip) ->
         see(lambda: faces(page))
 
 
-def test_faces_that_are_off(empty: Serving) -> None:
-    with chromium() as browser, looking(browser, empty, path="/faces") as (page, _):
+def test_faces_that_are_off(browser: Browser, empty: Serving) -> None:
+    with looking(browser, empty, path="/faces") as (page, _):
         expect(page.locator("#off")).to_contain_text("--faces pixels")
         expect(page.locator("#board")).to_be_hidden()
         page.goto(empty.address)

@@ -98,6 +98,7 @@ def test_a_tree_of_merges_keeps_the_laws(rows: Floats, k: int, shards: int, fan_
     assert_lawful(covers[0], rows, k)
 
 
+@pytest.mark.compiled
 def test_many_rows_and_coarsenings_keep_the_laws() -> None:
     random = np.random.default_rng(0)
     rows = np.concatenate([random.normal(size=(4000, 6)), 50.0 + random.normal(size=(4000, 6))])

@@ -23,6 +23,8 @@ from labelwalk.distributed.sketch_files import METADATA_KEY, from_arrow, to_arro
 from labelwalk.distributed.sketches import Budget, SketchBuilder, decide_held
 from tests.unit.distributed.test_sketch import same
 
+pytestmark = pytest.mark.compiled
+
 K, D, FILES, ROWS, KINDS = 100, 8, 8, 250, 4
 CENTRES = 3.0 * np.random.default_rng(7).normal(size=(KINDS, D))
 

@@ -84,6 +84,7 @@ class Dying:
             yield function(task)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("lives", range(1, 9))
 def test_what_is_done_is_not_done_again(
     lives: int, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
