@@ -18,6 +18,8 @@ from labelwalk.distributed.job import END_FILE, WORK_FOLDER
 from tests.unit.distributed.test_job import contents
 from tests.unit.distributed.test_sketch import shard
 
+pytestmark = pytest.mark.shell
+
 
 @pytest.fixture
 def rows(tmp_path: Path) -> Path:

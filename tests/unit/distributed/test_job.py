@@ -25,6 +25,8 @@ from labelwalk.io.examples import ColumnError, Columns
 from labelwalk.io.rows import InputError
 from tests.unit.distributed.test_sketch import shard
 
+pytestmark = pytest.mark.compiled
+
 SETTINGS = OnlineLearner(60).settings
 
 
@@ -84,7 +86,6 @@ class Dying:
             yield function(task)
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("lives", range(1, 9))
 def test_what_is_done_is_not_done_again(
     lives: int, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
