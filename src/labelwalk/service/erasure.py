@@ -19,6 +19,7 @@ import numpy as np
 from labelwalk.arrays import Floats, Label
 from labelwalk.errors import LabelwalkError
 from labelwalk.service import commands
+from labelwalk.service.commands import ErasureRequest, Forget, Observe, Retract, Teach, TeachLater
 from labelwalk.service.database import DamagedError, Database
 from labelwalk.service.encryption import read_key_name
 from labelwalk.service.journal import Entry, EventContent, Journal, JournalReader, StoredEvent
@@ -97,7 +98,7 @@ class ErasurePlan:
     older: bool
 
 
-def check_request(managed: ManagedLearner, request: commands.ErasureRequest) -> None:
+def check_request(managed: ManagedLearner, request: ErasureRequest) -> None:
     """Raise a ValueError if the label or the examples do not exist."""
     label = request.label
     if (label is None) == (not request.examples):
@@ -118,7 +119,7 @@ def erase(
     journal: Journal,
     snapshots: Snapshots,
     learners: dict[int, ManagedLearner],
-    request: commands.ErasureRequest,
+    request: ErasureRequest,
 ) -> ErasureResult:
     """Erase from backups, journal, snapshots and learner: no trace is left on disk afterwards.
 
@@ -143,11 +144,9 @@ def erase(
     entries = [Entry(learner_id, ERASE, about, [])]
     managed.n_changes = before.n_changes + 1  # so that pages notice the new learner
     if label is not None and label in managed.learner.classes:
-        older, forget = True, commands.Forget(label)
+        older, forget = True, Forget(label)
         metadata = commands.encode_metadata(forget, managed.apply(forget).first)
-        entries.append(
-            Entry(learner_id, commands.Forget.kind, metadata, commands.encode_command(forget))
-        )
+        entries.append(Entry(learner_id, Forget.kind, metadata, commands.encode_command(forget)))
     prior = managed.learner.settings.prior
     older |= isinstance(prior, dict) and label in prior  # the prior the learner was created with
     journal.append(entries)
@@ -156,7 +155,7 @@ def erase(
     return ErasureResult(plan.n_erased, older)
 
 
-def plan_erasure(reader: JournalReader, request: commands.ErasureRequest) -> ErasurePlan:
+def plan_erasure(reader: JournalReader, request: ErasureRequest) -> ErasurePlan:
     """Return the changes that erase something."""
     examples = request.examples
     if request.label is not None:
@@ -183,7 +182,7 @@ def apply_plan(plan: ErasurePlan, reader: JournalReader, snapshots: Snapshots) -
         reader.replace_payloads(plan.payloads)
 
 
-def _erase_in_backups(journal: Journal, request: commands.ErasureRequest) -> bool:
+def _erase_in_backups(journal: Journal, request: ErasureRequest) -> bool:
     """Erase from all backups; return whether something older remains in one."""
     folder = os.path.join(os.path.dirname(journal.database.path), BACKUP_FOLDER)
     older = False
@@ -220,9 +219,7 @@ def _erase_in_backups(journal: Journal, request: commands.ErasureRequest) -> boo
     return older
 
 
-def _has_traces(
-    managed: ManagedLearner, request: commands.ErasureRequest, plan: ErasurePlan
-) -> bool:
+def _has_traces(managed: ManagedLearner, request: ErasureRequest, plan: ErasurePlan) -> bool:
     """Return whether vertices from before the stored events belong to what was erased."""
     means = managed.learner.vertices.means
     if request.belongs is None or plan.first_example == 0 or not len(means):
@@ -239,7 +236,7 @@ def _read_events(reader: JournalReader, learner_id: int) -> Iterator[_LearnerEve
             first = ManagedLearner.from_bytes(content.parts[0] or b"").next_example_id
         else:
             first = read_first_id(event)
-        has_rows = event.kind in (commands.Observe.kind, commands.Teach.kind)
+        has_rows = event.kind in (Observe.kind, Teach.kind)
         n_examples = len(content.parts) if has_rows else 0
         yield _LearnerEvent(event, content, range(first, first + n_examples))
 
@@ -248,13 +245,13 @@ def _find_members(reader: JournalReader, learner_id: int, label: Label) -> froze
     """Return the examples taught as a class, without observed ones whose label was retracted."""
     taught, taught_later = set[int](), set[int]()
     for event in _read_events(reader, learner_id):
-        if event.stored.kind == commands.Teach.kind:
+        if event.stored.kind == Teach.kind:
             parts = event.examples.items()
             taught |= {i for i, part in parts if commands.decode_label(part) == label}
         command = event.command
-        if isinstance(command, commands.TeachLater) and command.label == label:
+        if isinstance(command, TeachLater) and command.label == label:
             taught_later.add(command.example)
-        elif isinstance(command, commands.Retract):
+        elif isinstance(command, Retract):
             taught_later -= {command.example} if command.label != label else set(taught_later)
     return frozenset(taught | taught_later)
 
@@ -266,9 +263,9 @@ def _read_observed_rows(
     ids, rows = list[int](), list[Floats]()
     for event in _read_events(reader, learner_id):
         kind, about = event.stored.kind, event.stored.about
-        if kind == commands.Observe.kind:
+        if kind == Observe.kind:
             command = commands.decode_command(kind, about, event.content.parts)
-            if isinstance(command, commands.Observe):
+            if isinstance(command, Observe):
                 ids += event.examples
                 rows.append(np.asarray(command.rows, np.float64))
         if len(ids) >= ROWS_PER_CALL:
@@ -278,15 +275,15 @@ def _read_observed_rows(
         yield ids, np.concatenate(rows)
 
 
-def _find_taught_otherwise(reader: JournalReader, request: commands.ErasureRequest) -> set[int]:
+def _find_taught_otherwise(reader: JournalReader, request: ErasureRequest) -> set[int]:
     """Return the observed examples that were taught as another class later."""
     labels = dict[int, Label]()
     for event in _read_events(reader, request.learner_id):
         command = event.command
-        if isinstance(command, commands.TeachLater):
+        if isinstance(command, TeachLater):
             labels[command.example] = command.label
-        elif isinstance(command, commands.Retract | commands.Forget):
-            example = command.example if isinstance(command, commands.Retract) else None
+        elif isinstance(command, Retract | Forget):
+            example = command.example if isinstance(command, Retract) else None
             labels = {
                 i: label for i, label in labels.items() if i != example and label != command.label
             }

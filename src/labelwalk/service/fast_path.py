@@ -14,7 +14,7 @@ import json
 import re
 import struct
 from collections.abc import Awaitable
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -46,15 +46,6 @@ class ClientDisconnectedError(Exception):
     """The client has closed the connection."""
 
 
-class FastRequest(NamedTuple):
-    """A request that the fast path answers."""
-
-    learner: str
-    verb: str
-    key: str
-    query: dict[str, str]
-
-
 class RawRowsFastPath:
     """Answers `observe` and `predict` of raw rows without the framework."""
 
@@ -63,47 +54,36 @@ class RawRowsFastPath:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
-        request = _match_fast_request(scope)
-        if request is None:
+        is_post = scope["type"] == "http" and scope["method"] == "POST"
+        match = FAST_PATHS.fullmatch(scope["path"]) if is_post else None
+        headers = {} if match is None else dict(scope["headers"])
+        key = headers.get(b"idempotency-key", b"").decode("latin-1")
+        is_raw = headers.get(b"content-type") == RAW.encode()
+        if match is None or not is_raw or len(key) > MAX_KEY_LENGTH:
             await self._application(scope, receive, send)
             return
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
         try:
-            body = await self._answer(request, receive)
-        except ClientDisconnectedError:
-            return
+            message = await receive()  # the body is complete: it has passed `BodyMiddleware`
+            if message["type"] == "http.disconnect":
+                return
+            rows = parse_rows(bytes(message["body"]), RAW, query).rows
+            body = await self._answer(match[1], match[2], rows, key)
         except REPORTED_ERRORS as error:
             await send_error(scope, send, describe_error(error))
             return
         length = str(len(body)).encode()
-        headers = [(b"content-type", JSON.encode()), (b"content-length", length)]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        pairs = [(b"content-type", JSON.encode()), (b"content-length", length)]
+        await send({"type": "http.response.start", "status": 200, "headers": pairs})
         await send({"type": "http.response.body", "body": body})
 
-    async def _answer(self, request: FastRequest, receive: Receive) -> bytes:
-        message = await receive()  # the body is complete: it has passed `BodyMiddleware`
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnectedError
-        rows = parse_rows(bytes(message["body"]), RAW, request.query).rows
-        learner = self._store.find_id(request.learner)
-        if request.verb == "observe":
-            change = self._store.submit(learner, Observe(rows), request.key)
+    async def _answer(self, name: str, verb: str, rows: Rows, key: str) -> bytes:
+        learner = self._store.find_id(name)
+        if verb == "observe":
+            change = self._store.submit(learner, Observe(rows), key)
             return bytes((await to_asyncio_future(change)).to_json())
         result = await to_asyncio_future(self._store.predict(learner, rows))
         return json.dumps(result.columns, ensure_ascii=False).encode()
-
-
-def _match_fast_request(scope: Scope) -> FastRequest | None:
-    if scope["type"] != "http" or scope["method"] != "POST":
-        return None
-    match = FAST_PATHS.fullmatch(scope["path"])
-    if match is None:
-        return None
-    headers = dict(scope["headers"])
-    key = headers.get(b"idempotency-key", b"").decode("latin-1")
-    if headers.get(b"content-type") != RAW.encode() or len(key) > MAX_KEY_LENGTH:
-        return None
-    query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
-    return FastRequest(match[1], match[2], key, query)
 
 
 class RowStream:

@@ -60,7 +60,7 @@ class StoredEvent(NamedTuple):
         return blake2b(content, digest_size=HASH_BYTES).digest()
 
 
-COLUMN_TYPES = [int, int, int, str, str, str, bytes, bytes]
+COLUMN_TYPES = list(StoredEvent.__annotations__.values())
 
 
 class EventContent(NamedTuple):
@@ -320,15 +320,8 @@ class Journal:
 
 
 def _create_event(entry: Entry, before: JournalPosition, cipher: Cipher) -> StoredEvent:
-    event = StoredEvent(
-        sequence=before.sequence + 1,
-        at=time.time_ns() // 1_000_000,
-        learner=entry.learner,
-        kind=entry.kind,
-        about=entry.about,
-        key=entry.key,
-        payload=b"",
-        chain=b"",
-    )
+    sequence, at = before.sequence + 1, time.time_ns() // 1_000_000
+    names = entry.kind, entry.about, entry.key
+    event = StoredEvent(sequence, at, entry.learner, *names, payload=b"", chain=b"")
     payload, commitment = encode_parts(cipher.encrypt(entry.parts, event.encode_header()))
     return event._replace(payload=payload, chain=event.extend_chain(before.chain, commitment))

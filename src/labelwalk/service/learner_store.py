@@ -12,6 +12,7 @@ import numpy as np
 from labelwalk.arrays import Bools, Label
 from labelwalk.learner import OnlineLearner
 from labelwalk.service import commands
+from labelwalk.service.commands import Command, CommandResult, Query, Rows
 from labelwalk.service.database import DamagedError
 from labelwalk.service.encryption import Cipher
 from labelwalk.service.erasure import ErasureResult
@@ -165,9 +166,7 @@ class LearnerStore:
         answer.add_done_callback(lambda _: self._worker.notify_erased())
         return answer
 
-    def submit(
-        self, learner_id: int, command: commands.Command, key: str = ""
-    ) -> Future[commands.CommandResult]:
+    def submit(self, learner_id: int, command: Command, key: str = "") -> Future[CommandResult]:
         """Apply a command to a learner.
 
         A command repeated with the same idempotency key gets the first answer and is not applied.
@@ -179,9 +178,7 @@ class LearnerStore:
         self.timing.start(answer)
         return answer
 
-    def update_notes(
-        self, learner_id: int, notes: dict[str, Any]
-    ) -> Future[commands.CommandResult]:
+    def update_notes(self, learner_id: int, notes: dict[str, Any]) -> Future[CommandResult]:
         """Store notes with a learner; they must be representable in JSON."""
         return self.submit(learner_id, commands.Note(notes))
 
@@ -191,7 +188,7 @@ class LearnerStore:
         *,
         label: Label | None = None,
         examples: Collection[int] = (),
-        belongs: Callable[[ManagedLearner, commands.Rows], Bools] | None = None,
+        belongs: Callable[[ManagedLearner, Rows], Bools] | None = None,
     ) -> Future[ErasureResult]:
         """Erase a class or examples as if they had never come; all other requests wait.
 
@@ -200,9 +197,9 @@ class LearnerStore:
         request = commands.ErasureRequest(learner_id, label, frozenset(examples), belongs)
         return self._worker.enqueue(request)
 
-    def predict(self, learner_id: int, rows: commands.Rows) -> Future[commands.CommandResult]:
+    def predict(self, learner_id: int, rows: Rows) -> Future[CommandResult]:
         """Answer examples without learning, by all changes, on disk or not."""
-        query = commands.Query(lambda managed: managed.predict(rows), learner_id, len(rows), True)
+        query = Query(lambda managed: managed.predict(rows), learner_id, len(rows), True)
         return self._worker.enqueue(query)
 
     def query(
@@ -213,13 +210,11 @@ class LearnerStore:
         skip_durability: bool = False,
     ) -> Future[Any]:
         """Call a function of a learner that changes nothing, in its turn; see `Query`."""
-        return self._worker.enqueue(
-            commands.Query(function, learner_id, skip_durability=skip_durability)
-        )
+        return self._worker.enqueue(Query(function, learner_id, skip_durability=skip_durability))
 
     def query_all(self, function: Callable[[dict[int, ManagedLearner]], Any]) -> Future[Any]:
         """Call a function of all learners that changes nothing."""
-        return self._worker.enqueue(commands.Query(function))
+        return self._worker.enqueue(Query(function))
 
     def back_up(self) -> str:
         """Write a backup of everything on disk, and return its name; requests go on meanwhile."""

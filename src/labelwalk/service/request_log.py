@@ -13,7 +13,6 @@ import traceback
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import lru_cache
 from http import HTTPStatus
 from typing import Literal, NamedTuple, TextIO
 
@@ -31,7 +30,6 @@ LOGGED_EVENTS = {
 }
 LOGGED_STATUSES = {status for _, _, status in LOGGED_EVENTS}
 REJECTION_INTERVAL_S = 1.0
-MAX_CACHED_ROUTES = 1000
 MAX_REJECTION_KINDS = 1000
 
 
@@ -123,7 +121,6 @@ class RequestLogMiddleware:
         routes = tuple(routes)
         self._application, self._log = application, log
         self._patterns = {path: compile_path(path) for _, path in routes}
-        self._route = lru_cache(MAX_CACHED_ROUTES)(self._find_route)
         self._methods = {method for method, _ in routes} | {"HEAD"}
         self._rejections: dict[Rejection, tuple[float, int]] = {}
 
@@ -150,7 +147,8 @@ class RequestLogMiddleware:
             return
         method = scope.get("method", "WEBSOCKET")
         method = method if method in self._methods else "other"
-        route = self._route(scope["path"])
+        matches = (path for path, regex in self._patterns.items() if regex.match(scope["path"]))
+        route = next(matches, "none")
         facts = scope.get(LOG_FACTS, {})
         self._log.write(
             "debug", "request", method=method, route=route, status=status, milliseconds=milliseconds
@@ -160,10 +158,6 @@ class RequestLogMiddleware:
         elif status >= 400:
             reason = facts.get("reason", HTTPStatus(status).phrase)
             self._log_rejection(Rejection(status, method, route, reason))
-
-    def _find_route(self, path: str) -> str:
-        routes = (route for route, pattern in self._patterns.items() if pattern.match(path))
-        return next(routes, "none")
 
     def _log_rejection(self, rejection: Rejection) -> None:
         """Log rejections of one kind once a second: a flood of requests must not flood the log."""

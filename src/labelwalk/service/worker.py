@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 from labelwalk._validation import column_names
 from labelwalk.errors import LabelwalkError
 from labelwalk.service import commands
+from labelwalk.service.commands import CommandResult, ErasureRequest, LearnerCommand, Observe, Query
 from labelwalk.service.database import DamagedError, DiskError
 from labelwalk.service.erasure import BackupError, CleanupError, ErasureResult, erase
 from labelwalk.service.journal import Entry, Journal
@@ -174,9 +175,7 @@ def split_batches(queued: Iterable[QueuedRequest]) -> Iterator[list[QueuedReques
 
 def _get_batch_key(item: QueuedRequest) -> Hashable:
     match item.request:
-        case commands.LearnerCommand(learner_id, commands.Observe(rows, ())) if not column_names(
-            rows
-        ):
+        case LearnerCommand(learner_id, Observe(rows, ())) if not column_names(rows):
             return learner_id, rows.shape[1]
     return id(item)  # no other request has this key: it is executed alone
 
@@ -212,9 +211,9 @@ class LearnerWorker:
     def enqueue(self, request: commands.Request) -> Future[Any]:
         """Have a request executed in its turn, and return the future of its answer."""
         weight, priority = 1, False
-        if isinstance(request, commands.LearnerCommand):
+        if isinstance(request, LearnerCommand):
             weight = max(1, commands.count_rows(request.command))
-        elif isinstance(request, commands.Query):
+        elif isinstance(request, Query):
             weight, priority = request.n_rows, request.skip_durability
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()  # a client may leave, but its request is executed
@@ -230,7 +229,7 @@ class LearnerWorker:
     def check_complete(self) -> None:
         """Raise `UnfinishedError` if a learner may be missing because it must be rebuilt first."""
         if self._doubtful or self.writer.is_interrupted:
-            self.enqueue(commands.Query(lambda learners: None))  # rebuilds the learners
+            self.enqueue(Query(lambda learners: None))  # rebuilds the learners
             raise commands.UnfinishedError
 
     def notify_erased(self) -> None:
@@ -261,7 +260,7 @@ class LearnerWorker:
 
     def _execute_all(self, queued: list[QueuedRequest]) -> None:
         for batch in split_batches(queued):
-            if isinstance(batch[0].request, commands.ErasureRequest):
+            if isinstance(batch[0].request, ErasureRequest):
                 self._enqueue_group(waits=True)
             n_done = self._observe_together(batch) if len(batch) > 1 else 0
             for item in batch[n_done:]:
@@ -282,38 +281,37 @@ class LearnerWorker:
         request, future = queued
         try:
             answer, entry = self._handle(request)
-            if isinstance(request, commands.Query) and request.skip_durability:
+            if isinstance(request, Query) and request.skip_durability:
                 future.set_result(answer)
             else:
                 self._add_outcome(future, answer, entry)
             self._changing = None
         except Exception as error:
-            if isinstance(request, commands.ErasureRequest) and isinstance(
-                error, DiskError | DamagedError
-            ):
+            is_erasure = isinstance(request, ErasureRequest)
+            if is_erasure and isinstance(error, DiskError | DamagedError):
                 self.writer.fail(error)
             with suppress(InvalidStateError):
                 future.set_exception(self._note_error(error))
 
     def _handle(self, request: commands.Request) -> tuple[Any, Entry | None]:
         """Execute a request; return its answer, and the event to be written before it is sent."""
-        if isinstance(request, commands.CreateLearner | commands.ErasureRequest):
+        if isinstance(request, commands.CreateLearner | ErasureRequest):
             self._check_usable(None)
         else:
             self._check_usable(request.learner_id)
         match request:
             case commands.CreateLearner():
                 return self._create(request)
-            case commands.LearnerCommand():
+            case LearnerCommand():
                 return self._apply(request)
-            case commands.ErasureRequest():
+            case ErasureRequest():
                 return self._erase(request), None
             case commands.DeleteLearner(learner_id):
                 self.get_learner(learner_id)
                 self._changing = learner_id
                 del self.learners[learner_id]
                 return None, Entry(learner_id, DELETE, "{}", [])
-            case commands.Query(function, learner_id):
+            case Query(function, learner_id):
                 if learner_id is None:
                     return function(self.learners), None
                 return function(self.get_learner(learner_id)), None
@@ -329,9 +327,7 @@ class LearnerWorker:
         self._changed.add(learner_id)
         return learner_id, Entry(learner_id, CREATE, "{}", [content])
 
-    def _apply(
-        self, request: commands.LearnerCommand
-    ) -> tuple[commands.CommandResult, Entry | None]:
+    def _apply(self, request: LearnerCommand) -> tuple[CommandResult, Entry | None]:
         managed = self.get_learner(request.learner_id)
         request = request.reorder_columns(managed.learner.feature_names)
         result = self._keys.find_result(request)
@@ -340,7 +336,7 @@ class LearnerWorker:
         self._changing = request.learner_id
         return self._create_entry(request, managed.apply(request.command, updates_axes=False))
 
-    def _erase(self, request: commands.ErasureRequest) -> ErasureResult:
+    def _erase(self, request: ErasureRequest) -> ErasureResult:
         self.get_learner(request.learner_id).check_writable()
         self._changing = request.learner_id
         with self.backup_lock:
@@ -351,8 +347,8 @@ class LearnerWorker:
         return result
 
     def _create_entry(
-        self, request: commands.LearnerCommand, result: commands.CommandResult
-    ) -> tuple[commands.CommandResult, Entry]:
+        self, request: LearnerCommand, result: CommandResult
+    ) -> tuple[CommandResult, Entry]:
         learner_id, command, parts = request.learner_id, request.command, request.parts
         self._changed.add(learner_id)
         self._n_since_round += commands.count_rows(command)
@@ -364,9 +360,7 @@ class LearnerWorker:
 
     def _observe_together(self, batch: list[QueuedRequest]) -> int:
         """Observe all blocks of a batch at once; return how many requests are done."""
-        requests = [
-            item.request for item in batch if isinstance(item.request, commands.LearnerCommand)
-        ]
+        requests = [item.request for item in batch if isinstance(item.request, LearnerCommand)]
         n_before = len(self._group.outcomes)
         try:
             managed = self.learners.get(requests[0].learner_id)
@@ -374,9 +368,7 @@ class LearnerWorker:
             is_repeated = len(set(keys)) < len(keys) or any(map(self._keys.contains, requests))
             if self._doubtful or managed is None or is_repeated:
                 return 0
-            blocks = [
-                each.command for each in requests if isinstance(each.command, commands.Observe)
-            ]
+            blocks = [each.command for each in requests if isinstance(each.command, Observe)]
             self._changing = requests[0].learner_id
             results = managed.apply_blocks(blocks)
             for item, request, result in zip(batch, requests, results, strict=False):
