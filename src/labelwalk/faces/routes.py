@@ -130,9 +130,7 @@ STATUSES: dict[type[Exception], int] = {
 }
 
 
-def add_routes(
-    table: RouteTable, worker: CameraWorker | None, describe: Callable[[ErasureResult], Any]
-) -> None:
+def add_routes(table: RouteTable, worker: CameraWorker | None) -> None:
     """Add the routes."""
 
     def get_worker() -> CameraWorker:
@@ -187,7 +185,7 @@ def add_routes(
     @table.add("POST", "/api/faces/forget", "write", ref("Erased"), errors=(404,))
     async def forget(body: ForgottenPerson) -> Any:
         """Erase a person or a stranger with all views that are assigned to them."""
-        return describe(await run(lambda people: _forget(people, body)))
+        return (await run(lambda people: _forget(people, body))).describe()
 
     @table.add("GET", "/api/faces/sink", "read", ref("SinkTold"), errors=(404,))
     async def see_sink() -> Any:

@@ -70,7 +70,7 @@ def create_app(
     _add_query_routes(table, store, sampler or PageSampler(store))
     _add_settings_routes(table, store)
     add_page_routes(table)
-    load_extension("routes faces")(table, faces, _describe_erasure)
+    load_extension("routes faces")(table, faces)
     app.router.routes.append(WebSocketRoute(STREAM_PATH, RowStream(store)))
     app.state.permissions = {**table.permissions, ("WEBSOCKET", STREAM_PATH): "write"}
     complete_document(app.openapi(), table.routes)
@@ -149,13 +149,13 @@ def _add_learner_routes(table: RouteTable, store: LearnerStore) -> None:
     async def import_learner(name: schemas.Name, request: Request) -> dict[str, str]:
         """Import a learner from a file."""
         learner = from_bytes(await request.body())
-        _check_utf8(*map(str, learner.classes))
+        "".join(map(str, learner.classes)).encode()  # raises an error for unpaired surrogates
         return await create(name, learner, request)
 
     async def create(name: str, learner: OnlineLearner, request: Request) -> dict[str, str]:
         if name in (".", ".."):
             raise ValueError(f"name={name!r} has a special meaning in URLs. Choose another name.")
-        _check_utf8(name)
+        name.encode()
         add_log_facts(request.scope, learner=name)
         await to_asyncio_future(store.create(name, learner))
         return {"name": name}
@@ -201,7 +201,8 @@ def _add_change_routes(table: RouteTable, store: LearnerStore) -> None:
     async def forget(name: str, body: schemas.ForgetBody) -> dict[str, int | bool | str]:
         """Erase a class or examples and their influence."""
         erasure = store.erase(store.find_id(name), label=body.label, examples=body.examples)
-        return _describe_erasure(await to_asyncio_future(erasure))
+        result: ErasureResult = await to_asyncio_future(erasure)
+        return result.describe()
 
 
 def _add_view_routes(table: RouteTable, store: LearnerStore) -> None:
@@ -296,10 +297,6 @@ async def _parse_body(request: Request, *columns: str) -> RowsBody:
     return parse_rows(await request.body(), kind, request.query_params, *columns)
 
 
-def _describe_erasure(result: ErasureResult) -> dict[str, int | bool | str]:
-    return {"erased": result.examples, "older": result.older, "meaning": result.meaning}
-
-
 def _make_learner(settings: dict[str, Any]) -> OnlineLearner:
     names = [name for name in OnlineLearner().settings.parameters() if name != "similarity"]
     if "similarity" in settings:
@@ -317,8 +314,3 @@ def _check_one_per_row(name: str, values: Sequence[Label], body: RowsBody) -> No
         raise ValueError(
             f"{name} has {len(values)} entries for {len(body.rows)} rows. Send one entry per row."
         )
-
-
-def _check_utf8(*texts: str) -> None:
-    for text in texts:
-        text.encode()

@@ -60,6 +60,10 @@ class ErasureResult(NamedTuple):
         """What the result means, as a sentence."""
         return MEANING[self.older]
 
+    def describe(self) -> dict[str, int | bool | str]:
+        """Return the result for JSON."""
+        return {"erased": self.examples, "older": self.older, "meaning": self.meaning}
+
 
 @dataclass(frozen=True)
 class _LearnerEvent:

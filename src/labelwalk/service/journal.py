@@ -278,14 +278,14 @@ class Journal:
         with self.database.transaction():  # refused if a transaction was left open
             self.last = self.reader.read_end()
 
-    def read_keys(self, n_events: int) -> Iterator[tuple[tuple[int, str], int]]:
-        """Yield learner, idempotency key and sequence of those of the last events with a key."""
+    def read_keys(self, n_events: int) -> dict[tuple[int, str], int]:
+        """Return the sequences of the last events with a key, by learner and idempotency key."""
         rows = self.database.read(
             "SELECT learner, key, sequence FROM events WHERE sequence > ? AND key != '' "
             "ORDER BY sequence",
             (self.last.sequence - n_events,),
         )
-        yield from (((learner, key), sequence) for learner, key, sequence in rows)
+        return {(learner, key): sequence for learner, key, sequence in rows}
 
     def close(self) -> None:
         """Close all files and unlock the folder."""

@@ -39,7 +39,7 @@ class IdempotencyCache:
 
     def __init__(self, journal: Journal) -> None:
         self._journal, self._lock = journal, threading.Lock()
-        self._keys: dict[tuple[int, str], int | _Pending] = dict(journal.read_keys(MAX_KEYS))
+        self._keys: dict[tuple[int, str], int | _Pending] = {**journal.read_keys(MAX_KEYS)}
 
     def contains(self, request: LearnerCommand) -> bool:
         """Return whether the key of a request has an answer, or is a reason to refuse it."""
