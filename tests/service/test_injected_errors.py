@@ -52,7 +52,7 @@ PACKAGE = str(Path(labelwalk.__file__).parent)
 ERRORS = (MemoryError, OSError, RuntimeError)
 LAST_RESORT = {  # what meets an error when all else has failed, and what tells of it
     *("_run", "_note_error", "_enqueue_group", "put", "wait", "take", "wake"),
-    *("_try", "fail", "get_refusal", "is_behind", "_is_finished", "_can_take"),
+    *("_try", "fail", "get_refusal", "is_behind", "_can_take"),
     *("_send", "emit", "tell", "tell_error", "end", "lessen"),
 }
 EVERY = 40

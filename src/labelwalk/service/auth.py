@@ -147,8 +147,9 @@ class AuthMiddleware:
     def _check_token(
         self, scope: Scope, headers: Mapping[str, str], method: str, permission: Permission
     ) -> ErrorResponse | None:
-        bearer = _read_bearer(headers)
-        token = _read_cookie(headers) if bearer is None else bearer
+        kind, _, bearer = headers.get("authorization", "").partition(" ")
+        is_bearer = kind.lower() == "bearer"
+        token = bearer.strip() if is_bearer else _read_cookie(headers)
         if token is None:
             return ErrorResponse(
                 401,
@@ -160,7 +161,7 @@ class AuthMiddleware:
         if not self._tokens.allow(token, permission):
             return ErrorResponse(403, "The token permits only reading.")
         # A browser sends the cookie with requests of any page; the origin tells ours from others.
-        if bearer is None and method not in SAFE_METHODS and "origin" not in headers:
+        if not is_bearer and method not in SAFE_METHODS and "origin" not in headers:
             return ErrorResponse(403, "A request with a cookie must have an Origin header.")
         scope[TOKEN_KEY] = token
         scope[PERMISSION_KEY] = "write" if self._tokens.allow(token, "write") else "read"
@@ -177,11 +178,6 @@ def _read_headers(scope: Scope) -> dict[str, str] | None:
                 return None
             headers[name] = raw_value.decode("latin-1")
     return headers
-
-
-def _read_bearer(headers: Mapping[str, str]) -> str | None:
-    kind, _, token = headers.get("authorization", "").partition(" ")
-    return token.strip() if kind.lower() == "bearer" else None
 
 
 def _read_cookie(headers: Mapping[str, str]) -> str | None:

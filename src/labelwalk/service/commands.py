@@ -161,8 +161,13 @@ def decode_command(kind: str, about: str, parts: Sequence[bytes | None]) -> Comm
         values = json.loads(present[0])
         names = {_get_stored_name(field.name): field.name for field in fields(command_type)}
         return command_type(**{names[stored]: value for stored, value in values.items()})
-    metadata = json.loads(about)
-    labels, rows = [decode_label(part) for part in present], _decode_rows(metadata, present)
+    metadata, labels = json.loads(about), [decode_label(part) for part in present]
+    number_type = metadata["type"]
+    rows: Rows = np.stack(
+        [np.frombuffer(part, number_type, -1, _find_row(part)) for part in present]
+    )
+    if "names" in metadata:
+        rows = NamedRows(rows, tuple(metadata["names"]))
     if kind == Teach.kind:
         return Teach(rows, tuple(labels))  # type: ignore[arg-type]
     return Observe(rows, tuple(label for label in labels if label is not None))
@@ -187,14 +192,6 @@ def _encode_rows(rows: Rows, labels: Sequence[Label | None]) -> list[bytes]:
         text = b"" if label is None else COMPACT_JSON.encode(label).encode()
         parts.append(UINT32.pack(len(text)) + text + row.tobytes())
     return parts
-
-
-def _decode_rows(metadata: dict[str, Any], parts: Sequence[bytes]) -> Rows:
-    number_type = metadata["type"]
-    rows = np.stack(
-        [np.frombuffer(part, dtype=number_type, offset=_find_row(part)) for part in parts]
-    )
-    return NamedRows(rows, tuple(metadata["names"])) if "names" in metadata else rows
 
 
 def _find_row(part: bytes) -> int:

@@ -7,7 +7,7 @@ the commitment, so every hash over commitments stays valid.
 
 import secrets
 import struct
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -41,12 +41,22 @@ def encode_parts(parts: Sequence[bytes]) -> tuple[bytes, bytes]:
 
 def decode_parts(payload: bytes) -> list[PayloadPart]:
     """Return the parts in order; raise `InvalidPartsError` if there are none."""
-    reader = _Reader(payload)
+    reader, parts = _Reader(payload), list[PayloadPart]()
     kind = reader.take(1)
     if kind == COMPLETE:
-        parts = list(_read_complete(reader))
+        secret = reader.take(KEY_BYTES)
+        sizes = [reader.take_uint32() for _ in range(reader.take_uint32())]
+        for i, size in enumerate(sizes):
+            content, key = reader.take(size), _derive_key(secret, i)
+            parts.append(PayloadPart(content, key, _commit(content, key)))
     elif kind == REDACTED:
-        parts = list(_read_redacted(reader))
+        for _ in range(reader.take_uint32()):
+            if reader.take(1) == b"\0":
+                parts.append(PayloadPart(None, None, reader.take(HASH_BYTES)))
+            else:
+                key = reader.take(KEY_BYTES)
+                content = reader.take(reader.take_uint32())
+                parts.append(PayloadPart(content, key, _commit(content, key)))
     else:
         raise InvalidPartsError(f"it begins with {kind!r}")
     if reader.position != len(payload):
@@ -86,24 +96,6 @@ class _Reader:
 
     def take_uint32(self) -> int:
         return int(UINT32.unpack(self.take(UINT32.size))[0])
-
-
-def _read_complete(reader: _Reader) -> Iterator[PayloadPart]:
-    secret = reader.take(KEY_BYTES)
-    sizes = [reader.take_uint32() for _ in range(reader.take_uint32())]
-    for i, size in enumerate(sizes):
-        content, key = reader.take(size), _derive_key(secret, i)
-        yield PayloadPart(content, key, _commit(content, key))
-
-
-def _read_redacted(reader: _Reader) -> Iterator[PayloadPart]:
-    for _ in range(reader.take_uint32()):
-        if reader.take(1) == b"\0":
-            yield PayloadPart(None, None, reader.take(HASH_BYTES))
-        else:
-            key = reader.take(KEY_BYTES)
-            content = reader.take(reader.take_uint32())
-            yield PayloadPart(content, key, _commit(content, key))
 
 
 def _derive_key(secret: bytes, i: int) -> bytes:

@@ -85,7 +85,9 @@ class BoundedQueue(Generic[Item]):
         All priority items come first. The first other item may exceed the weight.
         """
         with self._changed:
-            while not self._is_finished() and not self._priority and not self._can_take():
+            while not self._priority and not self._can_take():
+                if self._is_closed and not self._items:
+                    return []
                 self._changed.wait()
             batch, self._priority, weight = self._priority, [], 0
             while self._can_take() and (weight == 0 or weight + self._items[0][1] <= max_weight):
@@ -104,9 +106,6 @@ class BoundedQueue(Generic[Item]):
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
-
-    def _is_finished(self) -> bool:
-        return self._is_closed and not self._items and not self._priority
 
     def _can_take(self) -> bool:
         return bool(self._items) and not self._is_held()
@@ -275,7 +274,11 @@ class LearnerWorker:
         self._enqueue_group()
         if round_is_due and self._retain_s is not None:
             self.writer.wait()
-            self._apply_retention(self._retain_s)
+            try:
+                if self.writer.failure is None:
+                    apply_retention(self._journal.reader, self._snapshots, self._retain_s)
+            except (DiskError, DamagedError) as error:
+                self.writer.fail(error)
 
     def _execute(self, queued: QueuedRequest) -> None:
         request, future = queued
@@ -439,10 +442,3 @@ class LearnerWorker:
                 self.notify_erased()
             except Exception as error:
                 logger.error("a learner was not rebuilt", exc_info=error)
-
-    def _apply_retention(self, retain_s: float) -> None:
-        if self.writer.failure is None:
-            try:
-                apply_retention(self._journal.reader, self._snapshots, retain_s)
-            except (DiskError, DamagedError) as error:
-                self.writer.fail(error)
