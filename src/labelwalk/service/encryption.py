@@ -140,7 +140,15 @@ def open_cipher(database: Database, passphrase: str | None) -> Cipher:
             )
         return NoEncryption()
     if record is not None:
-        return _unwrap(record, passphrase, folder)
+        try:
+            wrapping = record.create_wrapping_cipher(passphrase)
+            [key] = wrapping.decrypt([record.wrapped], WRAPPED_KEY_CONTEXT)
+        except DecryptionError:
+            raise PassphraseError(
+                f"the passphrase of {folder} is wrong. Nothing was changed. Use the correct one."
+            ) from None
+        assert key is not None
+        return AesGcmCipher(key)
     if database.read("SELECT 1 FROM events UNION ALL SELECT 1 FROM anchor LIMIT 1"):
         raise PassphraseError(
             f"{folder} was created without a passphrase, and none can be added. Omit "
@@ -177,15 +185,3 @@ def _create_key(database: Database, passphrase: str) -> Cipher:
         values = (*record, record.compute_checksum())
         connection.execute("INSERT INTO lock VALUES (?,?,?,?,?,?,?)", values)
     return cipher
-
-
-def _unwrap(record: WrappedKey, passphrase: str, folder: str) -> Cipher:
-    wrapping = record.create_wrapping_cipher(passphrase)
-    try:
-        [key] = wrapping.decrypt([record.wrapped], WRAPPED_KEY_CONTEXT)
-    except DecryptionError:
-        raise PassphraseError(
-            f"the passphrase of {folder} is wrong. Nothing was changed. Use the correct one."
-        ) from None
-    assert key is not None
-    return AesGcmCipher(key)

@@ -180,7 +180,12 @@ class BodyMiddleware:
             reason = "The client disconnected before its body was complete."
             await send_error(scope, send, ErrorResponse(400, reason))
             return
-        await self._application(scope, _prepend_message(body, receive), send)
+        pending = [body]
+
+        async def receive_next() -> Message:
+            return pending.pop() if pending else await receive()
+
+        await self._application(scope, receive_next, send)
 
 
 async def _read_body(receive: Receive, max_bytes: int) -> Message | None:
@@ -196,15 +201,6 @@ async def _read_body(receive: Receive, max_bytes: int) -> Message | None:
             return None
         if not message.get("more_body", False):
             return {"type": "http.request", "body": b"".join(pieces), "more_body": False}
-
-
-def _prepend_message(message: Message, receive: Receive) -> Receive:
-    pending = [message]
-
-    async def receive_next() -> Message:
-        return pending.pop() if pending else await receive()
-
-    return receive_next
 
 
 class TimeoutMiddleware:

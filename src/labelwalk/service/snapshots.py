@@ -97,14 +97,13 @@ class Snapshots:
         )
         return None if not rows else self._read(*rows[0])
 
-    def find_older_than(self, milliseconds: int) -> int | None:
-        """Return the event of the last round before a moment, if any."""
-        rows = self._database.read(
-            "SELECT max(sequence) FROM rounds JOIN events USING (sequence) WHERE at < ?",
-            (milliseconds,),
-        )
-        sequence: int | None = rows[0][0]
-        return sequence
+    def apply_retention(self, retain_s: float) -> None:
+        """Delete events older than a number of seconds, as far as a round can replace them."""
+        query = "SELECT max(sequence) FROM rounds JOIN events USING (sequence) WHERE at < ?"
+        [(sequence,)] = self._database.read(query, (int(1000 * (time.time() - retain_s)),))
+        if sequence is not None:
+            self._reader.drop_events(self._reader.read_position(sequence))
+            self.delete(before=sequence)
 
     def delete(self, *, before: int | None = None, since: int | None = None) -> None:
         """Delete the rounds before an event, or those since an event."""
@@ -243,14 +242,6 @@ def restore(backup: str, folder: str) -> int:
         for name in filter(os.path.exists, (path, f"{path}-wal", mark)):
             os.remove(name)
         raise
-
-
-def apply_retention(reader: JournalReader, snapshots: Snapshots, retain_s: float) -> None:
-    """Delete events older than a number of seconds, as far as a snapshot can replace them."""
-    sequence = snapshots.find_older_than(int(1000 * (time.time() - retain_s)))
-    if sequence is not None:
-        reader.drop_events(reader.read_position(sequence))
-        snapshots.delete(before=sequence)
 
 
 def _verify(path: str, mark_path: str) -> int:

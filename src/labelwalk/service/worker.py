@@ -20,14 +20,7 @@ from labelwalk.service.erasure import BackupError, CleanupError, ErasureResult, 
 from labelwalk.service.journal import Entry, Journal
 from labelwalk.service.journal_writer import EventGroup, IdempotencyCache, JournalWriter, Outcome
 from labelwalk.service.managed_learner import ManagedLearner
-from labelwalk.service.snapshots import (
-    CREATE,
-    DELETE,
-    Snapshots,
-    apply_retention,
-    rebuild_learner,
-    restore_learners,
-)
+from labelwalk.service.snapshots import CREATE, DELETE, Snapshots, rebuild_learner, restore_learners
 
 MAX_WAITING = 20_000  # examples in the queue
 FULL_SHARE = 0.9  # of the queue, above which requests are turned away early
@@ -276,7 +269,7 @@ class LearnerWorker:
             self.writer.wait()
             try:
                 if self.writer.failure is None:
-                    apply_retention(self._journal.reader, self._snapshots, self._retain_s)
+                    self._snapshots.apply_retention(self._retain_s)
             except (DiskError, DamagedError) as error:
                 self.writer.fail(error)
 
