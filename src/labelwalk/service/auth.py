@@ -98,11 +98,7 @@ class AuthMiddleware:
     """
 
     def __init__(
-        self,
-        application: ASGIApp,
-        tokens: Tokens,
-        hosts: Iterable[str],
-        permissions: Permissions,
+        self, application: ASGIApp, tokens: Tokens, hosts: Iterable[str], permissions: Permissions
     ) -> None:
         self._application, self._tokens = application, tokens
         self._hosts = {host.lower() for host in hosts}

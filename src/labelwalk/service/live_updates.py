@@ -158,16 +158,12 @@ class PageSampler:
             return
         measured = self._query(numbers, _measure_learner)
         latency, memory = self._store.timing.compute_percentiles(), measure_memory_mib()
-        waiting, clock = self._store.count_waiting(), time.monotonic()
+        n_waiting, clock = self._store.count_waiting(), time.monotonic()
+        shared = {"latency_ms": latency, "memory_mib": memory, "waiting": n_waiting}
         for number, (status, health) in measured.items():
             learner = self._learners[number]
             rate = _compute_rate(learner, clock, status["examples"])
-            learner.status = status | {
-                "rate": rate,
-                "latency_ms": latency,
-                "memory_mib": memory,
-                "waiting": waiting,
-            }
+            learner.status = {**status, "rate": rate, **shared}
             learner.n_statuses += 1
             if is_history:
                 point = HistoryPoint(time.time(), health, rate, latency["p99"], memory)
