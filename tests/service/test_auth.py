@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from labelwalk.service.auth import AuthMiddleware, Tokens
+from labelwalk.service.request_log import compile_path
 from tests.service.asking import list_permissions
 
 pytestmark = pytest.mark.shell
@@ -116,3 +117,9 @@ def test_allow_header_lists_the_methods() -> None:
     assert (b"allow", b"GET, DELETE, PUT") in sent[0]["headers"]
     _, sent = answered(scope_of("GET", "/api/learners/a/stream", (b"host", HOST.encode())))
     assert sent[0]["status"] == 404
+
+
+def test_a_path_belongs_to_one_route() -> None:
+    paths = {path for _, path in ROUTE_PERMISSIONS}
+    for path in paths:
+        assert [other for other in paths if compile_path(other).match(path)] == [path]
