@@ -18,16 +18,17 @@ from labelwalk._validation import as_rows, check_number, check_whole
 from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.engine.batch_predictor import PrefilterIndex
 from labelwalk.engine.cover import TARGET_SHARE
-from labelwalk.kernels.cover_builder import (
+from labelwalk.kernels.cover import (
     NEEDS_MEASURING,
+    NO_VERTEX,
     STALE,
     CoverArrays,
+    MergeRule,
     absorb_all,
     drop_all_merged_neighbors,
-    merge_closest,
+    merge_listed_pairs,
     take_rows,
 )
-from labelwalk.kernels.nearest import NO_VERTEX
 
 DEFAULT_GROWTH = 1.5  # as in `labelwalk.settings`
 MAX_LAYERS = 3  # covers whose distances are of another order of magnitude
@@ -286,12 +287,11 @@ class CoverBuilder:
         self._index.put(first, cover.points)
 
     def merge_pairs(self, limit: int, aim: int, growth: float, within: float = -1.0) -> None:
-        """Merge closest pairs by the rule of `merge_closest`, and make the arrays compact."""
+        """Merge closest pairs by the rule of `merge_listed_pairs`, and make the arrays compact."""
         merged_into, last = np.arange(self.n), -1.0
+        rule = MergeRule(within, limit, aim, growth)
         while True:
-            status, last = merge_closest(
-                self._arrays, self.n, merged_into, within, limit, aim, growth, last
-            )
+            status, last = merge_listed_pairs(self._arrays, self.n, merged_into, rule, last)
             if status != NEEDS_MEASURING:
                 break
             self._measure_neighbors(merged_into)

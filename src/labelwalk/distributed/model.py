@@ -221,7 +221,7 @@ def _measure_bandwidths(
     local = measure_local_distances(points, params.neighbour)
     counters, bandwidth = engine.state.progress.copy()[0], np.empty(len(points))
     counters.typical = typical(local)
-    compute_bandwidths(local, counters, engine.rules, bandwidth)
+    compute_bandwidths(local, counters, bandwidth)
     distance = float(counters.typical)
     return params._replace(typical=distance, sigma=params.width * distance), bandwidth
 

@@ -13,8 +13,7 @@ import numpy as np
 from labelwalk.arrays import Floats, Ints
 from labelwalk.engine.leave_one_out import has_label_sibling, held_out, score
 from labelwalk.engine.state import State
-from labelwalk.kernels.compare import compute_bandwidths, compute_similarities
-from labelwalk.kernels.compare import local_distances as write_local_distances
+from labelwalk.kernels.compare import compute_bandwidths, compute_similarities, local_distances
 from labelwalk.kernels.counters import NEVER, Counters, KernelParams
 from labelwalk.kernels.cover import Vertices
 from labelwalk.settings import Settings
@@ -72,32 +71,23 @@ def _measure_one(
             2 * counters.n_seen if counters.sigma > 0 else counters.n_seen + 1
         )
     elif similarity.bandwidth == "cover":
-        sigma = COVER_FRACTION * typical(local_distances(vertices, counters.n, COVER_NEIGHBOUR))
+        local = local_distances(vertices.mean_distances, counters.n, COVER_NEIGHBOUR)
+        sigma = COVER_FRACTION * typical(local)
         if not counters.sigma / KEPT_WITHIN <= sigma <= counters.sigma * KEPT_WITHIN:
             counters.sigma = sigma
 
 
 def _measure_each(counters: Counters, rules: KernelParams, vertices: Vertices) -> None:
-    local = local_distances(vertices, counters.n, rules.neighbour)
+    local = local_distances(vertices.mean_distances, counters.n, rules.neighbour)
     counters.typical = typical(local)
     counters.sigma = counters.width * counters.typical
-    compute_bandwidths(local, counters, rules, vertices.bandwidth)
+    compute_bandwidths(local, counters, vertices.bandwidth)
 
 
 def from_features(moments: Floats, n_seen: int) -> float:
     """Return σ with 2σ² = 2ps²: p features, s the mean of their standard deviations (5.1)."""
     deviations = np.sqrt(moments[1] / n_seen)
     return float(np.sqrt(len(deviations)) * deviations.mean())
-
-
-def local_distances(vertices: Vertices, n: int, neighbour: int) -> Floats:
-    """Return the distance of each representative to its `neighbour`-th nearest different one.
-
-    If there are fewer, use the farthest one; 0 if there is none.
-    """
-    local = np.empty(n)
-    write_local_distances(vertices.mean_distances, n, neighbour, local)
-    return local
 
 
 def typical(local: Floats) -> float:
@@ -159,10 +149,10 @@ def _predict_left_out(
     n, graph = state.n, state.graph
     if rules.neighbour > 0 and (width, evenness) != (state.counters.width, state.counters.evenness):
         trial = state.progress.copy()[0]
-        local = local_distances(state.vertices, n, rules.neighbour)
+        local = local_distances(state.vertices.mean_distances, n, rules.neighbour)
         trial.width, trial.evenness, trial.typical = width, evenness, typical(local)
         bandwidths, w = np.empty(n), np.empty((n, n))
-        compute_bandwidths(local, trial, rules, bandwidths)
+        compute_bandwidths(local, trial, bandwidths)
         compute_similarities(state.vertices.mean_distances, bandwidths, n, rules.cut, w)
         graph = graph._replace(w=w)
     return held_out(graph, codes, state.n_classes)

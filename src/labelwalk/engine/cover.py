@@ -16,6 +16,7 @@ from labelwalk.kernels.counters import Counters
 from labelwalk.kernels.cover import (
     ABSORBING,
     UNLABELLED,
+    MergeRule,
     Vertices,
     find_smallest_gap,
     find_smallest_positive_distance,
@@ -63,9 +64,8 @@ def coarsen(vertices: Vertices, counters: Counters, settings: Settings) -> Verte
         group = ABSORBING if absorb else UNLABELLED
         limit = settings.n_centroids
         aim = math.ceil(TARGET_SHARE * limit)
-        last = merge_closest(
-            vertices, counters.n, merged_into, group, NO_DISTANCE, limit, aim, growth
-        )
+        rule = MergeRule(NO_DISTANCE, limit, aim, growth)
+        last = merge_closest(vertices, counters.n, merged_into, group, rule)
         counters.radius = max(counters.radius, last)
     return compact(vertices, counters, merged_into)
 
@@ -90,7 +90,8 @@ def grow_radius(radius: float, growth: float, gap: float) -> float:
 def trim_labels(vertices: Vertices, counters: Counters, label: int, budget: int) -> VertexRemap:
     """Merge closest labelled vertices of a class until at most `labels_per_class` remain."""
     merged_into = np.arange(counters.n)
-    merge_closest(vertices, counters.n, merged_into, label, NO_DISTANCE, budget, budget, 1.0)
+    rule = MergeRule(NO_DISTANCE, budget, budget, 1.0)
+    merge_closest(vertices, counters.n, merged_into, label, rule)
     return compact(vertices, counters, merged_into)
 
 
@@ -104,12 +105,12 @@ def merge_covers(
     """
     merged_into = np.arange(counters.n)
     limit = counters.n if settings.n_centroids is None else settings.n_centroids
-    last = merge_closest(
-        vertices, counters.n, merged_into, UNLABELLED, counters.radius, limit, limit, 1.0
-    )
+    rule = MergeRule(float(counters.radius), limit, limit, 1.0)
+    last = merge_closest(vertices, counters.n, merged_into, UNLABELLED, rule)
+    budget = settings.labels_per_class
+    rule = MergeRule(0.0, budget, budget, 1.0)
     for label in range(n_classes):
-        budget = settings.labels_per_class
-        merge_closest(vertices, counters.n, merged_into, label, 0.0, budget, budget, 1.0)
+        merge_closest(vertices, counters.n, merged_into, label, rule)
     counters.radius = max(counters.radius, last)
     return compact(vertices, counters, merged_into)
 

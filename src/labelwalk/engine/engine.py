@@ -233,16 +233,9 @@ class Engine:
 
     def _run(self, rows: Floats, codes: Ints, row: int, answers: KernelAnswers) -> tuple[int, int]:
         state = self.state
-        places = (
-            state.vertices,
-            state.system,
-            state.progress,
-            self.rules,
-            state.comparison,
-            state.readout,
-        )
-        kept = (state.quarantine, state.memory, state.watch)
-        return feed(*places, *kept, rows, codes, row, answers)
+        graph = (state.vertices, state.system, state.progress, self.rules, state.comparison)
+        work = (state.readout, state.quarantine, state.memory, state.watch)
+        return feed(*graph, *work, rows, codes, row, answers)
 
     def compile(self) -> None:
         """Compile the loop, or load it from the cache."""

@@ -1,10 +1,4 @@
-"""Answers from probabilities: excess, fallback, prior, scores and bounds.
-
-The values of an answer may sum to more than 1, since each has an error; the excess is removed. The
-nearest label gains a share of what the sink absorbs. Biases bring the classes to their prior.
-"""
-
-from __future__ import annotations
+"""Answers from probabilities: excess, fallback, prior, scores and bounds."""
 
 from typing import NamedTuple
 
@@ -13,7 +7,7 @@ import numpy as np
 from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.kernels.certificate import Readout, average_values
 from labelwalk.kernels.compare import RowComparison, compute_row_similarities, is_outlier
-from labelwalk.kernels.counters import Counters, CountersArray, KernelParams
+from labelwalk.kernels.counters import Counters, CountersArray, KernelParams, weight_unit
 from labelwalk.kernels.cover import UNLABELLED, Vertices, measure_row
 from labelwalk.kernels.jit import jit
 from labelwalk.kernels.system import STEPS, UNIT_ROUNDOFF, System
@@ -57,16 +51,13 @@ def compute_excess(values: Floats) -> float:
 
 @jit
 def fallback_gain(values: Floats, guess: int) -> float:
-    """Return what the fallback class gains of the probability of the sink.
-
-    One part in C + 1, because the row may also belong to a class that was never taught.
-    """
+    """Return what the fallback class gains of the probability of the sink."""
     if guess == NO_CLASS:
         return 0.0
     missing = 1.0
     for c in range(values.shape[0]):
         missing -= values[c]
-    return max(0.0, missing) / (values.shape[0] + 1)
+    return max(0.0, missing) / (values.shape[0] + 1)  # one more: a class that was never taught
 
 
 @jit
@@ -134,11 +125,7 @@ def write_answer(
 def write_scores(
     answers: KernelAnswers, row: int, bias: Floats, guess: int, sharpness: float, bound: float
 ) -> None:
-    """Write the sharpened scores, scaled to the probability outside the sink, and the leeway.
-
-    The winner's share of the sharpened scores increases with its own score and decreases with the
-    others, so it is extreme where every error is.
-    """
+    """Write the sharpened scores, scaled to the probability outside the sink, and the leeway."""
     p, winner, scores = answers.probabilities[row], answers.winner[row], answers.scores[row]
     gain, total, sharp_total = fallback_gain(p, guess), 0.0, 0.0
     max_error = bound if guess == NO_CLASS else 2.0 * bound
@@ -154,6 +141,7 @@ def write_scores(
             others_high += sharpen((own_score + max_error * bias[1 + c]) / best, sharpness)
     for c in range(p.shape[0]):
         scores[c] *= total / sharp_total
+    # the winner's share rises with its own score and falls with the others: all errors are extreme
     winner_high = sharpen((best + max_error * bias[1 + winner]) / best, sharpness)
     winner_low = sharpen(max(0.0, best - max_error * bias[1 + winner]) / best, sharpness)
     slack = max_error * p.shape[0]
@@ -179,7 +167,7 @@ def fill_readout(
     readout: Readout,
 ) -> int:
     """Write the average over the vertices similar to the row; return their number."""
-    total = params.sink * (counters.mean_weight if params.label_weight > 0.0 else 1.0)
+    total = params.sink * weight_unit(counters, params)
     n_terms = 0
     for j in range(counters.n):
         if comparison.similarities[j] > 0.0:
@@ -227,10 +215,7 @@ def extend_rows(
     rows: Floats,
     answers: KernelAnswers,
 ) -> None:
-    """Answer rows that are not in the graph, by the harmonic extension; nothing is learned.
-
-    `errors` are the proven errors of the vertices.
-    """
+    """Answer rows by the harmonic extension, without learning; `errors` are of the vertices."""
     counters = progress[0]
     for row in range(rows.shape[0]):
         measure_row(vertices, counters, rows[row], comparison)
@@ -251,17 +236,12 @@ def extend_rows(
 @jit
 def compute_class_mass(vertices: Vertices, system: System, n: int, mass: Floats) -> None:
     """Write the number of unlabelled examples of each class; vertices are divided by scores."""
-    bias, f = system.bias, system.f
-    for c in range(mass.shape[0]):
-        mass[c] = 0.0
+    mass[:] = 0.0
     for i in range(n):
-        total = 0.0
-        for c in range(mass.shape[0]):
-            total += bias[1 + c] * f[STEPS + 1 + c, i]
+        scores = system.bias[1:] * system.f[STEPS + 1 :, i]
+        total = scores.sum()
         if vertices.label[i] == UNLABELLED and total > 0.0:
-            for c in range(mass.shape[0]):
-                share = bias[1 + c] * f[STEPS + 1 + c, i] / total
-                mass[c] += vertices.examples[i] * share
+            mass += vertices.examples[i] * (scores / total)
 
 
 @jit
@@ -271,18 +251,11 @@ def fit_biases(vertices: Vertices, system: System, n: int, shares: Floats) -> No
     Iterative proportional fitting; one extra example per class keeps the bias of an empty class
     finite. Class mass normalization is its first iteration. Without any mass, nothing changes.
     """
-    mass = np.empty(shares.shape[0])
+    mass, bias = np.empty(shares.shape[0]), system.bias[1:]
     for _ in range(PRIOR_ITERATIONS):
         compute_class_mass(vertices, system, n, mass)
-        total = 0.0
-        for c in range(mass.shape[0]):
-            total += mass[c]
+        total = mass.sum()
         if total == 0.0:
             return
-        largest = 0.0
-        for c in range(mass.shape[0]):
-            target = shares[c] * (total + mass.shape[0])
-            system.bias[1 + c] *= target / (mass[c] + 1.0)
-            largest = max(largest, system.bias[1 + c])
-        for c in range(mass.shape[0]):
-            system.bias[1 + c] = max(system.bias[1 + c] / largest, 1.0 / MAX_BIAS_RATIO)
+        bias *= shares * (total + mass.shape[0]) / (mass + 1.0)
+        bias[:] = np.maximum(bias / bias.max(), 1.0 / MAX_BIAS_RATIO)

@@ -1,173 +1,116 @@
-"""Assignment of a row: to an existing vertex, to a new vertex, or to the quarantine.
-
-A ring of the last rows records where each went.
-"""
-
-from __future__ import annotations
+"""Assignment of rows: to an existing vertex, a new vertex, or the quarantine; the last rows."""
 
 from typing import NamedTuple
 
 from labelwalk.arrays import Floats, Ints, SmallInts
+from labelwalk.kernels import cover
 from labelwalk.kernels.compare import (
     RowComparison,
     compute_row_similarities,
     gaussian_row,
     measure_distances,
 )
-from labelwalk.kernels.counters import Counters, KernelParams, age
-from labelwalk.kernels.cover import (
-    UNLABELLED,
-    Vertices,
-    append_vertex,
-    find_nearest_vertex,
-    find_same_point,
-    has_contradiction,
-    has_moved,
-    measure_mean_distances,
-    move_mean,
-)
+from labelwalk.kernels.counters import Counters, CountersArray, KernelParams, age, weight_unit
+from labelwalk.kernels.cover import UNLABELLED, Vertices
 from labelwalk.kernels.jit import jit
-from labelwalk.kernels.system import (
-    STEPS,
-    System,
-    add_weight,
-    attach,
-    change_edge,
-    find_components,
-    have_common_neighbour,
-    rebuild,
-)
+from labelwalk.kernels.system import STEPS, System, add_weight, attach, change_edges
 
-MAX_DEGREE_SHRINKAGE = 1e3  # factor by which a degree may fall before residuals are recomputed
 MAX_GROUPS = 64  # in quarantine
 OUTLIER_SLOT, REMOVED = -1, -2  # instead of a vertex: an outlier, or an example that was removed
 
 
+class LoopState(NamedTuple):
+    """What most functions of the compiled loop read and change."""
+
+    vertices: Vertices
+    system: System
+    progress: CountersArray
+    params: KernelParams
+    comparison: RowComparison
+
+
 @jit
-def learn(
-    vertices: Vertices,
-    system: System,
-    counters: Counters,
-    params: KernelParams,
-    comparison: RowComparison,
-    x: Floats,
-    label: int,
-) -> None:
+def learn(state: LoopState, x: Floats, label: int) -> None:
     """Assign a row to an existing vertex, or found a new one."""
-    distances = comparison.distances
-    i, distance = -1, 0.0
+    vertices, counters, distances = state.vertices, state.progress[0], state.comparison.distances
     if label != UNLABELLED:
-        i = find_same_point(vertices, counters.n, distances, label)
-        counters.n_conflicts += has_contradiction(vertices, counters.n, distances, label)
+        i, is_contradicted = cover.find_same_point(vertices, counters.n, distances, label)
+        counters.n_conflicts += is_contradicted
+        distance = 0.0
     else:
-        i, distance = find_nearest_vertex(vertices, counters.n, distances, params.absorb)
+        absorb = state.params.absorb
+        i, distance = cover.find_nearest_vertex(vertices, counters.n, distances, absorb)
         if distance > 0.0 and distance >= counters.radius:
             i = -1
     if i < 0:
-        create_vertex(vertices, system, counters, params, comparison, x, label)
+        create_vertex(state, x, label)
     else:
-        join_vertex(vertices, system, counters, params, comparison, x, label, i, distance)
+        join_vertex(state, x, label, i, distance)
 
 
 @jit
-def create_vertex(
-    vertices: Vertices,
-    system: System,
-    counters: Counters,
-    params: KernelParams,
-    comparison: RowComparison,
-    x: Floats,
-    label: int,
-) -> None:
+def create_vertex(state: LoopState, x: Floats, label: int) -> None:
     """Make a row a new vertex, labelled or not."""
+    vertices, system, progress, params, comparison = state
+    counters = progress[0]
     i = counters.n
-    append_vertex(vertices, i, x, comparison, label, counters.id)
+    cover.append_vertex(vertices, i, x, comparison, label, counters.id)
     vertices.bandwidth[i] = compute_row_similarities(
         vertices.bandwidth, counters, params, comparison
     )
-    for j in range(i):
-        system.w[i, j] = comparison.similarities[j]
+    system.w[i, :i] = comparison.similarities[:i]
     system.clamped[i] = label != UNLABELLED
-    for column in range(system.f.shape[0]):
-        system.f[column, i] = 0.0
-    weight, mean = 1.0, 1.0
-    if params.label_weight > 0.0:
-        mean = counters.mean_weight
+    system.f[:, i] = 0.0
+    unit = weight_unit(counters, params)
     if label != UNLABELLED:
         system.f[STEPS + 1 + label, i] = 1.0
-        weight = params.label_weight * mean if params.label_weight > 0.0 else 1.0
+        weight = params.label_weight * unit if params.label_weight > 0.0 else 1.0
     else:
-        weight = min(1.0, params.weight_cap * mean)
+        weight = min(1.0, params.weight_cap * unit)
         counters.n_unlabelled += 1
         counters.n_absorbed += 1
         counters.total_weight += weight
-    attach(system, i, weight, params.sink * mean)
+    attach(system, i, weight, params.sink * unit)
     counters.n += 1
     counters.n_founded += 1
     counters.vertex = i
 
 
 @jit
-def join_vertex(
-    vertices: Vertices,
-    system: System,
-    counters: Counters,
-    params: KernelParams,
-    comparison: RowComparison,
-    x: Floats,
-    label: int,
-    i: int,
-    distance: float,
-) -> None:
-    """Add a row to vertex i.
+def join_vertex(state: LoopState, x: Floats, label: int, i: int, distance: float) -> None:
+    """Add a row to vertex i, whose weight is capped.
 
     A label moves the mean only, so that it can be undone; similarities follow with a later row.
     """
-    add_example(vertices, system, counters, params, i)
-    vertices.taught[i] += label != UNLABELLED
-    vertices.reach[i] = max(vertices.reach[i], distance)
-    if move_mean(vertices, i, x) and label == UNLABELLED and has_moved(vertices, i):
-        update_similarities(vertices, system, counters.n, params.cut, comparison, i)
-    counters.vertex = i
-
-
-@jit
-def add_example(
-    vertices: Vertices, system: System, counters: Counters, params: KernelParams, i: int
-) -> None:
-    """Count one more example of vertex i; its weight is capped."""
+    vertices, system, progress, params, _ = state
+    counters, is_free = progress[0], vertices.label[i] == UNLABELLED
     vertices.examples[i] += 1
     vertices.decayed_count[i] += 1.0
-    if vertices.label[i] == UNLABELLED:
-        counters.n_absorbed += 1
+    counters.n_absorbed += is_free
     if params.label_weight == 0.0:
         add_weight(system, counters.n, i, 1.0)
-    elif vertices.label[i] == UNLABELLED:
+    elif is_free:
         max_weight = params.weight_cap * counters.mean_weight
         change = min(vertices.decayed_count[i], max_weight) - system.v[i]
         if change > 0.0:
             counters.total_weight += change
             add_weight(system, counters.n, i, change)
+    vertices.taught[i] += label != UNLABELLED
+    vertices.reach[i] = max(vertices.reach[i], distance)
+    if cover.move_mean(vertices, i, x) and label == UNLABELLED and cover.has_moved(vertices, i):
+        update_similarities(state, i)
+    counters.vertex = i
 
 
 @jit
-def update_similarities(
-    vertices: Vertices, system: System, n: int, cut: float, comparison: RowComparison, i: int
-) -> None:
+def update_similarities(state: LoopState, i: int) -> None:
     """Recompute the similarities of a vertex whose mean has moved."""
-    similarities, bandwidths = comparison.similarities, vertices.bandwidth
-    measure_mean_distances(vertices, n, i, comparison.mean, comparison.distances)
-    gaussian_row(comparison.distances, n, bandwidths[i], bandwidths, cut, similarities)
-    similarities[i] = 0.0
-    is_split = False
-    before = system.w[i]
-    for j in range(n):  # most similarities stay 0, and a comparison costs less than a call
-        if similarities[j] != before[j] and change_edge(system, n, i, j, similarities[j]):
-            is_split = is_split or not have_common_neighbour(system, i, j)
-    if is_split:
-        find_components(system, n)
-    if system.drift[1] > MAX_DEGREE_SHRINKAGE:
-        rebuild(system, n)
+    vertices, system, progress, params, comparison = state
+    n, bandwidths, distances = progress[0].n, vertices.bandwidth, comparison.distances
+    cover.measure_mean_distances(vertices, n, i, comparison.mean, distances)
+    gaussian_row(distances, n, bandwidths[i], bandwidths, params.cut, comparison.similarities)
+    comparison.similarities[i] = 0.0
+    change_edges(system, n, i, comparison.similarities)
 
 
 class Quarantine(NamedTuple):
@@ -197,8 +140,7 @@ def quarantine_row(
         group = counters.n_held
         counters.n_held += 1
         quarantine.held_count[group] = 0
-        for p in range(x.shape[0]):
-            quarantine.held_points[p, group] = x[p]
+        quarantine.held_points[:, group] = x
     quarantine.held_count[group] += 1
     quarantine.held_since[group] = age(counters)
     if quarantine.held_count[group] < params.quarantine_size:
@@ -211,8 +153,7 @@ def quarantine_row(
 def release(quarantine: Quarantine, counters: Counters, group: int) -> None:
     """Remove a group; the last one takes its place."""
     last = counters.n_held - 1
-    for p in range(quarantine.held_points.shape[0]):
-        quarantine.held_points[p, group] = quarantine.held_points[p, last]
+    quarantine.held_points[:, group] = quarantine.held_points[:, last]
     quarantine.held_count[group] = quarantine.held_count[last]
     quarantine.held_since[group] = quarantine.held_since[last]
     counters.n_held = last
@@ -239,10 +180,7 @@ def find_smallest_group(quarantine: Quarantine, n: int) -> int:
 
 
 class Memory(NamedTuple):
-    """The last rows, in a ring: the row at age i is at index i modulo the capacity.
-
-    Answer-only rows are not recorded, so a source beyond its share cannot displace others.
-    """
+    """The last rows, in a ring: the row at age i is at index i modulo the capacity."""
 
     seen_rows: Floats  # (capacity, features)
     seen_vertex: SmallInts  # the vertex that represents it, or OUTLIER_SLOT, or REMOVED
@@ -258,8 +196,7 @@ def record_row(memory: Memory, counters: Counters, x: Floats, label: int) -> Non
     if capacity == 0:
         return
     place = (age(counters) - 1) % capacity
-    for p in range(x.shape[0]):
-        memory.seen_rows[place, p] = x[p]
+    memory.seen_rows[place] = x
     memory.seen_vertex[place] = counters.vertex
     memory.seen_label[place] = label
     memory.seen_number[place] = counters.n_seen - 1

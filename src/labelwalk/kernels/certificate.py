@@ -1,20 +1,14 @@
 """Certificates: proven bounds on the error of answers, computed from residuals.
 
-For any f, with relative residuals rho_jc = r_jc / (d_j + g_j), and any number of steps b, the exact
-solution f* satisfies
+For any f and any number of steps b, the exact solution f* satisfies
 
     |f_i - f*_i| <= (rho * min(t_i, b) + rho_late * max(t_i - b, 0)) / (1 - max_j tau_j),
 
-where rho is the largest |rho_j|, rho_late the largest with t_j > b, and tau_j the relative residual
-of the steps t; all maxima are over the component of i. So residuals must be smallest where walks
-are long, and need not be small elsewhere. The error of an average over vertices is at most the same
-average of their errors. docs/decisions/certificate.md has the proof. The rounding that residuals
-may have accumulated is counted and added.
-
-Few vertices have walks much longer than an answer needs; the cutoff b separates this slow block.
+where rho is the largest |r_j| / (d_j + g_j), rho_late the largest with t_j > b, and tau_j the same
+of the steps t; all maxima are over the component of i. Accumulated rounding is added. The cutoff b
+separates the slow block, the few vertices with long walks. docs/decisions/certificate.md has the
+proof.
 """
-
-from __future__ import annotations
 
 from typing import NamedTuple
 
@@ -49,8 +43,7 @@ class ResidualBounds(NamedTuple):
 def average_values(system: System, readout: Readout, n_terms: int) -> float:
     """Compute the average; return its expected steps in components with a label."""
     values, steps = readout.values, 0.0
-    for c in range(values.shape[0]):
-        values[c] = 0.0
+    values[:] = 0.0
     for a in range(n_terms):
         i, share = readout.vertex[a], readout.share[a]
         if system.has_label[system.component[i]]:
@@ -75,15 +68,12 @@ def count_late_steps(system: System, readout: Readout, n_terms: int, cutoff: flo
 @jit
 def mark_components(system: System, n: int, readout: Readout, n_terms: int) -> bool:
     """Mark the components that a readout's error comes from; return whether there are any."""
-    for i in range(n):
-        system.marked[i] = False
-    is_any_marked = False
+    system.marked[:n] = False
     for a in range(n_terms):
         i = readout.vertex[a]
         if system.has_label[system.component[i]] and not system.clamped[i]:
             system.marked[system.component[i]] = True
-            is_any_marked = True
-    return is_any_marked
+    return bool(system.marked[:n].any())
 
 
 @jit
@@ -114,18 +104,14 @@ def count_slow(system: System, n: int, cutoff: float) -> int:
     """Count the marked vertices with more expected steps than `cutoff`."""
     count = 0
     for j in range(n):
-        if system.f[STEPS, j] > cutoff and system.marked[system.component[j]]:
-            count += 1
+        count += system.f[STEPS, j] > cutoff and system.marked[system.component[j]]
     return count
 
 
 @jit
 def choose_cutoff(system: System, n: int, steps: float) -> float:
-    """Return the steps beyond which vertices are in the slow block; infinite if there is none.
-
-    `steps` are those of the answer. If they are infinite there is no block, because halving would
-    leave them infinite.
-    """
+    """Return the steps beyond which vertices are in the slow block; infinite if there is none."""
+    # no block for infinite steps of the answer: halving would leave them infinite
     cutoff, trial = np.inf, steps / MIN_SLOWDOWN
     while 1.0 <= trial < np.inf and count_slow(system, n, trial) <= n // VERTICES_PER_SLOW_VERTEX:
         cutoff, trial = trial, trial / 2.0
@@ -134,14 +120,11 @@ def choose_cutoff(system: System, n: int, steps: float) -> float:
 
 @jit
 def bound_error(system: System, bounds: ResidualBounds, steps: float, late_steps: float) -> float:
-    """Return the error bound of an answer with `steps`, of which `late_steps` are past the cutoff.
-
-    The bound may exceed 1. It is infinite if nothing is proven.
-    """
+    """Bound the error of an answer with `steps`, of which `late_steps` are past the cutoff."""
     drift = bound_rounding(system)
     divisor = 1.0 - bounds.tau - drift * (1.0 + bounds.max_steps)
     if divisor <= 0.0:
-        return np.inf
+        return np.inf  # nothing is proven
     early_steps = steps - late_steps
     return ((bounds.rho + drift) * early_steps + (bounds.rho_late + drift) * late_steps) / divisor
 
@@ -160,9 +143,8 @@ def compute_error(system: System, n: int, readout: Readout, n_terms: int) -> flo
 @jit
 def certify(system: System, n: int, errors: Floats) -> None:
     """Write the proven error of every vertex, at most 1."""
-    for i in range(n):
-        errors[i] = 0.0
-        system.marked[i] = False
+    errors[:n] = 0.0
+    system.marked[:n] = False
     for seed in range(n):
         if system.component[seed] == seed and system.has_label[seed]:
             system.marked[seed] = True

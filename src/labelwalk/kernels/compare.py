@@ -1,12 +1,10 @@
 """Comparison of a row with all vertices: distances, bandwidths, similarities, outliers."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
 
-from labelwalk.arrays import Floats
+from labelwalk.arrays import Floats, Ints
 from labelwalk.kernels.counters import Counters, KernelParams
 from labelwalk.kernels.jit import jit
 
@@ -26,17 +24,15 @@ class RowComparison(NamedTuple):
 
 
 @jit
-def measure_squared_distances(points: Floats, n: int, x: Floats, out: Floats) -> None:
-    """Write the squared Euclidean distance of `x` to the first `n` columns of `points`.
+def measure_distances(points: Floats, n: int, x: Floats, out: Floats) -> None:
+    """Write the Euclidean distance of `x` to the first `n` columns of `points`.
 
-    The loops over vertices are vectorized. Each sum adds its features in order, so the result is
-    bit for bit that of the plain loop on every processor. Features are read in blocks, so that
-    memory latency is paid once per block.
+    The loops over vertices are vectorized, features are read in blocks to save memory latency, and
+    each sum adds them in order, so the result has the bits of the plain loop on every processor.
     """
     n_blocked = points.shape[0] - points.shape[0] % FEATURES_PER_BLOCK
     value = np.empty(FEATURES_PER_BLOCK)
-    for j in range(n):
-        out[j] = 0.0
+    out[:n] = 0.0
     for p in range(0, n_blocked, FEATURES_PER_BLOCK):
         features = points[p : p + FEATURES_PER_BLOCK]
         value[:] = x[p : p + FEATURES_PER_BLOCK]
@@ -51,14 +47,18 @@ def measure_squared_distances(points: Floats, n: int, x: Floats, out: Floats) ->
         for j in range(n):
             gap = feature[j] - x[p]
             out[j] += gap * gap
+    for j in range(n):
+        out[j] = np.sqrt(out[j])
 
 
 @jit
-def measure_distances(points: Floats, n: int, x: Floats, out: Floats) -> None:
-    """Write the Euclidean distance of `x` to the first `n` columns of `points`."""
-    measure_squared_distances(points, n, x, out)
-    for j in range(n):
-        out[j] = np.sqrt(out[j])
+def measure_distance(x: Floats, y: Floats) -> float:
+    """Return the Euclidean distance of two rows, features added in order."""
+    total = 0.0
+    for p in range(x.shape[0]):
+        gap = y[p] - x[p]
+        total += gap * gap
+    return np.sqrt(total)
 
 
 @jit
@@ -83,15 +83,12 @@ def geometric_mean(a: float, b: float) -> float:
 def gaussian_row(
     distances: Floats, n: int, bandwidth: float, bandwidths: Floats, cut: float, out: Floats
 ) -> None:
-    """Write the similarities exp(-d^2 / 2 s_i s_j) of a point to others.
-
-    The first loop is vectorized; few distances are left for the second.
-    """
+    """Write the similarities exp(-d^2 / 2 s_i s_j) of a point to others."""
     if cut == np.inf:
         out[:n] = 1.0
     else:
         limit = cut * (1.0 + 1e-9) * np.sqrt(bandwidth)
-        for j in range(n):
+        for j in range(n):  # vectorized; few distances are left for the next loop
             out[j] = 1.0 if distances[j] <= limit * np.sqrt(bandwidths[j]) else 0.0
     for j in range(n):
         if out[j] > 0.0 or distances[j] == 0.0:
@@ -111,46 +108,51 @@ def compute_similarities(
 
 
 @jit
-def select_nearest(distances: Floats, n: int, max_count: int, nearest: Floats) -> int:
-    """Write the smallest positive distances in order, at most `max_count`; return their number."""
-    count = 0
-    for j in range(n):
-        distance = distances[j]
-        if distance == 0.0 or (count == max_count and distance >= nearest[max_count - 1]):
-            continue
-        place = min(count, max_count - 1)
-        count = min(count + 1, max_count)
-        while place > 0 and nearest[place - 1] > distance:
-            nearest[place] = nearest[place - 1]
-            place -= 1
-        nearest[place] = distance
-    return count
+def insert_distance(nearest: Floats, distance: float) -> int:
+    """Insert a distance, below the last, into a sorted list after its equals; return its place."""
+    place = nearest.shape[0] - 1
+    while place > 0 and distance < nearest[place - 1]:
+        nearest[place] = nearest[place - 1]
+        place -= 1
+    nearest[place] = distance
+    return place
+
+
+@jit
+def insert_neighbor(ids: Ints, nearest: Floats, j: int, distance: float) -> None:
+    """Insert point j and its distance, which is below the last, into lists sorted by distance."""
+    place = insert_distance(nearest, distance)
+    for a in range(ids.shape[0] - 1, place, -1):
+        ids[a] = ids[a - 1]
+    ids[place] = j
+
+
+@jit
+def find_last_finite(nearest: Floats) -> float:
+    """Return the largest finite distance of a sorted list; 0 if there is none."""
+    for a in range(nearest.shape[0] - 1, -1, -1):
+        if nearest[a] < np.inf:
+            return nearest[a]
+    return 0.0
 
 
 @jit
 def local_distance(distances: Floats, n: int, neighbour: int) -> float:
-    """Return the distance to the `neighbour`-th nearest vertex at another position.
-
-    If there are fewer, it is the distance to the farthest; 0 if there is none.
-    """
-    nearest = np.empty(neighbour)
-    count = select_nearest(distances, n, neighbour, nearest)
-    return nearest[count - 1] if count > 0 else 0.0
+    """Return the distance to the `neighbour`-th nearest other position, or else the farthest."""
+    nearest = np.full(neighbour, np.inf)
+    for j in range(n):
+        if 0.0 < distances[j] < nearest[neighbour - 1]:
+            insert_distance(nearest, distances[j])
+    return find_last_finite(nearest)
 
 
 @jit
-def local_distances(mean_distances: Floats, n: int, neighbour: int, out: Floats) -> None:
-    """Write the local distance of each of the first `n` vertices."""
+def local_distances(mean_distances: Floats, n: int, neighbour: int) -> Floats:
+    """Return the local distance of each of the first `n` vertices."""
+    local = np.empty(n)
     for i in range(n):
-        out[i] = local_distance(mean_distances[i], n, neighbour)
-
-
-@jit
-def row_bandwidth(local: float, counters: Counters, params: KernelParams) -> float:
-    """Turn a local distance into a bandwidth."""
-    if params.neighbour == 0:
-        return counters.sigma
-    return local_bandwidth(local, counters.width, counters.typical, counters.evenness)
+        local[i] = local_distance(mean_distances[i], n, neighbour)
+    return local
 
 
 @jit
@@ -162,12 +164,10 @@ def local_bandwidth(local: float, width: float, typical: float, evenness: float)
 
 
 @jit
-def compute_bandwidths(
-    local: Floats, counters: Counters, params: KernelParams, out: Floats
-) -> None:
+def compute_bandwidths(local: Floats, counters: Counters, out: Floats) -> None:
     """Turn the local distances of all vertices into bandwidths."""
     for i in range(local.shape[0]):
-        out[i] = row_bandwidth(local[i], counters, params)
+        out[i] = local_bandwidth(local[i], counters.width, counters.typical, counters.evenness)
 
 
 @jit
@@ -175,18 +175,11 @@ def compute_row_similarities(
     bandwidths: Floats, counters: Counters, params: KernelParams, comparison: RowComparison
 ) -> float:
     """Write the similarities of the row to all vertices; return its own bandwidth."""
-    local = 0.0
+    n, distances, bandwidth = counters.n, comparison.row_mean_distances, counters.sigma
     if params.neighbour > 0:
-        local = local_distance(comparison.row_mean_distances, counters.n, params.neighbour)
-    bandwidth = row_bandwidth(local, counters, params)
-    gaussian_row(
-        comparison.row_mean_distances,
-        counters.n,
-        bandwidth,
-        bandwidths,
-        params.cut,
-        comparison.similarities,
-    )
+        local = local_distance(distances, n, params.neighbour)
+        bandwidth = local_bandwidth(local, counters.width, counters.typical, counters.evenness)
+    gaussian_row(distances, n, bandwidth, bandwidths, params.cut, comparison.similarities)
     return bandwidth
 
 

@@ -1,7 +1,5 @@
 """Counters of a stream, and the parameters of the compiled loops."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -72,15 +70,7 @@ class Counters(Protocol):
     def __setitem__(self, name: str, value: Any) -> None: ...
 
 
-COUNTERS_DTYPE = np.dtype(
-    (
-        np.record,
-        [
-            (name, np.int64 if kind == "int" else np.float64)
-            for name, kind in Counters.__annotations__.items()
-        ],
-    )
-)
+COUNTERS_DTYPE = np.dtype((np.record, list(Counters.__annotations__.items())))
 CountersArray: TypeAlias = NDArray[Any]
 """An array of one record with the fields of `Counters`."""
 
@@ -104,6 +94,12 @@ class KernelParams(NamedTuple):
     quarantine_size: int  # examples that release a group from quarantine; 0: outliers are dropped
     group_distance: float  # in local distances, between the examples of a group
     warm_up: int  # examples before any can be an outlier
+
+
+@jit
+def weight_unit(counters: Counters, params: KernelParams) -> float:
+    """Return the weight that sinks and the weights of labels are multiples of."""
+    return counters.mean_weight if params.label_weight > 0.0 else 1.0
 
 
 @jit

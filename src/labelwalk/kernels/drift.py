@@ -1,13 +1,10 @@
 """Drift detection without labels: each block of examples is compared with the blocks before it.
 
 The statistics of a block are the mean and the mean absolute value of each feature, in units of the
-first block. The departure of a block is the distance of its statistics from their usual levels, in
-units of their usual deviation between blocks. The excess of departures over their usual value is
-summed (CUSUM). A sum above the limit is an alarm, and all levels are estimated again from the next
-block on.
+first block. Its departure is their distance from their usual levels, in units of their usual
+deviation. The excess of departures over their usual value is summed (CUSUM). A sum above the limit
+is an alarm, and all levels are estimated again from the next block on.
 """
-
-from __future__ import annotations
 
 from typing import NamedTuple
 
@@ -70,15 +67,13 @@ def end_block(watch: DriftWindow, progress: CountersArray) -> None:
     """Compare the block with the previous ones, update the alarm, and start the next block."""
     counters = progress[0]
     advance_marks(watch, counters)
-    if counters.watched < MIN_BLOCK_ROWS:
+    n = counters.watched
+    if n < MIN_BLOCK_ROWS:
         return
-    if counters.blocks > 0:
-        divide_sums(watch.sums, counters.watched)
-    if counters.blocks == 0:
-        set_frame(watch.frame, counters.watched)
-    elif counters.blocks == 1:
-        begin_levels(watch, counters.watched)
+    if counters.blocks == 0:  # any change of a constant feature is large
+        watch.frame[1] = 1.0 / np.maximum(np.sqrt(watch.frame[1] / n), MIN_DEVIATION)
     else:
+        watch.sums[:] /= n
         if counters.blocks > WARM_UP_BLOCKS:
             update_suspicion(counters, compute_departure(watch))
             counters.alarm = 0.0
@@ -87,7 +82,7 @@ def end_block(watch: DriftWindow, progress: CountersArray) -> None:
             counters.alarm_at = counters.n_seen
             reset_levels(watch, counters)
             return
-        update_levels(watch, counters.blocks, counters.watched)
+        update_levels(watch, counters.blocks, n)
     watch.sums[:] = 0.0
     counters.watched = 0
     counters.blocks += 1
@@ -114,47 +109,13 @@ def advance_marks(watch: DriftWindow, counters: Counters) -> None:
 @jit
 def reset_levels(watch: DriftWindow, counters: Counters) -> None:
     """Reset all levels; the next block is the first."""
-    watch.frame[:] = 0.0
-    watch.sums[:] = 0.0
-    watch.level[:] = 0.0
-    watch.noise[:] = 0.0
-    watch.chance[:] = 0.0
-    watch.latest[:] = 0.0
+    for array in (watch.frame, watch.sums, watch.level, watch.noise, watch.chance, watch.latest):
+        array[:] = 0.0
     counters.watched = 0
     counters.blocks = 0
     counters.suspicion = 0.0
     counters.usual = INITIAL_DEPARTURE
     counters.unsteady = INITIAL_VARIANCE
-
-
-@jit
-def set_frame(frame: Floats, n: int) -> None:
-    """Turn summed squared deviations into factors; any change of a constant feature is large."""
-    for p in range(frame.shape[1]):
-        frame[1, p] = 1.0 / max(np.sqrt(frame[1, p] / n), MIN_DEVIATION)
-
-
-@jit
-def divide_sums(sums: Floats, n: int) -> None:
-    """Divide the sums of a block by its number of examples."""
-    for a in range(sums.shape[0]):
-        for p in range(sums.shape[1]):
-            sums[a, p] /= n
-
-
-@jit
-def independent_variance(sums: Floats, a: int, p: int, n: int) -> float:
-    """Return the variance of a block mean if its examples are independent."""
-    return max(sums[2, p] - sums[a, p] * sums[a, p], MIN_VARIANCE) / n
-
-
-@jit
-def begin_levels(watch: DriftWindow, n: int) -> None:
-    """Set the first levels to those of the second block."""
-    for a in range(2):
-        for p in range(watch.level.shape[1]):
-            watch.level[a, p] = watch.latest[a, p] = watch.sums[a, p]
-            watch.chance[a, p] = independent_variance(watch.sums, a, p, n)
 
 
 @jit
@@ -189,18 +150,17 @@ def update_suspicion(counters: Counters, departed: float) -> None:
 
 @jit
 def update_levels(watch: DriftWindow, blocks: int, n: int) -> None:
-    """Update levels and deviations with the block."""
-    rate, noise_rate = (
-        max(1.0 / AVERAGED_BLOCKS, 1.0 / blocks),
-        max(1.0 / AVERAGED_BLOCKS, 1.0 / (blocks - 1)),
-    )
-    for a in range(2):
-        for p in range(watch.level.shape[1]):
-            value = watch.sums[a, p]
-            gap = value - watch.latest[a, p]
-            watch.noise[a, p] += noise_rate * (0.5 * gap * gap - watch.noise[a, p])
-            watch.chance[a, p] += rate * (
-                independent_variance(watch.sums, a, p, n) - watch.chance[a, p]
-            )
-            watch.level[a, p] += rate * (value - watch.level[a, p])
-            watch.latest[a, p] = value
+    """Update levels and deviations with the means of a block; the second block sets the levels."""
+    means = watch.sums[:2]
+    chance = np.maximum(watch.sums[2] - means * means, MIN_VARIANCE) / n
+    if blocks == 1:
+        watch.level[:] = means
+        watch.chance[:] = chance
+    else:
+        rate = max(1.0 / AVERAGED_BLOCKS, 1.0 / blocks)
+        noise_rate = max(1.0 / AVERAGED_BLOCKS, 1.0 / (blocks - 1))
+        gaps = means - watch.latest
+        watch.noise[:] += noise_rate * (0.5 * gaps * gaps - watch.noise)
+        watch.chance[:] += rate * (chance - watch.chance)
+        watch.level[:] += rate * (means - watch.level)
+    watch.latest[:] = means

@@ -1,12 +1,9 @@
 """Compilation of kernels with Numba and a disk cache that is never stale.
 
-Numba stamps a cached function with its own source file only, so a kernel that calls a function of
-another file would keep running old machine code after that file has changed. Here the stamp of
-every kernel covers the whole folder. Where no cache can be written (a read-only installation
-without a home folder), each process compiles its kernels.
+Numba stamps a cached kernel with its own source file only, and would keep running old machine code
+of kernels in other files that it calls. Here the stamp covers the whole folder. Where no cache can
+be written (a read-only installation without a home folder), each process compiles its kernels.
 """
-
-from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
@@ -19,15 +16,9 @@ from numba.core import caching
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
-def _folder_stamp(folder: Path) -> str:
-    digest = hashlib.sha256()
-    for source in sorted(folder.glob("*.py")):
-        digest.update(source.name.encode())
-        digest.update(source.read_bytes())
-    return digest.hexdigest()
-
-
-_STAMP = _folder_stamp(Path(__file__).parent)
+_STAMP = hashlib.sha256()
+for source in sorted(Path(__file__).parent.glob("*.py")):
+    _STAMP.update(source.name.encode() + source.read_bytes())
 
 
 class _StampedIndex(caching.IndexDataCacheFile):  # type: ignore[misc]  # Numba is untyped
@@ -54,7 +45,7 @@ def jit(function: Kernel) -> Kernel:
         cache._cache_file = _StampedIndex(
             cache_path=cache._cache_path,
             filename_base=cache._impl.filename_base,
-            source_stamp=_STAMP,
+            source_stamp=_STAMP.hexdigest(),
         )
     except (RuntimeError, AttributeError):
         return numba.njit(nogil=True, error_model="numpy")(function)

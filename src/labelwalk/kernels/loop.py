@@ -1,32 +1,16 @@
 """The compiled loop over rows: Figure 1, interrupted by events for rare work.
 
-The loop processes rows until one needs work that only the caller can do, such as more capacity, a
-coarsening or an exact solution. It returns an event, and continues with the same row when it is
-called again. Every choice depends on the state alone, so the result is the same however a stream is
-divided into calls.
+If a row needs work that only the caller can do, such as a coarsening, the loop returns an event,
+and continues with that row when it is called again. Every choice depends on the state alone, so the
+result is the same however a stream is divided into calls.
 """
-
-from __future__ import annotations
 
 from enum import IntEnum
 
 from labelwalk.arrays import Floats, Ints, SmallInts
-from labelwalk.kernels.answer import (
-    KernelAnswers,
-    bound_readout_rounding,
-    fill_readout,
-    find_nearest_label,
-    write_answer,
-)
-from labelwalk.kernels.assign import (
-    OUTLIER_SLOT,
-    REMOVED,
-    Memory,
-    Quarantine,
-    learn,
-    quarantine_row,
-    record_row,
-)
+from labelwalk.kernels import answer, assign
+from labelwalk.kernels.answer import KernelAnswers
+from labelwalk.kernels.assign import LoopState
 from labelwalk.kernels.certificate import Readout, compute_error
 from labelwalk.kernels.compare import RowComparison, compute_row_similarities, is_outlier
 from labelwalk.kernels.counters import (
@@ -72,20 +56,18 @@ def feed(
     params: KernelParams,
     comparison: RowComparison,
     readout: Readout,
-    quarantine: Quarantine,
-    memory: Memory,
+    quarantine: assign.Quarantine,
+    memory: assign.Memory,
     drift: DriftWindow,
     rows: Floats,
     labels: Ints,
     start: int,
     answers: KernelAnswers,
 ) -> tuple[int, int]:
-    """Process rows from `start` on; return the next row and the event it waits for.
-
-    The stages of a row are not separate functions, because passing all arrays to each of them would
-    take several percent longer.
-    """
-    counters = progress[0]
+    """Process rows from `start` on; return the next row and the event it waits for."""
+    # One function, because passing all arrays to each stage takes several percent longer; and a
+    # LoopState from Python takes a microsecond more than its parts.
+    counters, state = progress[0], LoopState(vertices, system, progress, params, comparison)
     for row in range(start, rows.shape[0]):
         x, label = rows[row], labels[row]
         is_unlabelled = label < 0
@@ -106,24 +88,24 @@ def feed(
                 answers.outlier[row] = True
                 counters.n_answer_only += label == ANSWER_ONLY
                 is_excluded = params.quarantine_size == 0 or label == ANSWER_ONLY
-                if is_excluded or not quarantine_row(quarantine, counters, params, x):
+                if is_excluded or not assign.quarantine_row(quarantine, counters, params, x):
                     counters.n_outliers += 1
-                    counters.vertex, counters.stage = OUTLIER_SLOT, RowStage.ENDED
+                    counters.vertex, counters.stage = assign.OUTLIER_SLOT, RowStage.ENDED
                 else:
-                    learn(vertices, system, counters, params, comparison, x, UNLABELLED)
+                    assign.learn(state, x, UNLABELLED)
                     counters.stage = RowStage.LEARNED
         is_ready = counters.stage == RowStage.COMPARED or counters.stage == RowStage.SOLVED
         if params.read_first and is_unlabelled and is_ready:
             compute_row_similarities(vertices.bandwidth, counters, params, comparison)
-            if not answer(vertices, system, counters, params, comparison, readout, answers, row):
+            if not try_answer(state, readout, answers, row):
                 return row, LoopEvent.SOLVE
             counters.stage = RowStage.COMPARED
         if counters.stage == RowStage.COMPARED and label == ANSWER_ONLY:
             counters.n_answer_only += 1
             counters.n_removed += 1
-            counters.vertex, counters.stage = REMOVED, RowStage.ENDED
+            counters.vertex, counters.stage = assign.REMOVED, RowStage.ENDED
         if counters.stage == RowStage.COMPARED:
-            learn(vertices, system, counters, params, comparison, x, label)
+            assign.learn(state, x, label)
             counters.stage = RowStage.LEARNED
         if counters.stage == RowStage.LEARNED:
             event = next_maintenance_event(vertices.label, counters, params, label)
@@ -131,15 +113,15 @@ def feed(
                 return row, event
         is_ready = counters.stage != RowStage.ENDED and not answers.outlier[row]
         if not params.read_first and is_unlabelled and is_ready:
-            if not answer(vertices, system, counters, params, comparison, readout, answers, row):
+            if not try_answer(state, readout, answers, row):
                 return row, LoopEvent.SOLVE
         counters.stage = RowStage.ENDED
         if age(counters) >= counters.forget_at:
             return row, LoopEvent.FORGET
         if counters.n_seen >= counters.judge_at_seen:
             return row, LoopEvent.CHECK_HEALTH
-        if label != ANSWER_ONLY:
-            record_row(memory, counters, x, label)
+        if label != ANSWER_ONLY:  # a source beyond its share must not displace others
+            assign.record_row(memory, counters, x, label)
         counters.stage, counters.id = RowStage.WAITING, NO_ROW
     return rows.shape[0], LoopEvent.DONE
 
@@ -166,34 +148,27 @@ def arrive(counters: Counters, moments: Floats, x: Floats, label: int) -> None:
 
 
 @jit
-def answer(
-    vertices: Vertices,
-    system: System,
-    counters: Counters,
-    params: KernelParams,
-    comparison: RowComparison,
-    readout: Readout,
-    answers: KernelAnswers,
-    row: int,
-) -> bool:
+def try_answer(state: LoopState, readout: Readout, answers: KernelAnswers, row: int) -> bool:
     """Answer a row at itself or at its vertex; return False if a direct solution is needed."""
-    n_terms = 1
+    vertices, system, progress, params, comparison = state
+    counters = progress[0]
+    n, n_terms = counters.n, 1
     if params.read_first:
-        n_terms = fill_readout(system, counters, params, comparison, readout)
+        n_terms = answer.fill_readout(system, counters, params, comparison, readout)
     else:
         readout.vertex[0] = counters.vertex
         readout.share[0] = 1.0
-    guess = find_nearest_label(vertices, counters, params, comparison)
+    guess = answer.find_nearest_label(vertices, counters, params, comparison)
     if counters.stage == RowStage.SOLVED:
-        error = compute_error(system, counters.n, readout, n_terms)
+        error = compute_error(system, n, readout, n_terms)
     else:
-        tolerance = params.tolerance
-        error = relax_until_certified(system, counters.n, readout, n_terms, guess, tolerance)
+        error = relax_until_certified(system, n, readout, n_terms, guess, params.tolerance)
         if error == NOT_CERTIFIED:
             return False
     if params.read_first:
-        error += bound_readout_rounding(system, counters.n, readout, n_terms)
-    write_answer(answers, row, readout.values, error, system.bias, guess, counters.sharpness)
+        error += answer.bound_readout_rounding(system, n, readout, n_terms)
+    sharpness = counters.sharpness
+    answer.write_answer(answers, row, readout.values, error, system.bias, guess, sharpness)
     return True
 
 

@@ -1,72 +1,60 @@
 """Exact nearest points: single precision excludes candidates, double precision decides.
 
-The squared distance of a row x to a point c is |x|² + |c|² - 2 x·c. In single precision its error
-is bounded by a part of the row and a part of the point together, so each point has a lower and an
-upper bound. If m points have upper bounds below a limit, no point with a lower bound above it is
-among the m nearest; only the other points are measured. Exact distances add features in order.
+In single precision, the error of a squared distance |x|² + |c|² - 2 x·c is bounded by a part of the
+row x and a part of the point c. If m points have upper bounds below a limit, no point with a lower
+bound above it is among the m nearest; only the others are measured.
 """
-
-from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
 
 from labelwalk.arrays import Bools, Floats, Ints, Singles, SmallInts
+from labelwalk.kernels import compare
 from labelwalk.kernels.answer import NO_CLASS, KernelAnswers, write_answer
-from labelwalk.kernels.compare import MAX_BANDWIDTH_RATIO, gaussian, geometric_mean, local_bandwidth
+from labelwalk.kernels.certificate import Readout
+from labelwalk.kernels.compare import gaussian, geometric_mean, measure_distance
+from labelwalk.kernels.cover import NO_VERTEX
 from labelwalk.kernels.jit import jit
 from labelwalk.kernels.system import UNIT_ROUNDOFF
 
-NO_VERTEX = -1
+SEARCH_MARGIN = 1.0 + 1e-9  # factor on distances that are compared with bounds
 
 
 class DistanceBounds(NamedTuple):
     """Bounds on the squared distances between rows and points, in units of the index.
 
-    A squared distance is at least `low - 2 * products + squares - slack`, and at most
-    `high - 2 * products + squares + slack`. Removed points are infinitely far away.
+    They are `low - 2 * products + squares - slack` and `high - 2 * products + squares + slack`.
     """
 
     products: Singles  # (rows, points)
-    low: Floats  # (points)
+    low: Floats  # (points), infinite if a point is removed
     high: Floats  # (points)
     squares: Floats  # (rows)
     slack: Floats  # (rows)
     unit: float
 
 
-@jit
-def distance(x: Floats, y: Floats) -> float:
-    """Return the Euclidean distance of two rows, features added in order."""
-    total = 0.0
-    for p in range(x.shape[0]):
-        gap = y[p] - x[p]
-        total += gap * gap
-    return np.sqrt(total)
+class BoundedRow(NamedTuple):
+    """A row, and bounds on its squared distances to all points."""
+
+    x: Floats
+    lowest: Floats
+    highest: Floats
+    unit: float
 
 
 @jit
-def insert(ids: Ints, distances: Floats, j: int, gap: float) -> None:
-    """Insert a point into a sorted list if it is near enough; it follows equal distances."""
-    place = distances.shape[0]
-    while place > 0 and gap < distances[place - 1]:
-        place -= 1
-    for a in range(distances.shape[0] - 1, place, -1):
-        ids[a], distances[a] = ids[a - 1], distances[a - 1]
-    if place < distances.shape[0]:
-        ids[place], distances[place] = j, gap
-
-
-@jit
-def write_bounds(bounds: DistanceBounds, i: int, lowest: Floats, highest: Floats) -> None:
-    """Write bounds on the squared distances of row i to all points."""
-    row, low, high = bounds.products[i], bounds.low, bounds.high
-    lower, upper = bounds.squares[i] - bounds.slack[i], bounds.squares[i] + bounds.slack[i]
+def bound_row(bounds: DistanceBounds, i: int, x: Floats, room: Floats) -> BoundedRow:
+    """Return row i with its bounds, which are written to the work array `room`, (2, points)."""
+    lowest, highest, low, high = room[0], room[1], bounds.low, bounds.high
+    products, square, slack = bounds.products[i], bounds.squares[i], bounds.slack[i]
+    lower, upper = square - slack, square + slack
     for j in range(lowest.shape[0]):
-        twice = 2.0 * row[j]
+        twice = 2.0 * products[j]
         lowest[j] = low[j] - twice + lower
         highest[j] = high[j] - twice + upper
+    return BoundedRow(x, lowest, highest, bounds.unit)
 
 
 @jit
@@ -78,7 +66,7 @@ def find_nearest(
     If there are too few points, the remaining ids are NO_VERTEX, at infinite distance.
     """
     n_nearest, low, high = distances.shape[1], bounds.low, bounds.high
-    highest, places = np.empty(n_nearest), np.empty(n_nearest, dtype=np.int64)
+    highest = np.empty(n_nearest)
     for i in range(rows.shape[0]):
         row = bounds.products[i]
         highest[:] = np.inf
@@ -86,19 +74,16 @@ def find_nearest(
         for j in range(below[i]):
             upper = high[j] - 2.0 * row[j]
             if upper < limit:
-                insert(places, highest, j, upper)
+                compare.insert_distance(highest, upper)
                 limit = highest[n_nearest - 1]
         limit += 2.0 * bounds.slack[i]
         ids[i] = NO_VERTEX
         distances[i] = np.inf
         for j in range(below[i]):
             if low[j] - 2.0 * row[j] <= limit and low[j] < np.inf:
-                gap = distance(rows[i], points[j])
+                gap = measure_distance(rows[i], points[j])
                 if gap < distances[i, n_nearest - 1]:
-                    insert(ids[i], distances[i], j, gap)
-
-
-SEARCH_MARGIN = 1.0 + 1e-9  # factor on distances that are compared with bounds
+                    compare.insert_neighbor(ids[i], distances[i], j, gap)
 
 
 class SolvedGraph(NamedTuple):
@@ -131,89 +116,76 @@ class ReadoutParams(NamedTuple):
 
 
 @jit
-def measure_local_distance(
-    points: Floats, rank: int, x: Floats, lowest: Floats, highest: Floats, unit: float
-) -> float:
-    """Return the distance to the nearest point of a rank, points at the same place left out.
-
-    The farthest of fewer points stands in; 0 if there is none.
-    """
-    limits, places = np.full(rank, np.inf), np.empty(rank, dtype=np.int64)
-    limit = np.inf
+def measure_local_distance(points: Floats, rank: int, row: BoundedRow) -> float:
+    """Return the distance to the nearest other position of a rank, or else to the farthest."""
+    limits, limit = np.full(rank, np.inf), np.inf
     for j in range(points.shape[0]):
-        upper = highest[j]
+        upper = row.highest[j]
+        if upper < limit and row.lowest[j] <= 0.0:  # it may be at the same place
+            gap = measure_distance(row.x, points[j]) / row.unit
+            upper = gap * gap * SEARCH_MARGIN if gap > 0.0 else np.inf
         if upper < limit:
-            if lowest[j] <= 0.0:  # it may be at the same place
-                gap = distance(x, points[j]) / unit
-                upper = gap * gap * SEARCH_MARGIN if gap > 0.0 else np.inf
-            insert(places, limits, j, upper)
+            compare.insert_distance(limits, upper)
             limit = limits[rank - 1]
     nearest = np.full(rank, np.inf)
     for j in range(points.shape[0]):
-        if lowest[j] <= limit:
-            gap = distance(x, points[j])
+        if row.lowest[j] <= limit:
+            gap = measure_distance(row.x, points[j])
             if 0.0 < gap < nearest[rank - 1]:
-                insert(places, nearest, j, gap)
-    n_found = rank
-    while n_found > 0 and nearest[n_found - 1] == np.inf:
-        n_found -= 1
-    return nearest[n_found - 1] if n_found > 0 else 0.0
+                compare.insert_distance(nearest, gap)
+    return compare.find_last_finite(nearest)
 
 
 @jit
-def list_similar(
-    graph: SolvedGraph,
-    params: ReadoutParams,
-    x: Floats,
-    bandwidth: float,
-    lowest: Floats,
-    unit: float,
-    similar: Ints,
-    flow: Floats,
+def fill_readout(
+    graph: SolvedGraph, params: ReadoutParams, row: BoundedRow, bandwidth: float, readout: Readout
 ) -> int:
-    """List the vertices similar to a row and the flow to each; return their number."""
-    n_terms, is_uncut = 0, params.cut == np.inf
-    span = params.cut * SEARCH_MARGIN / unit
-    for j in range(lowest.shape[0]):
-        is_near = is_uncut or lowest[j] <= span * span * bandwidth * graph.bandwidth[j]
-        if is_near or lowest[j] <= 0.0:
-            gap = distance(x, graph.points[j])
+    """Write the average over the vertices similar to a row; return their number."""
+    n_terms, is_uncut, total = 0, params.cut == np.inf, params.sink
+    span = params.cut * SEARCH_MARGIN / row.unit
+    for j in range(row.lowest.shape[0]):
+        is_near = is_uncut or row.lowest[j] <= span * span * bandwidth * graph.bandwidth[j]
+        if is_near or row.lowest[j] <= 0.0:
+            gap = measure_distance(row.x, graph.points[j])
             similarity = gaussian(gap, geometric_mean(bandwidth, graph.bandwidth[j]), params.cut)
             if similarity > 0.0:
-                similar[n_terms] = j
-                flow[n_terms] = similarity * graph.weight[j]
+                flow = similarity * graph.weight[j]
+                total += flow
+                readout.vertex[n_terms] = j
+                readout.share[n_terms] = flow
                 n_terms += 1
+    for a in range(n_terms):
+        readout.share[a] /= total
     return n_terms
 
 
 @jit
-def is_outlier(
-    graph: SolvedGraph, params: ReadoutParams, x: Floats, lowest: Floats, unit: float
-) -> bool:
+def is_far_row(graph: SolvedGraph, params: ReadoutParams, row: BoundedRow) -> bool:
     """Return whether a row is far from every vertex, in the bandwidth of that vertex."""
+    lowest, max_ratio = row.lowest, compare.MAX_BANDWIDTH_RATIO
     if params.outlier_distance == np.inf:
         return False
     for j in range(lowest.shape[0]):
-        bandwidth = min(max(graph.bandwidth[j], params.sigma), MAX_BANDWIDTH_RATIO * params.sigma)
-        span = params.outlier_distance * SEARCH_MARGIN * bandwidth / unit
+        bandwidth = min(max(graph.bandwidth[j], params.sigma), max_ratio * params.sigma)
+        span = params.outlier_distance * SEARCH_MARGIN * bandwidth / row.unit
         if bandwidth == 0.0:
             return False
         if lowest[j] <= span * span:
-            if distance(x, graph.points[j]) <= params.outlier_distance * bandwidth:
+            if measure_distance(row.x, graph.points[j]) <= params.outlier_distance * bandwidth:
                 return False
     return lowest.shape[0] > 0
 
 
 @jit
-def find_nearest_label(graph: SolvedGraph, x: Floats, lowest: Floats, unit: float) -> int:
+def find_nearest_class(graph: SolvedGraph, row: BoundedRow) -> int:
     """Return the class of the nearest labelled vertex, or NO_CLASS."""
     guess, shortest, span = NO_CLASS, np.inf, np.inf
     for a in range(graph.labelled.shape[0]):
         j = graph.labelled[a]
-        if lowest[j] <= span * span:
-            gap = distance(x, graph.points[j])
+        if row.lowest[j] <= span * span:
+            gap = measure_distance(row.x, graph.points[j])
             if gap < shortest:
-                guess, shortest, span = graph.label[a], gap, SEARCH_MARGIN * gap / unit
+                guess, shortest, span = graph.label[a], gap, SEARCH_MARGIN * gap / row.unit
     return guess
 
 
@@ -221,41 +193,34 @@ def find_nearest_label(graph: SolvedGraph, x: Floats, lowest: Floats, unit: floa
 def answer_row(
     graph: SolvedGraph,
     params: ReadoutParams,
-    x: Floats,
-    lowest: Floats,
-    highest: Floats,
-    unit: float,
-    similar: Ints,
-    flow: Floats,
-    values: Floats,
+    row: BoundedRow,
+    readout: Readout,
     answers: KernelAnswers,
-    row: int,
+    place: int,
 ) -> None:
     """Answer one row."""
-    bandwidth = params.sigma
+    bandwidth, values = params.sigma, readout.values
     if params.neighbour > 0:
-        local = measure_local_distance(graph.points, params.neighbour, x, lowest, highest, unit)
-        bandwidth = local_bandwidth(local, params.width, params.typical, params.evenness)
-    if is_outlier(graph, params, x, lowest, unit):
-        answers.outlier[row] = True
+        local = measure_local_distance(graph.points, params.neighbour, row)
+        width, typical, evenness = params.width, params.typical, params.evenness
+        bandwidth = compare.local_bandwidth(local, width, typical, evenness)
+    if is_far_row(graph, params, row):
+        answers.outlier[place] = True
         return
-    n_terms = list_similar(graph, params, x, bandwidth, lowest, unit, similar, flow)
-    total = params.sink
-    for a in range(n_terms):
-        total += flow[a]
+    n_terms = fill_readout(graph, params, row, bandwidth, readout)
     values[:] = 0.0
     error, is_reached = 0.0, False
     for a in range(n_terms):
-        j, share = similar[a], flow[a] / total
+        j, share = readout.vertex[a], readout.share[a]
         error += share * graph.errors[j]
         if graph.has_label[j]:
             is_reached = True
             for c in range(values.shape[0]):
                 values[c] += share * graph.f[j, c]
     if is_reached:
-        error += 2.0 * (lowest.shape[0] + 8) * UNIT_ROUNDOFF
-    guess = find_nearest_label(graph, x, lowest, unit) if params.nearest_fallback else NO_CLASS
-    write_answer(answers, row, values, error, graph.bias, guess, params.sharpness)
+        error += 2.0 * (graph.points.shape[0] + 8) * UNIT_ROUNDOFF
+    guess = find_nearest_class(graph, row) if params.nearest_fallback else NO_CLASS
+    write_answer(answers, place, values, error, graph.bias, guess, params.sharpness)
 
 
 @jit
@@ -268,15 +233,12 @@ def answer_rows(
     first: int,
 ) -> None:
     """Write the answers of rows, from place `first` on."""
-    n, unit = graph.points.shape[0], bounds.unit
-    lowest, highest = np.empty(n), np.empty(n)
-    similar, flow, values = np.empty(n, dtype=np.int64), np.empty(n), np.empty(graph.f.shape[1])
+    n, n_classes = graph.f.shape
+    room = np.empty((2, n))
+    readout = Readout(np.empty(n, dtype=np.int32), np.empty(n), np.empty(n_classes))
     for i in range(rows.shape[0]):
-        write_bounds(bounds, i, lowest, highest)
-        answer_row(
-            *(graph, params, rows[i], lowest, highest, unit),
-            *(similar, flow, values, answers, first + i),
-        )
+        row = bound_row(bounds, i, rows[i], room)
+        answer_row(graph, params, row, readout, answers, first + i)
 
 
 @jit
@@ -284,10 +246,9 @@ def write_local_distances(
     points: Floats, rank: int, bounds: DistanceBounds, rows: Floats, local: Floats
 ) -> None:
     """Write `local_distance` of each row."""
-    lowest, highest = np.empty(points.shape[0]), np.empty(points.shape[0])
+    room = np.empty((2, points.shape[0]))
     for i in range(rows.shape[0]):
-        write_bounds(bounds, i, lowest, highest)
-        local[i] = measure_local_distance(points, rank, rows[i], lowest, highest, bounds.unit)
+        local[i] = measure_local_distance(points, rank, bound_row(bounds, i, rows[i], room))
 
 
 @jit
@@ -317,7 +278,7 @@ def list_pairs(
             lowest = low[j] - 2.0 * row[j] + lower
             is_near = is_uncut or lowest <= span * span * row_bandwidth * bandwidth[j]
             if (is_near or lowest <= 0.0) and j != first + i:
-                gap = distance(points[first + i], points[j])
+                gap = measure_distance(points[first + i], points[j])
                 w = gaussian(gap, geometric_mean(row_bandwidth, bandwidth[j]), cut)
                 if w > 0.0:
                     ids[n_terms], similarities[n_terms] = j, w

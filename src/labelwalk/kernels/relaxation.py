@@ -1,27 +1,15 @@
 """Relaxation of the linear system until the certificate proves an answer.
 
-Vertices are relaxed first come, first served. Relaxing follows the random walk step by step, and a
-walk in the slow block takes thousands of steps to leave it. The block has few vertices, so it is
-solved directly by elimination.
+Relaxing follows the random walk step by step, and a walk in the slow block takes thousands of steps
+to leave it. The block has few vertices, so it is solved directly by elimination.
 """
-
-from __future__ import annotations
 
 import numpy as np
 
 from labelwalk.arrays import Floats, Ints
+from labelwalk.kernels import certificate
 from labelwalk.kernels.answer import NO_CLASS, compute_excess, find_best_class, find_harmless_error
-from labelwalk.kernels.certificate import (
-    Readout,
-    average_values,
-    bound_error,
-    bound_residuals,
-    choose_cutoff,
-    compute_error,
-    count_late_steps,
-    count_slow,
-    mark_components,
-)
+from labelwalk.kernels.certificate import Readout
 from labelwalk.kernels.jit import jit
 from labelwalk.kernels.system import (
     DENSE_ROW,
@@ -56,20 +44,19 @@ def relax_until_certified(
 ) -> float:
     """Relax until the error of an answer is proven small; return its bound, or NOT_CERTIFIED.
 
-    Small means that the answer's bound (see `compute_excess`) is at most `tolerance`. If an error
-    of that size could change the label, the bound must be small enough not to, or at most a
-    hundredth of `tolerance`. Relaxation gives up if it would cost more than a direct solution, or
-    if accumulated rounding is too large.
+    The answer's bound (see `compute_excess`) must be at most `tolerance`, and too small to change
+    the label or at most a hundredth of that. Relaxation gives up if it would cost more than a
+    direct solution, or if accumulated rounding is too large.
     """
-    steps = average_values(system, readout, n_terms)
-    if not mark_components(system, n, readout, n_terms):
+    steps = certificate.average_values(system, readout, n_terms)
+    if not certificate.mark_components(system, n, readout, n_terms):
         return 0.0
     values, work = readout.values, 0.0
     while True:
-        cutoff = choose_cutoff(system, n, steps)
-        late_steps = count_late_steps(system, readout, n_terms, cutoff)
-        bounds = bound_residuals(system, n, cutoff)
-        error = bound_error(system, bounds, steps, late_steps)
+        cutoff = certificate.choose_cutoff(system, n, steps)
+        late_steps = certificate.count_late_steps(system, readout, n_terms, cutoff)
+        bounds = certificate.bound_residuals(system, n, cutoff)
+        error = certificate.bound_error(system, bounds, steps, late_steps)
         cut = compute_excess(values)
         winner = find_best_class(values, system.bias, guess)
         harmless = find_harmless_error(values, system.bias, guess, winner)
@@ -90,14 +77,14 @@ def relax_until_certified(
         if late_steps > 0.0:
             level = (allowed - fast_part) / late_steps - bound_rounding(system)
             work += solve_slow_block(system, n, cutoff, level)
-        steps = average_values(system, readout, n_terms)
+        steps = certificate.average_values(system, readout, n_terms)
 
 
 @jit
 def relax_all_until_certified(system: System, n: int, tolerance: float, readout: Readout) -> bool:
-    """Relax until every vertex is certified; return False if a direct solution is cheaper.
+    """Certify the vertex with the longest walks of each component, and so every vertex.
 
-    It is enough to certify the vertex with the longest walks of each component.
+    Return False if a direct solution is cheaper.
     """
     readout.share[0] = 1.0
     for seed in range(n):
@@ -112,7 +99,7 @@ def relax_all_until_certified(system: System, n: int, tolerance: float, readout:
             if farthest < 0:
                 break
             readout.vertex[0] = farthest
-            if compute_error(system, n, readout, 1) <= tolerance:
+            if certificate.compute_error(system, n, readout, 1) <= tolerance:
                 break
             if relax_until_certified(system, n, readout, 1, NO_CLASS, tolerance) == NOT_CERTIFIED:
                 return False
@@ -141,17 +128,18 @@ def fill_queue(system: System, n: int, level: float, cutoff: float) -> int:
 def relax(
     system: System, n: int, level: float, cutoff: float, omega: float, budget: float
 ) -> float:
-    """Relax marked vertices while residuals exceed `level`; return the work done.
+    """Relax marked vertices, first come, first served; return the work done.
 
-    A value moves `omega` times as far as its own equation requires. Steps are relaxed less often,
-    because only their size matters; past the cutoff only they are relaxed. The neighbours along a
-    dense row are not queued: the next call finds them. The learner spends most of its time in the
-    inner loop; a function in its place, with arrays as arguments, takes four times as long.
+    A value moves `omega` times as far as its own equation requires, while its residual exceeds
+    `level`. Steps are relaxed less often, because only their size matters; past the cutoff only
+    they are relaxed. The neighbours along a dense row are not queued: the next call finds them. The
+    learner spends most of its time in the inner loop; a function in its place, with arrays as
+    arguments, takes four times as long.
     """
     w, f, r, v = system.w, system.f, system.r, system.v
     total, limit = system.scratch, system.limit
     neighbours, similar, n_neighbours = system.neighbours, system.similar, system.n_neighbours
-    queue, queued, stirred = system.queue, system.queued, system.residual_dirty
+    queue, queued, dirty = system.queue, system.queued, system.residual_dirty
     head, tail, n_moves, work = 0, fill_queue(system, n, level, cutoff), 0, 0.0
     size = queue.shape[0]
     # A vertex without neighbours costs no work, so the number of visits is bounded too.
@@ -163,7 +151,7 @@ def relax(
         if head == size:
             head = 0
         queued[i] = False
-        stirred[i] = True
+        dirty[i] = True
         length, moves_before = n_neighbours[i], n_moves
         if are_steps_off(r[STEPS, i], total[i]):
             before, deficit = f[STEPS, i], r[STEPS, i] / total[i]
@@ -199,13 +187,13 @@ def relax(
             if length == DENSE_ROW:
                 for j in range(n):
                     residual[j] += w[i, j] * flow
-                    stirred[j] = True
+                    dirty[j] = True
                 continue
             for a in range(length):
                 j = neighbours[i, a]
                 changed = residual[j] + similar[i, a] * flow
                 residual[j] = changed
-                stirred[j] = True
+                dirty[j] = True
                 high = (abs(changed) > limit[j]) & (not queued[j])
                 queued[j] |= high
                 queue[tail] = j
@@ -229,17 +217,16 @@ def solve_slow_block(system: System, n: int, cutoff: float, level: float) -> flo
 
     Classes are skipped if all their relative residuals in the block are at most `level`.
     """
-    block = np.empty(count_slow(system, n, cutoff), dtype=np.int64)
-    m = 0
-    for j in range(n):
-        if system.f[STEPS, j] > cutoff and system.marked[system.component[j]]:
-            block[m] = j
-            m += 1
-    due = find_columns_above(system, block, level)
+    is_slow = (system.f[STEPS, :n] > cutoff) & system.marked[system.component[:n]]
+    block = np.flatnonzero(is_slow)
+    limits = level * (system.d[block] + system.g[block])
+    is_due = np.empty(system.r.shape[0], dtype=np.bool_)
+    for column in range(is_due.shape[0]):
+        is_due[column] = (np.abs(system.r[column][block]) > limits).any()
+    m, due = block.shape[0], np.flatnonzero(is_due)
     moves = np.empty((m, due.shape[0]))
-    for a in range(m):
-        for b in range(due.shape[0]):
-            moves[a, b] = system.r[due[b], block[a]]
+    for b in range(due.shape[0]):
+        moves[:, b] = system.r[due[b]][block]
     eliminate(*extract_block(system, n, block), moves)
     for b in range(due.shape[0]):
         apply_moves(system, n, block, moves[:, b], due[b])
@@ -251,28 +238,12 @@ def solve_slow_block(system: System, n: int, cutoff: float, level: float) -> flo
 
 
 @jit
-def find_columns_above(system: System, block: Ints, level: float) -> Ints:
-    """Return the columns with a relative residual above `level` in the block."""
-    due = np.empty(system.r.shape[0], dtype=np.int64)
-    n_due = 0
-    for column in range(system.r.shape[0]):
-        for a in range(block.shape[0]):
-            i = block[a]
-            if abs(system.r[column, i]) > level * (system.d[i] + system.g[i]):
-                due[n_due] = column
-                n_due += 1
-                break
-    return due[:n_due]
-
-
-@jit
 def apply_moves(system: System, n: int, block: Ints, moves: Floats, column: int) -> None:
     """Move the values of one column in a block; update the residuals of all neighbours."""
     w, neighbours, similar = system.w, system.neighbours, system.similar
     value, residual = system.f[column], system.r[column]
     highest = MAX_STEPS if column == STEPS else 1.0
-    for a in range(block.shape[0]):
-        i = block[a]
+    for a, i in enumerate(block):
         before = value[i]
         value[i] = min(highest, max(0.0, before + moves[a]))
         move = value[i] - before
@@ -284,14 +255,10 @@ def apply_moves(system: System, n: int, block: Ints, moves: Floats, column: int)
 @jit
 def extract_block(system: System, n: int, block: Ints) -> tuple[Floats, Floats]:
     """Return the flows w_ij v_j between the vertices of a block, and out of it."""
-    m = block.shape[0]
-    positions = np.full(n, -1)
-    for a in range(m):
-        positions[block[a]] = a
-    flow, escape = np.zeros((m, m)), np.empty(m)
-    for a in range(m):
-        i = block[a]
-        escape[a] = system.g[i]
+    m, positions = block.shape[0], np.full(n, -1)
+    positions[block] = np.arange(m)
+    flow, escape = np.zeros((m, m)), system.g[block]
+    for a, i in enumerate(block):
         length = system.n_neighbours[i]
         for b in range(n if length == DENSE_ROW else length):
             j = b if length == DENSE_ROW else system.neighbours[i, b]

@@ -4,12 +4,10 @@ For every free (unlabelled) vertex i and class c the solution f satisfies
 
     (d_i + g_i) f_ic = sum_j w_ij v_j f_jc,        d_i = sum_j w_ij v_j,
 
-and the residual r_ic is the right side minus the left. Column 0 is not a class: it holds t, which
-solves the same system with right side d + g. That is the expected number of steps of the random
-walk before a label or the sink ends it, and it turns residuals into proven errors.
+and the residual r_ic is the right side minus the left. Column 0 is not a class: it holds t, the
+expected steps of the random walk before a label or the sink ends it, which solves the same system
+with right side d + g, and turns residuals into proven errors.
 """
-
-from __future__ import annotations
 
 from typing import NamedTuple
 
@@ -23,6 +21,7 @@ STEPS = 0  # the column of f and r that holds the expected steps
 MAX_STEPS = 1e18  # expected steps are capped; with longer walks rounding prevents any proof
 DENSE_ROW = -1  # in `n_neighbours`: too many to list, so the whole row is used
 MAX_LISTED_NEIGHBOURS = 64
+MAX_DEGREE_SHRINKAGE = 1e3  # factor by which a degree may fall before residuals are recomputed
 
 
 class System(NamedTuple):
@@ -52,7 +51,7 @@ class System(NamedTuple):
     marked: Bools  # by component: whether the current answer depends on it
 
 
-@jit
+@jit  # takes arrays, because a System would be copied at each of its many calls
 def push(
     w_i: Floats,
     neighbours_i: Places,
@@ -62,10 +61,7 @@ def push(
     flow: float,
     residual: Floats,
 ) -> None:
-    """Add w_ij * flow to the residual of every neighbour j of vertex i.
-
-    It takes arrays instead of a System, which would be copied at each of its many calls.
-    """
+    """Add w_ij * flow to the residual of every neighbour j of vertex i."""
     if length == DENSE_ROW:
         for j in range(n):
             residual[j] += w_i[j] * flow
@@ -79,35 +75,27 @@ def mark_dirty(system: System, n: int, i: int) -> None:
     """Mark the neighbours of vertex i, whose residuals have changed."""
     length = system.n_neighbours[i]
     if length == DENSE_ROW:
-        for j in range(n):
-            system.residual_dirty[j] = True
-    else:
-        for a in range(length):
-            system.residual_dirty[system.neighbours[i, a]] = True
+        system.residual_dirty[:n] = True
+    for a in range(length):  # no iteration if the row is dense
+        system.residual_dirty[system.neighbours[i, a]] = True
 
 
 @jit
 def add_weight(system: System, n: int, i: int, change: float) -> None:
     """Add `change` >= 0 to the weight of vertex i; update degrees and residuals."""
     w_i, d, f, r = system.w[i], system.d, system.f, system.r
+    neighbours, similar, length = system.neighbours[i], system.similar[i], system.n_neighbours[i]
     system.v[i] += change
-    length = system.n_neighbours[i]
-    if length == DENSE_ROW:
-        for j in range(n):
-            d[j] += w_i[j] * change
-            r[STEPS, j] += w_i[j] * change
-        for column in range(f.shape[0]):
-            center, value, residual = f[column, i], f[column], r[column]
+    push(w_i, neighbours, similar, length, n, change, d)
+    push(w_i, neighbours, similar, length, n, change, r[STEPS])
+    for column in range(f.shape[0]):
+        center, value, residual = f[column, i], f[column], r[column]
+        if length == DENSE_ROW:
             for j in range(n):
                 residual[j] += w_i[j] * change * (center - value[j])
-    else:
-        for a in range(length):
-            j = system.neighbours[i, a]
-            flow = system.similar[i, a] * change
-            d[j] += flow
-            r[STEPS, j] += flow
-            for column in range(f.shape[0]):
-                r[column, j] += flow * (f[column, i] - f[column, j])
+        for a in range(length):  # no iteration if the row is dense
+            j = neighbours[a]
+            residual[j] += similar[a] * change * (center - value[j])
     mark_dirty(system, n, i)
     system.drift[0] += 8 * UNIT_ROUNDOFF
 
@@ -116,25 +104,25 @@ def add_weight(system: System, n: int, i: int, change: float) -> None:
 def rebuild(system: System, n: int) -> None:
     """Recompute degrees and residuals from w, v, g and f, in one fixed order."""
     w, v, d, f, r = system.w, system.v, system.d, system.f, system.r
-    for j in range(n):
-        d[j] = 0.0
-        for column in range(f.shape[0]):
-            r[column, j] = 0.0
+    d[:n] = 0.0
+    r[:, :n] = 0.0
     for i in range(n):
-        w_i = w[i]
-        for j in range(n):
-            d[j] += w_i[j] * v[i]
+        neighbours, similar, length = (
+            system.neighbours[i],
+            system.similar[i],
+            system.n_neighbours[i],
+        )
+        push(w[i], neighbours, similar, length, n, v[i], d)
         for column in range(f.shape[0]):
             if f[column, i] != 0.0:
-                flow, length = v[i] * f[column, i], system.n_neighbours[i]
-                push(w[i], system.neighbours[i], system.similar[i], length, n, flow, r[column])
+                push(w[i], neighbours, similar, length, n, v[i] * f[column, i], r[column])
     for j in range(n):
         total = d[j] + system.g[j]
         r[STEPS, j] += total
         for column in range(f.shape[0]):
             r[column, j] -= total * f[column, j]
-        system.peak[j] = 0.0
-        system.residual_dirty[j] = True
+    system.peak[:n] = 0.0
+    system.residual_dirty[:n] = True
     system.drift[0] = 2.0 * (n + 8) * UNIT_ROUNDOFF
     system.drift[1] = 1.0
 
@@ -152,8 +140,8 @@ def list_neighbours(system: System, n: int, i: int) -> None:
     for j in range(n):
         if system.w[i, j] > 0.0:
             if length == MAX_LISTED_NEIGHBOURS:
-                system.n_neighbours[i] = DENSE_ROW
-                return
+                length = DENSE_ROW
+                break
             system.neighbours[i, length] = j
             system.similar[i, length] = system.w[i, j]
             length += 1
@@ -162,7 +150,7 @@ def list_neighbours(system: System, n: int, i: int) -> None:
 
 @jit
 def append_neighbour(system: System, i: int, j: int) -> None:
-    """Add j, the youngest vertex, to the neighbours of i."""
+    """Add j, which is younger than the others, to the neighbours of i."""
     length = system.n_neighbours[i]
     if length == MAX_LISTED_NEIGHBOURS:
         system.n_neighbours[i] = DENSE_ROW
@@ -198,8 +186,7 @@ def merge_components(system: System, n: int, i: int, j: int) -> None:
 @jit
 def have_common_neighbour(system: System, i: int, j: int) -> bool:
     """Return whether two vertices without an edge have a common neighbour."""
-    length = system.n_neighbours[i]
-    for a in range(length):
+    for a in range(system.n_neighbours[i]):
         if system.w[system.neighbours[i, a], j] > 0.0:
             return True
     return False
@@ -216,8 +203,7 @@ def relink(system: System, n: int) -> None:
 @jit
 def find_components(system: System, n: int) -> None:
     """Number components by their oldest vertices; set values without a reachable label to zero."""
-    for i in range(n):
-        system.component[i] = -1
+    system.component[:n] = -1
     stack = np.empty(n, dtype=np.int64)
     for seed in range(n):
         if system.component[seed] >= 0:
@@ -239,9 +225,8 @@ def find_components(system: System, n: int) -> None:
                     height += 1
     for i in range(n):
         if not system.has_label[system.component[i]]:
-            for column in range(STEPS + 1, system.f.shape[0]):
-                system.f[column, i] = 0.0
-                system.r[column, i] = 0.0
+            system.f[STEPS + 1 :, i] = 0.0
+            system.r[STEPS + 1 :, i] = 0.0
             system.residual_dirty[i] = True
 
 
@@ -249,10 +234,9 @@ def find_components(system: System, n: int) -> None:
 def attach(system: System, i: int, weight: float, sink: float) -> None:
     """Add vertex i after the first i vertices; w[i] holds its similarities to them.
 
-    The values of a free vertex are the solution of its own equation, so its residual is zero. The
-    values of a clamped vertex are already in f.
+    The values of a free vertex solve its own equation; those of a clamped vertex are already in f.
     """
-    w, v, f, r = system.w, system.v, system.f, system.r
+    w, v, f = system.w, system.v, system.f
     w[i, i] = 0.0
     v[i] = 0.0
     system.g[i] = sink
@@ -261,10 +245,8 @@ def attach(system: System, i: int, weight: float, sink: float) -> None:
     system.peak[i] = 0.0
     system.n_neighbours[i] = 0
     system.residual_dirty[i] = True
-    inflow = r[:, i]
-    for column in range(f.shape[0]):
-        inflow[column] = 0.0
-    degree = 0.0
+    inflow, degree = system.r[:, i], 0.0
+    inflow[:] = 0.0
     for j in range(i):
         w[j, i] = w[i, j]
         if w[i, j] > 0.0:
@@ -276,12 +258,10 @@ def attach(system: System, i: int, weight: float, sink: float) -> None:
             for column in range(f.shape[0]):
                 inflow[column] += flow * f[column, j]
     system.d[i] = degree
-    for column in range(f.shape[0]):
-        if not system.clamped[i]:
-            f[column, i] = inflow[column] / (degree + sink)
-        inflow[column] = 0.0
     if not system.clamped[i]:
+        f[:, i] = inflow / (degree + sink)
         f[STEPS, i] += 1.0
+    inflow[:] = 0.0
     add_weight(system, i + 1, i, weight)
 
 
@@ -311,6 +291,19 @@ def change_edge(system: System, n: int, i: int, j: int, similar: float) -> bool:
     system.residual_dirty[i] = True
     system.residual_dirty[j] = True
     return similar == 0.0
+
+
+@jit
+def change_edges(system: System, n: int, i: int, similar: Floats) -> None:
+    """Change the similarities of vertex i to the first n vertices."""
+    is_split, before = False, system.w[i]
+    for j in range(n):  # most similarities stay 0, and a comparison costs less than a call
+        if similar[j] != before[j] and change_edge(system, n, i, j, similar[j]):
+            is_split = is_split or not have_common_neighbour(system, i, j)
+    if is_split:
+        find_components(system, n)
+    if system.drift[1] > MAX_DEGREE_SHRINKAGE:
+        rebuild(system, n)
 
 
 @jit
