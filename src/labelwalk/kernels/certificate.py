@@ -5,9 +5,8 @@ For any f and any number of steps b, the exact solution f* satisfies
     |f_i - f*_i| <= (rho * min(t_i, b) + rho_late * max(t_i - b, 0)) / (1 - max_j tau_j),
 
 where rho is the largest |r_j| / (d_j + g_j), rho_late the largest with t_j > b, and tau_j the same
-of the steps t; all maxima are over the component of i. Accumulated rounding is added. The cutoff b
-separates the slow block, the few vertices with long walks. docs/decisions/certificate.md has the
-proof.
+of the steps t, signed; maxima are over the component of i. Accumulated rounding is added. Beyond b
+is the slow block, few vertices with long walks. docs/decisions/certificate.md has the proof.
 """
 
 from typing import NamedTuple

@@ -435,9 +435,7 @@ def merge_listed_pairs(
 
     If the next pair must be measured, it stops; call it again with the returned distance.
     """
-    n_left = 0
-    for i in range(n):
-        n_left += merged_into[i] == i
+    n_left = np.sum(merged_into[:n] == np.arange(n))
     while True:
         younger = find_next_pair(cover, n, merged_into)
         if younger < 0:

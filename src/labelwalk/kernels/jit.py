@@ -26,10 +26,9 @@ class _StampedIndex(caching.IndexDataCacheFile):  # type: ignore[misc]  # Numba 
 
     def _load_index(self) -> dict[Any, Any]:
         try:
-            index: dict[Any, Any] = super()._load_index()
+            return dict(super()._load_index())
         except (ImportError, AttributeError):  # it names a class that has been moved or renamed
             return {}
-        return index
 
 
 def jit(function: Kernel) -> Kernel:

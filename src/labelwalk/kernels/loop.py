@@ -7,21 +7,13 @@ result is the same however a stream is divided into calls.
 
 from enum import IntEnum
 
-from labelwalk.arrays import Floats, Ints, SmallInts
+from labelwalk.arrays import Floats, Ints
 from labelwalk.kernels import answer, assign
 from labelwalk.kernels.answer import KernelAnswers
 from labelwalk.kernels.assign import LoopState
 from labelwalk.kernels.certificate import Readout, compute_error
 from labelwalk.kernels.compare import RowComparison, compute_row_similarities, is_outlier
-from labelwalk.kernels.counters import (
-    NEVER,
-    NO_ROW,
-    Counters,
-    CountersArray,
-    KernelParams,
-    RowStage,
-    age,
-)
+from labelwalk.kernels.counters import NEVER, NO_ROW, CountersArray, KernelParams, RowStage, age
 from labelwalk.kernels.cover import UNLABELLED, Vertices, measure_row
 from labelwalk.kernels.drift import DriftWindow, add_row
 from labelwalk.kernels.jit import jit
@@ -65,8 +57,7 @@ def feed(
     answers: KernelAnswers,
 ) -> tuple[int, int]:
     """Process rows from `start` on; return the next row and the event it waits for."""
-    # One function, because passing all arrays to each stage takes several percent longer; and a
-    # LoopState from Python takes a microsecond more than its parts.
+    # one function, because passing all arrays to each stage would take several percent longer
     counters, state = progress[0], LoopState(vertices, system, progress, params, comparison)
     for row in range(start, rows.shape[0]):
         x, label = rows[row], labels[row]
@@ -74,7 +65,7 @@ def feed(
         if counters.stage == RowStage.WAITING:
             if counters.n == vertices.examples.shape[0]:
                 return row, LoopEvent.GROW
-            arrive(counters, comparison.moments, x, label)
+            arrive(state, x, label)
             if counters.n_seen >= counters.measure_at_seen:
                 return row, LoopEvent.MEASURE
         if counters.stage == RowStage.ARRIVED:
@@ -108,7 +99,7 @@ def feed(
             assign.learn(state, x, label)
             counters.stage = RowStage.LEARNED
         if counters.stage == RowStage.LEARNED:
-            event = next_maintenance_event(vertices.label, counters, params, label)
+            event = next_maintenance_event(state, label)
             if event != LoopEvent.DONE:
                 return row, event
         is_ready = counters.stage != RowStage.ENDED and not answers.outlier[row]
@@ -127,8 +118,9 @@ def feed(
 
 
 @jit
-def arrive(counters: Counters, moments: Floats, x: Floats, label: int) -> None:
+def arrive(state: LoopState, x: Floats, label: int) -> None:
     """Count a row; update the running means and squared deviations (Welford)."""
+    counters, moments = state.progress[0], state.comparison.moments
     if counters.id == NO_ROW:
         counters.id = counters.n_seen
     counters.n_seen += 1
@@ -173,10 +165,9 @@ def try_answer(state: LoopState, readout: Readout, answers: KernelAnswers, row: 
 
 
 @jit
-def next_maintenance_event(
-    vertex_labels: SmallInts, counters: Counters, params: KernelParams, label: int
-) -> int:
+def next_maintenance_event(state: LoopState, label: int) -> int:
     """Return what is due after a row has been learned, or DONE."""
+    counters, params = state.progress[0], state.params
     if counters.n_founded >= counters.measure_at_founded:
         return LoopEvent.MEASURE
     if counters.n_unlabelled > params.n_centroids:
@@ -184,7 +175,7 @@ def next_maintenance_event(
     if label != UNLABELLED:
         n_of_class = 0
         for j in range(counters.n):
-            n_of_class += vertex_labels[j] == label
+            n_of_class += state.vertices.label[j] == label
         if n_of_class > params.labels_per_class:
             return LoopEvent.TRIM
     if params.label_weight > 0.0 and counters.n_unlabelled > 0:

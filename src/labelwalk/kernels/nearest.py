@@ -202,8 +202,7 @@ def answer_row(
     bandwidth, values = params.sigma, readout.values
     if params.neighbour > 0:
         local = measure_local_distance(graph.points, params.neighbour, row)
-        width, typical, evenness = params.width, params.typical, params.evenness
-        bandwidth = compare.local_bandwidth(local, width, typical, evenness)
+        bandwidth = compare.local_bandwidth(local, params.width, params.typical, params.evenness)
     if is_far_row(graph, params, row):
         answers.outlier[place] = True
         return
