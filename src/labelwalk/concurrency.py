@@ -1,7 +1,5 @@
 """Concurrency: locks of shared objects, deferred interrupts, and BLAS with one thread."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from _signal import getsignal as get_handler  # type: ignore[import-not-found]
@@ -105,7 +103,9 @@ class defer_interrupts:  # noqa: N801  # reads as a function
         finally:
             _held.clear()
         if _pending:
-            for number in _pending.copy():
+            numbers = _pending.copy()
+            _pending.clear()
+            for number in numbers:
                 signal.raise_signal(number)
 
 
@@ -115,6 +115,40 @@ def deliver_interrupts() -> None:
         while _pending:
             number = _pending.pop(0)
             _held[number](number, None)
+
+
+@contextmanager
+def recover_interrupts() -> Iterator[None]:
+    """Raise what a signal handler has raised in the block, even if a library has swallowed it.
+
+    Python drops exceptions in callbacks from C, such as those of a compiler, which then fails with
+    another error or continues. The function has no effect outside the main thread.
+    """
+    handlers = {number: get_handler(number) for number in SIGNALS}
+    raised: list[BaseException] = []
+
+    def call_handler(number: int, frame: FrameType | None) -> None:
+        try:
+            handlers[number](number, frame)
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    numbers = [number for number, handler in handlers.items() if callable(handler)]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    try:
+        for number in numbers:
+            set_handler(number, call_handler)
+        yield
+    except Exception:
+        if not raised:
+            raise
+    finally:
+        for number in numbers:
+            set_handler(number, handlers[number])
+    if raised:
+        raise raised[-1]
 
 
 _blas_lock = threading.RLock()

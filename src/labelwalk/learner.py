@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from labelwalk import _validation as validation
 from labelwalk.arrays import Floats, Ints, Label
-from labelwalk.concurrency import defer_interrupts, synchronized
+from labelwalk.concurrency import defer_interrupts, recover_interrupts, synchronized
 from labelwalk.engine import label_removal, persistence, tables
 from labelwalk.engine.active_learning import RULES, Question, questions
 from labelwalk.engine.engine import Engine
@@ -817,7 +817,8 @@ class OnlineLearner:
 @cache
 def _compile_loop() -> None:
     """Compile the loop before interrupts are held: it may take a minute."""
-    Engine.start(OnlineLearner().settings, 1, Scale(frozen=True)).compile()
+    with recover_interrupts():
+        Engine.start(OnlineLearner().settings, 1, Scale(frozen=True)).compile()
 
 
 def load(path: str | os.PathLike[str]) -> OnlineLearner:

@@ -6,17 +6,19 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pytest
+from numba import config, njit
+from numba.core.codegen import CPUCodeLibrary
 from sklearn.datasets import load_digits
 
 from labelwalk import OnlineLearner, load
-from labelwalk.concurrency import defer_interrupts, deliver_interrupts
+from labelwalk.concurrency import defer_interrupts, deliver_interrupts, recover_interrupts
 from labelwalk.engine import cover
 from labelwalk.engine.engine import Engine
 from labelwalk.storage.model_file import ModelFileError
@@ -55,6 +57,63 @@ def test_other_threads_hold_nothing() -> None:
     thread.start()
     thread.join()
     assert seen == [True]
+
+
+def test_nothing_is_left_to_deliver_after_a_block() -> None:
+    with pytest.raises(KeyboardInterrupt), defer_interrupts():
+        os.kill(os.getpid(), signal.SIGINT)
+    deliver_interrupts()
+
+
+@pytest.mark.parametrize("error", [None, RuntimeError("no compiled object yet")])
+def test_an_interrupt_that_a_library_swallows_is_raised(error: Exception | None) -> None:
+    before = signal.getsignal(signal.SIGINT)
+
+    def work() -> None:
+        with suppress(KeyboardInterrupt):  # as Python does in a callback from C
+            signal.raise_signal(signal.SIGINT)
+        if error:
+            raise error
+
+    with pytest.raises(KeyboardInterrupt), recover_interrupts():
+        work()
+    assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_another_error_or_a_handler_that_does_not_raise_is_not_an_interrupt() -> None:
+    heard: list[int] = []
+
+    def work() -> None:
+        signal.raise_signal(signal.SIGINT)
+        raise ZeroDivisionError
+
+    previous = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    try:
+        with pytest.raises(ZeroDivisionError), recover_interrupts():
+            work()
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    assert heard == [signal.SIGINT]
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_in_a_callback_of_the_compiler_is_raised(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def set_compiled(library: CPUCodeLibrary, value: bool) -> None:
+        vars(library)["_compiled"] = value
+        if value:  # the compiler has called back with machine code for the cache
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    kernel: Callable[[float], float] = njit(cache=True)(lambda x: x + 1.0)
+    with monkeypatch.context() as patch:
+        compiled = property(lambda library: vars(library)["_compiled"], set_compiled)
+        patch.setattr(CPUCodeLibrary, "_compiled", compiled, raising=False)
+        with pytest.raises(KeyboardInterrupt), recover_interrupts():
+            kernel(1.0)
+    assert kernel(1.0) == 2.0
 
 
 @pytest.mark.parametrize("scale", ["none", "robust"])
