@@ -1,7 +1,5 @@
 """Learn from a stream with a handful of labels: online harmonic functions on quantized graphs."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -54,23 +52,18 @@ def __getattr__(name: str) -> Any:
 
         raise ImportError(f"Pairwise was removed. {REMOVED_FUNCTIONS}")
     if name == "__version__":
-        globals()[name] = _read_version()
-        return globals()[name]
-    if name not in _HOMES:
+        from importlib import metadata
+
+        try:
+            value = metadata.version("labelwalk")
+        except metadata.PackageNotFoundError:
+            value = "run from its sources"
+    elif name in _HOMES:
+        value = getattr(import_module(f"labelwalk.{_HOMES[name]}"), name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"labelwalk.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
-
-
-def _read_version() -> str:
-    """Return the version that is installed."""
-    from importlib import metadata
-
-    try:
-        return metadata.version("labelwalk")
-    except metadata.PackageNotFoundError:
-        return "run from its sources"
 
 
 def __dir__() -> list[str]:

@@ -1,11 +1,9 @@
 """Validation of parameters, rows, labels and ids: each error names the value and a fix."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -76,7 +74,7 @@ MOST_NUMBERS = 2**20  # that are checked at a time: an interrupt waits for them
 class NamedRows(np.ndarray[Any, Any]):
     """Rows with the names of their columns; all columns of a list column have its name."""
 
-    def __new__(cls, rows: NDArray[Any], names: tuple[str, ...]) -> NamedRows:
+    def __new__(cls, rows: NDArray[Any], names: tuple[str, ...]) -> Self:
         """Return a view of rows, with names."""
         view = rows.view(cls)
         view.names = names
@@ -129,11 +127,8 @@ def as_rows(
 ) -> tuple[Floats, bool]:
     """Return rows as a C-ordered float64 matrix, and whether X was a single row.
 
-    Raises
-    ------
-    ValueError
-        X is ragged, empty or not numeric, has other columns, or contains NaN, infinity or a value
-        beyond 1e150.
+    ValueError: X is ragged, empty or not numeric, has other columns, or contains NaN, infinity or a
+    value beyond 1e150.
     """
     given = () if type(X) is np.ndarray else column_names(X)
     order = places(given, names) if given and names and given != names else None
@@ -209,13 +204,7 @@ def _unbox(given: np.ndarray[tuple[int, ...], np.dtype[np.object_]]) -> Floats:
 
 
 def as_labels(labels: Label | Iterable[Label], n: int) -> list[Label]:
-    """Return n labels as plain strings and integers.
-
-    Raises
-    ------
-    ValueError
-        The number of labels is not n, or a label is neither a string nor an integer.
-    """
+    """Return n labels as plain strings and integers; raise ValueError for any others."""
     if isinstance(labels, np.ndarray) and labels.ndim == 0:
         labels = labels[()]
     one = isinstance(labels, str | bytes | bytearray) or not isinstance(labels, Iterable)
@@ -234,13 +223,7 @@ def as_labels(labels: Label | Iterable[Label], n: int) -> list[Label]:
 
 
 def as_label(label: object) -> Label:
-    """Return one label as a plain string or integer.
-
-    Raises
-    ------
-    ValueError
-        The label is neither.
-    """
+    """Return one label as a plain string or integer; raise ValueError for anything else."""
     if _is_label(label):
         return _plain(label)
     raise ValueError(
@@ -265,13 +248,7 @@ def _repair(label: object) -> str:
 
 
 def as_id(example_id: object) -> int:
-    """Return the id of an example as a plain integer.
-
-    Raises
-    ------
-    ValueError
-        The id is not an integer.
-    """
+    """Return the id of an example as a plain integer; raise ValueError for anything else."""
     if isinstance(example_id, int | np.integer) and not isinstance(example_id, bool):
         return int(example_id)
     repair = "Pass an id from observe(X, ids=True)."

@@ -1,7 +1,5 @@
 """Types of arrays and labels that several packages share."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import numpy as np

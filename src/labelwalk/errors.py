@@ -1,7 +1,5 @@
 """The base of all exceptions that labelwalk defines."""
 
-from __future__ import annotations
-
 
 class LabelwalkError(Exception):
     """Base class: `except LabelwalkError` catches every exception type of this package.
