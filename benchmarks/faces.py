@@ -27,10 +27,10 @@ from scipy.spatial.distance import cdist
 
 from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.demo import warm_up
+from labelwalk.faces.pipeline import Tracker, Votes
 from labelwalk.faces.profiles import MAJORITY, PIXELS, VECTORS, Profile
 from labelwalk.faces.recognizer import FaceRecognizer
 from labelwalk.faces.representations import Pixels
-from labelwalk.faces.tracking import Tracker, Votes
 from paper.datasets import PLACES, interleave_people, mix_with_strangers
 
 LABELS, HELD, PEOPLE = 4, 500, 5

@@ -91,7 +91,7 @@ class Watched:
     def __init__(self, side: int) -> None:
         self.watch, self.n_faces = Stopwatch(), 0
         timed, mind = self.watch.timed, LearnerHandle(PIXELS.learner())
-        for step in ("ask", "adjust"):
+        for step in ("ask", "apply"):
             setattr(mind, step, timed(CLIFF, getattr(mind, step)))
         recognizer = FaceRecognizer(PIXELS, handle=mind)
         recognizer.observe = timed(LEARN, recognizer.observe)  # type: ignore[method-assign]

@@ -14,17 +14,19 @@ from rich.console import Console
 
 from labelwalk._validation import check_whole
 from labelwalk.cli.errors import exit_on_error
+from labelwalk.cli.options import read_passphrase
 from labelwalk.cli.terminal import pluralize, show_progress
-from labelwalk.faces.commands import open_folder
 from labelwalk.faces.demo import DemoVideo, NamedBox
 from labelwalk.faces.detection import HaarDetector
+from labelwalk.faces.frame_run import DEMO, FrameRun, open_named_source
 from labelwalk.faces.frames import Box, Frame, Source, compute_overlap, scale_box
+from labelwalk.faces.people_store import open_folder
 from labelwalk.faces.pipeline import FacePipeline
-from labelwalk.faces.recognizer import FaceRecognizer
+from labelwalk.faces.recognizer import AUTOMATIC, FaceRecognizer, LearnerHandle
 from labelwalk.faces.representations import find_representation
-from labelwalk.faces.watch_command import DEMO, FrameRun, open_named_source
 from labelwalk.io import InputError
 from labelwalk.io.stop_signals import StopSignals
+from labelwalk.learner import from_bytes
 from paper.face_ground_truth import Tally, Truth, match_boxes, read_truth
 
 DEFAULT_LABELS = 4
@@ -247,9 +249,18 @@ def _make_pipeline(options: argparse.Namespace) -> FacePipeline:
     detector = HaarDetector(smallest=options.smallest)
     if options.people is None:
         return FacePipeline(find_representation(options.faces or "pixels"), detector=detector)
-    with open_folder(options.people, options.faces, options.passphrase_file) as store:
-        copy = store.recognizer.copied()
-        return FacePipeline(store.representation, recognizer=copy, detector=detector)
+    passphrase = read_passphrase(options.passphrase_file)
+    with open_folder(options.people, options.faces, passphrase) as store:
+        recognizer = copy_recognizer(store.recognizer)
+        return FacePipeline(store.representation, recognizer=recognizer, detector=detector)
+
+
+def copy_recognizer(recognizer: FaceRecognizer) -> FaceRecognizer:
+    """Return a copy in memory; it numbers strangers again from 1."""
+    content = recognizer.handle.ask(lambda learner: learner.to_bytes())
+    handle = LearnerHandle(from_bytes(content))
+    handle.note({AUTOMATIC: recognizer.automatic})
+    return FaceRecognizer(recognizer.profile, handle=handle)
 
 
 def _print_figures(figures: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 # what is extended, and by which module and attribute
 ENTRY_POINTS: dict[str, str] = {
-    "command faces": "labelwalk.faces.watch_command:app",
+    "command faces": "labelwalk.faces.commands:app",
     "service faces": "labelwalk.faces.camera_worker:start_face_service",
     "routes faces": "labelwalk.faces.routes:add_routes",
     "errors faces": "labelwalk.faces.routes:STATUSES",

@@ -10,7 +10,7 @@ from labelwalk.faces.demo import DemoVideo
 from labelwalk.faces.frames import scale_box
 from labelwalk.faces.pipeline import FacePipeline
 from labelwalk.faces.representations import Pixels
-from paper.face_evaluation import RecognitionEvaluation
+from paper.face_evaluation import RecognitionEvaluation, copy_recognizer
 
 pytestmark = pytest.mark.shell
 
@@ -40,7 +40,7 @@ def test_who_is_not_known_is_a_stranger() -> None:
         DemoVideo(people=1, n_frames=60), RecognitionEvaluation(FacePipeline(Pixels(32)))
     ).recognizer
     before = knows_ada.learner.digest()
-    onlooker = FacePipeline(Pixels(32), recognizer=knows_ada.copied())
+    onlooker = FacePipeline(Pixels(32), recognizer=copy_recognizer(knows_ada))
     trial = tried(
         DemoVideo(people=2, n_frames=120, seed=1), RecognitionEvaluation(onlooker, labels=0)
     )

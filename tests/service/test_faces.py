@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from labelwalk.faces.camera_worker import MAX_QUEUED_FRAMES, CameraWorker, start_face_service
-from labelwalk.faces.demo import DemoVideo, scene
+from labelwalk.faces.demo import DemoVideo
 from labelwalk.faces.detection import HaarDetector
 from labelwalk.faces.frames import Box, Image
 from labelwalk.faces.people_store import CropStore, DurableLearner, PeopleStore
@@ -32,6 +32,7 @@ from labelwalk.service.worker import BusyError
 from tests.service.asking import TOKENS, Asking
 from tests.service.test_server import ENVIRONMENT, free_port, served, wait_until
 from tests.unit.faces import generated
+from tests.unit.faces.generated import scene
 from tests.unit.faces.people import look_alike, views
 
 pytestmark = [pytest.mark.shell, pytest.mark.slow]
@@ -470,7 +471,7 @@ def test_what_came_before_the_events_that_are_kept_is_said(tmp_path: Path) -> No
     gallery.recognizer.observe(views(15, 2))
     known, new = gallery.recognizer.strangers()
     assert known.examples > 15 >= new.examples
-    assert gallery.forget_stranger(new.number).older is False
+    assert gallery.forget(new.number).older is False
     store.close()
 
 
@@ -622,7 +623,7 @@ def test_who_is_gone_has_no_number_in_memory(store: LearnerStore) -> None:
     gallery = a_gallery(store)
     gallery.recognizer.observe(views(40, 1))
     (stranger,) = gallery.recognizer.strangers()
-    gallery.forget_stranger(stranger.number)
+    gallery.forget(stranger.number)
     assert gallery.recognizer.stranger(views(1, 1)[0]) is None
 
 

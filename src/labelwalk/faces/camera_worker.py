@@ -1,21 +1,18 @@
 """Camera frames in the service: processed one at a time, in a separate thread."""
 
-from __future__ import annotations
-
 import re
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from time import monotonic, perf_counter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from labelwalk.faces.capture import open_source
 from labelwalk.faces.detection import Detector, HaarDetector
-from labelwalk.faces.frames import Image, NoFrameError, Source
+from labelwalk.faces.frames import Frame, Image, NoFrameError, Source
 from labelwalk.faces.people_store import PeopleStore, open_people
 from labelwalk.faces.pictures import decode_picture, encode_jpeg
-from labelwalk.faces.pipeline import Face, FacePipeline
+from labelwalk.faces.pipeline import FacePipeline
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.worker import BusyError, NoLearnerError
 
@@ -37,24 +34,21 @@ class CameraWorker:
         self.people = people
         self.own_camera: OwnCamera | None = None
         self._detector = detector or HaarDetector()
-        self._pipelines: OrderedDict[str, FacePipeline] = OrderedDict()
+        self._pipelines: dict[str, FacePipeline] = {}  # by camera, the latest used one last
         self._n_purges = people.n_purges
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="faces")
-        self._n_queued, self._lock = 0, threading.Lock()
+        self._free_places = threading.BoundedSemaphore(MAX_QUEUED_FRAMES)
 
     def submit(self, request: Callable[[PeopleStore], T]) -> Future[T]:
         """Call a function with the people, after all earlier requests."""
 
         def run() -> T:
-            while True:
-                if self.people.is_deleted:
-                    self.people.reopen()
-                    self._pipelines.clear()
-                try:
-                    return request(self.people)
-                except NoLearnerError:
-                    if not self.people.is_deleted:  # else repeat it with a new learner
-                        raise
+            try:
+                return request(self.people)
+            except NoLearnerError:  # it was deleted: begin again
+                self.people.reopen()
+                self._pipelines.clear()
+                return request(self.people)
 
         return self._executor.submit(run)
 
@@ -64,22 +58,15 @@ class CameraWorker:
             raise ValueError(
                 f"Invalid camera name {camera[:80]!r}: use 1–64 letters, digits, '-' or '_'."
             )
-        with self._lock:
-            if self._n_queued >= MAX_QUEUED_FRAMES:
-                raise BusyError(f"{MAX_QUEUED_FRAMES} frames are waiting already. Skip this frame.")
-            self._n_queued += 1
-
-        def process(people: PeopleStore) -> dict[str, Any]:
-            frame = decode_picture(data)
-            return self._process(camera, frame.image, frame.scale)
-
-        answer = self.submit(process)
-        answer.add_done_callback(self._count_done)
+        if not self._free_places.acquire(blocking=False):
+            raise BusyError(f"{MAX_QUEUED_FRAMES} frames are waiting already. Skip this frame.")
+        answer = self.submit(lambda people: self._process(camera, decode_picture(data)))
+        answer.add_done_callback(lambda answer: self._free_places.release())
         return answer
 
     def process(self, camera: str, image: Image) -> dict[str, Any]:
         """Process a frame of this machine, and return its faces."""
-        return self.submit(lambda people: self._process(camera, image, 1.0)).result()
+        return self.submit(lambda people: self._process(camera, Frame(1, 0.0, image))).result()
 
     def name(self, example: int, name: str) -> Future[list[int]]:
         """Label a face; the result lists the labelled examples."""
@@ -104,24 +91,23 @@ class CameraWorker:
             self.own_camera.close()
         self._executor.shutdown()
 
-    def _count_done(self, answer: Future[Any]) -> None:
-        with self._lock:
-            self._n_queued -= 1
-
-    def _process(self, camera: str, image: Image, scale: float) -> dict[str, Any]:
-        start = perf_counter()
-        pipeline, crops = self._get_pipeline(camera), self.people.crops
-        faces = pipeline.process(image)
+    def _process(self, camera: str, frame: Frame) -> dict[str, Any]:
+        start, crops, scale = perf_counter(), self.people.crops, frame.scale
+        pipeline = self._get_pipeline(camera)
+        faces = pipeline.process(frame.image)
         for face in faces:
-            crops.cache(face.example, image, face.box)
+            crops.cache(face.example, frame.image, face.box)
             if pipeline.list_views(face.example) == [face.example]:  # the first of its track
                 crops.persist(face.example)
         self.people.recognizer.number_strangers()
-        height, width = image.shape[:2]
+        height, width = (round(side / scale) for side in frame.image.shape[:2])
+        boxes = ([round(side / scale) for side in face.box] for face in faces)
         return {
-            "width": round(width / scale),
-            "height": round(height / scale),
-            "faces": [_to_json(face, scale) for face in faces],
+            "width": width,
+            "height": height,
+            "faces": [
+                face._asdict() | {"box": box} for face, box in zip(faces, boxes, strict=True)
+            ],
             "milliseconds": 1000.0 * (perf_counter() - start),
         }
 
@@ -129,12 +115,11 @@ class CameraWorker:
         if self._n_purges != self.people.n_purges:  # tracks may belong to erased people
             self._n_purges = self.people.n_purges
             self._pipelines.clear()
-        if camera not in self._pipelines:
-            self._pipelines[camera] = self._make_pipeline()
-            if len(self._pipelines) > MAX_CAMERAS:
-                self._pipelines.popitem(last=False)
-        self._pipelines.move_to_end(camera)
-        return self._pipelines[camera]
+        pipeline = self._pipelines.pop(camera, None) or self._make_pipeline()
+        self._pipelines[camera] = pipeline
+        if len(self._pipelines) > MAX_CAMERAS:
+            del self._pipelines[next(iter(self._pipelines))]
+        return pipeline
 
     def _make_pipeline(self) -> FacePipeline:
         people = self.people
@@ -143,40 +128,26 @@ class CameraWorker:
         )
 
 
-class View(NamedTuple):
-    """A frame as a JPEG, and its faces."""
-
-    picture: bytes
-    faces: dict[str, Any]
-
-
 class OwnCamera:
     """A source that the service processes by itself, in a thread.
 
     A file is played once, at its own pace; a camera that fails is opened again and again.
-
-    Attributes
-    ----------
-    name : str
-        For messages, without passwords.
-    error : str or None
-        Why there is no current frame.
     """
 
     def __init__(self, worker: CameraWorker, where: str) -> None:
         self._worker, self._where = worker, where
-        self._view: View | None = None
+        self._view: tuple[bytes, dict[str, Any]] | None = None
         self._is_stopped = threading.Event()
         source = open_source(where)  # raises at once if it cannot be opened
-        self.name = source.name
-        self.error: str | None = "no frame is available yet."
+        self.name = source.name  # for messages, without passwords
+        self.error: str | None = "no frame is available yet."  # why there is no current frame
         self._thread = threading.Thread(  # daemon: an interrupt may prevent the call of `close`
             target=self._run, args=(source,), name="watching", daemon=True
         )
         self._thread.start()
 
-    def get_view(self) -> View:
-        """Return the newest frame; raise `NoFrameError` if there is none."""
+    def get_view(self) -> tuple[bytes, dict[str, Any]]:
+        """Return the newest frame as a JPEG and its faces; raise `NoFrameError` without one."""
         if self.error is not None or self._view is None:
             raise NoFrameError(f"{self.name}: {self.error}")
         return self._view
@@ -207,7 +178,7 @@ class OwnCamera:
             if self._is_stopped.is_set():
                 return
             faces = self._worker.process(OWN_CAMERA, frame.image)
-            self._view, self.error = View(encode_jpeg(frame.image), faces), None
+            self._view, self.error = (encode_jpeg(frame.image), faces), None
 
 
 def start_face_service(
@@ -226,7 +197,3 @@ def start_face_service(
         worker.close()
         raise
     return worker
-
-
-def _to_json(face: Face, scale: float) -> dict[str, Any]:
-    return face._asdict() | {"box": [round(side / scale) for side in face.box]}

@@ -1,7 +1,5 @@
 """Frames from video files, cameras and network addresses, read with OpenCV."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator
@@ -46,29 +44,18 @@ class Capture:
         if not self._device.isOpened() or is_text:
             self.close()
             raise SourceError(problem)
+        self._device.set(cv2.CAP_PROP_BUFFERSIZE, 1)  # if it is a camera that can
         width = self._device.get(cv2.CAP_PROP_FRAME_WIDTH)
         check_size(width, self._device.get(cv2.CAP_PROP_FRAME_HEIGHT), name)
-
-    @property
-    def n_frames(self) -> int | None:
-        """Declared number of frames, if any."""
-        declared = self._device.get(cv2.CAP_PROP_FRAME_COUNT)
-        return int(declared) if 1 <= declared < 2**53 else None
-
-    @property
-    def frames_per_second(self) -> float | None:
-        """Declared rate, if any."""
-        declared = self._device.get(cv2.CAP_PROP_FPS)
-        return float(declared) if 0 < declared <= MAX_FRAMES_PER_S else None
+        n_frames = self._device.get(cv2.CAP_PROP_FRAME_COUNT)
+        rate = self._device.get(cv2.CAP_PROP_FPS)
+        self.n_frames = int(n_frames) if 1 <= n_frames < 2**53 else None  # as declared
+        self.frames_per_second = rate if 0 < rate <= MAX_FRAMES_PER_S else None
 
     @property
     def seconds(self) -> float:
         """Time of the last frame."""
         return max(0.0, float(self._device.get(cv2.CAP_PROP_POS_MSEC)) / 1000.0)
-
-    def disable_buffer(self) -> None:
-        """Ask a camera to buffer one frame only; not all cameras can."""
-        self._device.set(cv2.CAP_PROP_BUFFERSIZE, 1)
 
     def read(self) -> Image | None:
         """Return the next frame; None at the end, or if it cannot be decoded."""
@@ -139,12 +126,10 @@ class LiveSource(Source):
     def __init__(self, capture: Capture) -> None:
         self.name, self._capture = capture.name, capture
         self.frames_per_second = capture.frames_per_second
-        capture.disable_buffer()
         self._changed = Condition()
         self._newest: tuple[int, float, Image] | None = None
-        self._n_read = 0
         self._error: SourceError | None = None
-        self._is_closed = False
+        self._n_read, self._is_closed = 0, False
         self._reader = Thread(target=self._read_all, name="newest frame", daemon=True)
         self._reader.start()
 
@@ -192,7 +177,7 @@ class LiveSource(Source):
 
 
 def open_source(where: str | os.PathLike[str]) -> Source:
-    """Open a source of frames.
+    """Open a source of frames: use it in a `with`, and iterate over it once.
 
     Parameters
     ----------
@@ -200,11 +185,6 @@ def open_source(where: str | os.PathLike[str]) -> Source:
         A video file; a folder of pictures; a camera, as a number or as /dev/video0; or an address
         that begins with rtsp:// or http://. Cameras, and addresses without a known length, are
         live: they yield the newest frame.
-
-    Returns
-    -------
-    source : Source
-        Use it in a `with`, and iterate over it once.
 
     Raises
     ------
@@ -220,10 +200,8 @@ def open_source(where: str | os.PathLike[str]) -> Source:
     name = os.fspath(where)
     if ADDRESS.match(name):
         public = _remove_secrets(name)
-        problem = (
-            f"{public} does not return a video. Check that it can be reached from this machine."
-        )
-        capture = Capture(name, public, problem)
+        problem = "does not return a video. Check that it can be reached from this machine."
+        capture = Capture(name, public, f"{public} {problem}")
         return LiveSource(capture) if capture.n_frames is None else Video(capture)
     if CAMERA.fullmatch(name):
         problem = (

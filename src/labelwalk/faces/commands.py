@@ -1,15 +1,14 @@
-"""Commands `labelwalk faces ...`: enroll, name, list and erase the people of a folder."""
+"""Commands `labelwalk faces ...`: watch, enroll, name, list and erase people."""
 
 from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich import box
@@ -19,11 +18,11 @@ from rich.table import Table
 
 from labelwalk.cli.errors import EXIT_CODES, FAILED, INVALID_INPUT, exit_on_error, fail
 from labelwalk.cli.options import PassphraseFile, Quiet, read_passphrase
-from labelwalk.cli.terminal import echo, pluralize
+from labelwalk.cli.terminal import echo, pluralize, show_progress
 
 if TYPE_CHECKING:
     from labelwalk.arrays import Floats
-    from labelwalk.faces.people import Person, Stranger
+    from labelwalk.faces.frame_run import Presence
     from labelwalk.faces.people_store import PeopleStore
     from labelwalk.faces.representations import Representation
     from labelwalk.service.erasure import ErasureResult
@@ -67,6 +66,128 @@ def faces() -> None:
 
 
 @app.command(epilog=EXIT_CODES)
+def watch(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="Source: a video, a folder of pictures, the number of a camera, an address "
+            "(rtsp:// or http://), or demo for synthetic people."
+        ),
+    ],
+    people: Annotated[
+        str | None,
+        typer.Option(
+            help="Folder of people to recognize; all faces are learned. Created if it does not "
+            "exist. Default: everyone is unknown, and nothing is stored."
+        ),
+    ] = None,
+    faces: Faces = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Video to write, with boxes and names: .mp4, .webm, .mkv or .avi.",
+        ),
+    ] = None,
+    events: Annotated[
+        str | None,
+        typer.Option(
+            help="File for events as JSON lines (a person appears, is named, leaves); - for stdout."
+        ),
+    ] = None,
+    frames: Annotated[
+        int | None, typer.Option("--frames", min=1, help="Maximum number of frames.")
+    ] = None,
+    smallest: Smallest = None,
+    keep_crops: Annotated[
+        bool,
+        typer.Option(
+            "--keep-crops",
+            help="Store a picture of each face, not only its vector. Requires --people.",
+        ),
+    ] = False,
+    passphrase_file: PassphraseFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Recognize people in a video or in front of a camera, until it ends or Ctrl-C.
+
+    Strangers get numbers, and can be named afterwards.
+
+    \b
+    Examples:
+      labelwalk faces watch demo --people people --output seen.mp4
+      labelwalk faces watch 0 --people people --events - --quiet
+      labelwalk faces watch rtsp://camera.local/stream --frames 1000
+    """  # noqa: D301
+    if keep_crops and people is None:
+        raise typer.BadParameter("--keep-crops requires --people. Give both.")
+    with exit_on_error():
+        from labelwalk.faces import frame_run, people_store
+        from labelwalk.faces.detection import HaarDetector
+        from labelwalk.faces.drawing import Recording
+        from labelwalk.faces.pipeline import FacePipeline
+        from labelwalk.faces.representations import find_representation
+        from labelwalk.io.formats import check_distinct
+        from labelwalk.io.stop_signals import StopSignals
+
+        check_distinct(source=source, output=output, events=events)
+        console = Console(stderr=True, highlight=False, quiet=quiet)
+        with StopSignals() as stop, ExitStack() as stack:
+            opened = stack.enter_context(frame_run.open_named_source(source))
+            recording = stack.enter_context(Recording(output, opened)) if output else None
+            write_events = stack.enter_context(frame_run.open_events(events))
+            store = None
+            if people is not None:
+                is_new = not people_store.has_learners(people)
+                passphrase = read_passphrase(passphrase_file)
+                folder = people_store.open_folder(
+                    people, faces, passphrase, create=True, keep_crops=keep_crops
+                )
+                store = stack.enter_context(folder)
+                if is_new:
+                    echo(console, f"{people} is new and has no people yet.")
+            pipeline = FacePipeline(
+                store.representation if store else find_representation(faces or "pixels"),
+                recognizer=store.recognizer if store else None,
+                detector=HaarDetector(smallest=smallest),
+            )
+            run = frame_run.FrameRun(opened, stop, frames)
+            crops = store.crops if store is not None and keep_crops else None
+            watcher = frame_run.Watcher(pipeline, write_events, recording, crops)
+            with show_progress(console) as show:
+                for frame in run:
+                    show(run.describe(watcher.process(frame)))
+            write_events(watcher.presence.end())
+            summary = f"{run.n_frames:,} frames of {opened.name}{run.rate}"
+            _print_presences(console, summary, watcher.presence.presences(), people)
+        video = output if recording is not None and recording.has_started else None
+        for title, path in (("Video", video), ("Events", events), ("People", people)):
+            if path not in (None, "-"):
+                echo(console, f"{title}: {path}")
+        run.exit_if_ended(console, "everything before is complete")
+
+
+def _print_presences(
+    console: Console, summary: str, presences: Sequence[Presence], people: str | None
+) -> None:
+    """Print who was seen how often, and how to name a stranger."""
+    from labelwalk.faces.recognizer import format_person
+
+    n = sum(presence.faces for presence in presences)
+    echo(console, f"{summary}; {n:,} faces." if n else f"{summary}; no face was found.")
+    if not presences:
+        return
+    rows = [(format_person(item.who), f"{item.faces:,}", f"{item.visits:,}") for item in presences]
+    _print_table(console, ("who", "faces", "visits"), rows)
+    numbers = [presence.who for presence in presences if isinstance(presence.who, int)]
+    if numbers and people is None:
+        echo(console, "Nothing is stored. Use --people FOLDER to name people afterwards.")
+    elif numbers:
+        echo(console, f"To name one: labelwalk faces name {people} '#{numbers[0]}' NAME")
+
+
+@app.command(epilog=EXIT_CODES)
 def enroll(
     folder: Annotated[str, typer.Argument(help="Folder of people; created if it does not exist.")],
     name: Annotated[str, typer.Argument(help="Name of the person.")],
@@ -96,10 +217,12 @@ def enroll(
       labelwalk faces enroll people Ben pictures-of-ben --skip
     """  # noqa: D301
     with exit_on_error(), ExitStack() as stack:
-        from labelwalk.faces.people import clean_name
+        from labelwalk.faces.people_store import has_learners, open_folder
         from labelwalk.faces.pictures import list_pictures
+        from labelwalk.faces.recognizer import clean_name
         from labelwalk.faces.representations import find_representation
 
+        open_people = partial(open_folder, folder, faces, create=True)
         console, name = Console(stderr=True, highlight=False, quiet=quiet), clean_name(name)
         paths: list[str] = []
         for path in pictures:
@@ -107,7 +230,7 @@ def enroll(
         paths = list(dict.fromkeys(paths))
         store = None
         if has_learners(folder):
-            store = stack.enter_context(open_folder(folder, faces, passphrase_file, create=True))
+            store = stack.enter_context(open_people(read_passphrase(passphrase_file)))
         representation = store.representation if store else find_representation(faces or "pixels")
         views = _read_views(paths, representation, smallest)
         n_skipped = len(paths) - len(views)
@@ -117,7 +240,7 @@ def enroll(
             files = pluralize(n_skipped, "file")
             fail(f"Nothing was taught. Omit {files}, or use --skip.", INVALID_INPUT)
         if store is None:  # the folder is created when there is something to store
-            store = stack.enter_context(open_folder(folder, faces, passphrase_file, create=True))
+            store = stack.enter_context(open_people(read_passphrase(passphrase_file)))
         recognizer = store.recognizer
         vectors = [vector for file_views in views.values() for vector in file_views]
         answers = recognizer.handle.ask(lambda learner: learner.predict(vectors).label.tolist())
@@ -170,14 +293,14 @@ def name(
       labelwalk faces name people 'unknown #3' Ada
     """  # noqa: D301
     with exit_on_error():
-        from labelwalk.faces.people import clean_name, parse_unknown
+        from labelwalk.faces.people_store import open_folder
+        from labelwalk.faces.recognizer import clean_name, parse_unknown
 
         name = clean_name(name)
-        number = parse_unknown(f"#{stranger.removeprefix('#')}")
-        number = parse_unknown(stranger) if number is None else number
+        number = parse_unknown(stranger if "#" in stranger else f"#{stranger}")
         if number is None:
             raise ValueError(f"{stranger!r} is not a stranger. Give a number, as in '#3'.")
-        with open_folder(folder, None, passphrase_file) as store:
+        with open_folder(folder, None, read_passphrase(passphrase_file)) as store:
             people = store.recognizer.known()
             n_before = sum(person.taught for person in people if person.name == name)
             examples = store.name_stranger(number, name)
@@ -209,10 +332,11 @@ def people(
       labelwalk faces people people --json
     """  # noqa: D301
     with exit_on_error():
-        from labelwalk.faces.people import format_unknown
+        from labelwalk.faces.people_store import open_folder
+        from labelwalk.faces.recognizer import format_person
         from labelwalk.faces.representations import name_of
 
-        with open_folder(folder, None, passphrase_file) as store:
+        with open_folder(folder, None, read_passphrase(passphrase_file)) as store:
             recognizer = store.recognizer
             persons, strangers = recognizer.known(), recognizer.strangers()
             representation = name_of(store.representation)
@@ -220,24 +344,21 @@ def people(
         if as_json:
             listing = {
                 "representation": representation,
-                "people": [_select(person, "name", "taught", "examples") for person in persons],
-                "strangers": [_select(item, "number", "examples") for item in strangers],
+                "people": [
+                    {"name": item.name, "taught": item.taught, "examples": item.examples}
+                    for item in persons
+                ],
+                "strangers": [
+                    {"number": item.number, "examples": item.examples} for item in strangers
+                ],
                 "examples": n_seen,
                 "sink": sink,
             }
             typer.echo(json.dumps(listing, indent=2, ensure_ascii=False))
             return
-        rows = [(person.name, f"{person.taught:,}", person.examples) for person in persons]
-        rows += [(format_unknown(item.number), "-", item.examples) for item in strangers]
-        print_table(
-            Console(highlight=False),
-            ("who", "taught", "seen"),
-            [(title, taught, f"{n:,}") for title, taught, n in rows],
-        )
-
-
-def _select(item: Person | Stranger, *names: str) -> dict[str, Any]:
-    return {name: getattr(item, name) for name in names}
+        rows = [(item.name, f"{item.taught:,}", f"{item.examples:,}") for item in persons]
+        rows += [(format_person(item.number), "-", f"{item.examples:,}") for item in strangers]
+        _print_table(Console(highlight=False), ("who", "taught", "seen"), rows)
 
 
 @app.command(epilog=EXIT_CODES)
@@ -266,7 +387,9 @@ def forget(
     if (who is None) != strangers:
         raise typer.BadParameter("Give either a NAME, '#3' in quotes, or --strangers.")
     with exit_on_error():
-        with open_folder(folder, None, passphrase_file) as store:
+        from labelwalk.faces.people_store import open_folder
+
+        with open_folder(folder, None, read_passphrase(passphrase_file)) as store:
             title, erase = _select_erasure(store, who)
             if not yes and not typer.confirm(f"{title}. Erase all of it?", err=True):
                 fail("Nothing was erased.", FAILED)
@@ -277,7 +400,7 @@ def forget(
 
 def _select_erasure(store: PeopleStore, who: str | None) -> tuple[str, Callable[[], ErasureResult]]:
     """Return a description of the erasure, and the function that performs it."""
-    from labelwalk.faces.people import format_unknown, parse_unknown
+    from labelwalk.faces.recognizer import format_person, parse_unknown
 
     if who is None:
         return "All views without a name", store.forget_strangers
@@ -289,14 +412,14 @@ def _select_erasure(store: PeopleStore, who: str | None) -> tuple[str, Callable[
     number, strangers = parse_unknown(who), recognizer.strangers()
     for stranger in strangers:
         if stranger.number == number:
-            title = f"{format_unknown(number)}: seen about {pluralize(stranger.examples, 'time')}"
-            return title, partial(store.forget_stranger, stranger.number)
+            title = f"{format_person(number)}: seen about {pluralize(stranger.examples, 'time')}"
+            return title, partial(store.forget, stranger.number)
     people = ", ".join(recognizer.people) or "none"
     numbers = ", ".join(f"#{stranger.number}" for stranger in strangers) or "none"
     raise ValueError(f"no person is named {who!r}. Names: {people}. Strangers: {numbers}.")
 
 
-def print_table(
+def _print_table(
     console: Console, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]
 ) -> None:
     """Print names on the left, and numbers."""
@@ -307,52 +430,3 @@ def print_table(
     for title, *cells in rows:
         table.add_row(escape(title), *cells)
     console.print(table)
-
-
-def has_learners(folder: str) -> bool:
-    """Return whether a folder has learners, of faces or others."""
-    from labelwalk.service.journal import JOURNAL_FILE
-
-    return os.path.exists(os.path.join(folder, JOURNAL_FILE))
-
-
-@contextmanager
-def open_folder(
-    folder: str,
-    kind: Kind | None,
-    passphrase_file: str | None,
-    *,
-    create: bool = False,
-    keep_crops: bool = False,
-) -> Iterator[PeopleStore]:
-    """Open the people of a folder, in one process at a time."""
-    from labelwalk.faces.people import UnknownPersonError
-    from labelwalk.faces.people_store import open_people, read_representation
-    from labelwalk.faces.representations import find_representation
-    from labelwalk.service.database import DamagedError, DiskError, FolderInUseError
-    from labelwalk.service.encryption import PassphraseError
-    from labelwalk.service.learner_store import LearnerStore
-
-    problem = f"{folder} is not a folder of people. Create one with `labelwalk faces enroll`."
-    if not has_learners(folder):
-        if not create:
-            raise ValueError(problem)
-        if os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
-            raise ValueError(
-                f"{folder} is not a folder of people. Choose a new or an empty folder."
-            )
-        find_representation(kind or "pixels")  # raises before the folder is created
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # warnings of learners contain labels
-        try:
-            store = LearnerStore(folder, passphrase=read_passphrase(passphrase_file))
-            try:
-                if not create and read_representation(store) is None:
-                    raise ValueError(problem)
-                yield open_people(folder, store, kind, keep_crops=keep_crops)
-            finally:
-                store.close()
-        except (DamagedError, DiskError, FolderInUseError, PassphraseError) as error:
-            raise OSError(str(error)) from error
-        except UnknownPersonError as error:
-            raise ValueError(str(error)) from error

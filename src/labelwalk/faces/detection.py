@@ -1,9 +1,8 @@
 """Face detection: all faces of an image, and the main face of a portrait."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeAlias
@@ -37,6 +36,7 @@ class NoPortraitError(LabelwalkError, ValueError):
     """An image shows no face, or none that is clearly the largest."""
 
 
+@dataclass(kw_only=True, eq=False)
 class HaarDetector:
     """Find faces that look at the camera with OpenCV's cascades of Haar features.
 
@@ -61,29 +61,25 @@ class HaarDetector:
 
     Examples
     --------
-    >>> from labelwalk.faces.demo import scene
-    >>> len(HaarDetector()(scene(people=[3, 7])))
+    >>> from labelwalk.faces.demo import DemoVideo
+    >>> len(HaarDetector()(DemoVideo().image(150)))
     2
     """
 
-    def __init__(
-        self,
-        *,
-        smallest: int | None = None,
-        step: float = 1.1,
-        neighbours: int = 5,
-        eyes: bool = False,
-        most: int = 50,
-    ) -> None:
-        if smallest is not None:
-            check_whole("smallest", smallest, "40", least=MIN_FACE_PIXELS, most=10_000)
-        check_number("step", step, 1.01, 2.0, "1.1")
-        check_whole("neighbours", neighbours, "5", least=1, most=100)
-        check_whole("most", most, "50", least=1, most=1000)
-        self.smallest, self.step, self.neighbours = smallest, step, neighbours
-        self.eyes, self.most = eyes, most
+    smallest: int | None = None
+    step: float = 1.1
+    neighbours: int = 5
+    eyes: bool = False
+    most: int = 50
+
+    def __post_init__(self) -> None:
+        if self.smallest is not None:
+            check_whole("smallest", self.smallest, "40", least=MIN_FACE_PIXELS, most=10_000)
+        check_number("step", self.step, 1.01, 2.0, "1.1")
+        check_whole("neighbours", self.neighbours, "5", least=1, most=100)
+        check_whole("most", self.most, "50", least=1, most=1000)
         self._face_cascade = _load_cascade(FACE_CASCADE)
-        self._eye_cascade = _load_cascade(EYE_CASCADE) if eyes else None
+        self._eye_cascade = _load_cascade(EYE_CASCADE) if self.eyes else None
         self._lock = Lock()  # a cascade holds the image that it searches
 
     def __call__(self, image: Image) -> list[Box]:
@@ -126,21 +122,10 @@ def find_portrait(image: Image, detector: Detector) -> Box:
 def read_portraits(
     where: str | os.PathLike[str], representation: Representation, detector: Detector
 ) -> list[Floats]:
-    """Return the vectors of the main face of a picture or a video.
+    """Return the vectors of the main face of a picture, or of what `open_source` takes.
 
-    Parameters
-    ----------
-    where : str or path
-        A picture, or what `open_source` takes. Up to 24 frames are searched, and those without a
-        clear face are skipped.
-    representation, detector : functions
-
-    Raises
-    ------
-    NoPortraitError
-        There is no face, or none that is clearly the largest.
-    SourceError
-        The file cannot be read.
+    Up to 24 frames of a video are searched, and those without a clear face are skipped. Raises
+    `NoPortraitError` if there is none in any of them.
     """
     if is_picture(where):
         image = read_picture(where).image

@@ -1,7 +1,5 @@
 """Boxes and names drawn onto frames, in any script, and videos of such frames."""
 
-from __future__ import annotations
-
 import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,20 +16,11 @@ from PIL import Image as Pillow
 from PIL import ImageDraw, ImageFont
 
 from labelwalk._validation import check_number
+from labelwalk.faces import frames
 from labelwalk.faces.capture import COMPLETE_SHARE, MAX_FRAMES_PER_S, Capture
-from labelwalk.faces.frames import (
-    Box,
-    Closing,
-    Frame,
-    Image,
-    Source,
-    SourceError,
-    check_image,
-    check_size,
-)
-from labelwalk.faces.people import format_unknown
 from labelwalk.faces.pictures import pad_to_size
 from labelwalk.faces.pipeline import Face
+from labelwalk.faces.recognizer import format_person
 
 Colour = tuple[int, int, int]  # red, green, blue
 
@@ -69,7 +58,7 @@ _STDERR_LOCK = Lock()
 class Caption(NamedTuple):
     """A box with a name; None for a stranger."""
 
-    box: Box
+    box: frames.Box
     name: str | None
     confidence: float | None = None
     stranger: int | None = None
@@ -77,11 +66,11 @@ class Caption(NamedTuple):
     @property
     def text(self) -> str:
         """The name, or "unknown #3", and the confidence in percent."""
-        name = format_unknown(self.stranger) if self.name is None else self.name
+        name = format_person(self.stranger if self.name is None else self.name)
         return name if self.confidence is None else f"{name} {self.confidence:.0%}"
 
 
-def draw_faces(image: Image, captions: Iterable[Caption]) -> Image:
+def draw_faces(image: frames.Image, captions: Iterable[Caption]) -> frames.Image:
     """Return a copy of an image with boxes and captions.
 
     A name has the same colour in every frame; strangers are grey.
@@ -89,11 +78,11 @@ def draw_faces(image: Image, captions: Iterable[Caption]) -> Image:
     Examples
     --------
     >>> image = np.zeros((120, 160, 3), dtype=np.uint8)
-    >>> captioned = draw_faces(image, [Caption(Box(40, 40, 50, 50), "Zoë", 0.93)])
+    >>> captioned = draw_faces(image, [Caption(frames.Box(40, 40, 50, 50), "Zoë", 0.93)])
     >>> image.any(), captioned.any()
     (np.False_, np.True_)
     """
-    check_image(image)
+    frames.check_image(image)
     canvas = Pillow.fromarray(np.ascontiguousarray(image[:, :, ::-1]))
     pen = ImageDraw.Draw(canvas)
     shorter = min(canvas.size)
@@ -103,8 +92,7 @@ def draw_faces(image: Image, captions: Iterable[Caption]) -> Image:
         x, y, width, height = caption.box
         colour = choose_colour(caption.name)
         if caption.box.area:
-            corners = (x, y, x + width - 1, y + height - 1)
-            pen.rectangle(corners, outline=colour, width=line)
+            pen.rectangle((x, y, x + width - 1, y + height - 1), outline=colour, width=line)
         font, text = choose_font(caption.text, letters)
         left, top, right, bottom = map(round, font.getbbox(text))
         pad = max(2, max(1, bottom - top) // 4)
@@ -173,7 +161,7 @@ def _spell(character: str) -> str:
     return plain if plain.isascii() and plain.isprintable() else f"[{ord(character):04X}]"
 
 
-class VideoFile(Closing):
+class VideoFile(frames.Closing):
     """A video file that is being written; a context manager that finishes it.
 
     Parameters
@@ -184,43 +172,38 @@ class VideoFile(Closing):
     size : (int, int)
         Width and height of all frames. Codecs need even numbers: of an odd one, a row or column is
         cut off.
-
-    Raises
-    ------
-    SourceError
-        The file cannot be written.
     """
 
     def __init__(
         self, path: str | os.PathLike[str], frames_per_second: float, size: tuple[int, int]
     ) -> None:
         check_video_path(path)
-        self._path, self._size, self._n_written = Path(path), size, 0
+        self._path, self.size, self.n_written = Path(path), size, 0
         check_number(
             "frames_per_second", frames_per_second, MIN_FRAMES_PER_S, MAX_FRAMES_PER_S, "25.0"
         )
-        check_size(*size, f"size={size}")
+        frames.check_size(*size, f"size={size}")
         codec = cv2.VideoWriter.fourcc(*CODECS[self._path.suffix.lower()])
         with _silence_stderr():
             self._writer = cv2.VideoWriter(
                 str(self._path.absolute()), cv2.CAP_FFMPEG, codec, frames_per_second, size
             )
         if not self._writer.isOpened():
-            raise SourceError(
+            raise frames.SourceError(
                 f"{path} cannot be written. Check that its folder exists and is writable, and that "
                 "frames have at least 2 × 2 pixels; otherwise, choose another video format."
             )
 
-    def write(self, image: Image) -> None:
+    def write(self, image: frames.Image) -> None:
         """Add a frame."""
-        check_image(image)
-        if (image.shape[1], image.shape[0]) != self._size:
+        frames.check_image(image)
+        if (image.shape[1], image.shape[0]) != self.size:
             raise ValueError(
-                f"image has {image.shape[1]} × {image.shape[0]} pixels, not the {self._size[0]} × "
-                f"{self._size[1]} of this video. Pass frames of one source."
+                f"image has {image.shape[1]} × {image.shape[0]} pixels, not the {self.size[0]} × "
+                f"{self.size[1]} of this video. Pass frames of one source."
             )
         self._writer.write(image)
-        self._n_written += 1
+        self.n_written += 1
 
     def close(self) -> None:
         """Finish the file and read it: the codecs do not report a full disk."""
@@ -228,66 +211,64 @@ class VideoFile(Closing):
             return
         self._writer.release()
         problem = f"{self._path} could not be written completely. Check whether the disk is full."
-        if self._n_written:
+        if self.n_written:
             capture = Capture(str(self._path.absolute()), str(self._path), problem)
             n_frames = capture.n_frames or 0
             capture.close()
-            if n_frames < COMPLETE_SHARE * self._n_written:
-                raise SourceError(problem)
+            if n_frames < COMPLETE_SHARE * self.n_written:
+                raise frames.SourceError(problem)
 
 
-class Recording(Closing):
+class Recording(frames.Closing):
     """A video of a stream with boxes and names; it starts at the first frame, in its size.
 
     A live source skips frames: each frame is repeated until the time of the next one.
     """
 
-    def __init__(self, path: str, source: Source) -> None:
+    def __init__(self, path: str, source: frames.Source) -> None:
         check_video_path(path)
         self._path, self._live = path, source.live
         self._rate = max(MIN_FRAMES_PER_S, source.frames_per_second or DEFAULT_FRAMES_PER_S)
         self._file: VideoFile | None = None
-        self._size, self._start_s, self._n_written = (0, 0), 0.0, 0
-        self._newest: Image | None = None
+        self._newest: frames.Image | None = None
+        self._start_s = 0.0
 
     @property
     def has_started(self) -> bool:
         """Whether there is a file."""
         return self._file is not None
 
-    def add(self, frame: Frame, faces: Sequence[Face]) -> None:
+    def add(self, frame: frames.Frame, faces: Sequence[Face]) -> None:
         """Add a frame with its faces."""
-        captions = []
-        for face in faces:
-            confidence = None if face.name is None else face.confidence
-            captions.append(Caption(face.box, face.name, confidence, face.stranger))
+        captions = [
+            Caption(face.box, face.name, face.confidence if face.name else None, face.stranger)
+            for face in faces
+        ]
         image = draw_faces(frame.image, captions)
         if self._file is None:
-            self._size, self._start_s = (image.shape[1], image.shape[0]), frame.seconds
-            self._file = VideoFile(self._path, self._rate, self._size)
-        n_due = self._n_written
+            self._start_s = frame.seconds
+            self._file = VideoFile(self._path, self._rate, (image.shape[1], image.shape[0]))
+        file, n_due = self._file, self._file.n_written
         if self._live:
             n_due = round((frame.seconds - self._start_s) * self._rate)
-        while self._newest is not None and self._n_written < n_due:
-            self._write(self._file, self._newest)
-        self._newest = pad_to_size(image, *self._size)
-        if self._n_written <= n_due:
-            self._write(self._file, self._newest)
+        while self._newest is not None and file.n_written < n_due:
+            file.write(self._newest)
+        self._newest = pad_to_size(image, *file.size)
+        if file.n_written <= n_due:
+            file.write(self._newest)
 
     def close(self) -> None:
         """Finish the file, if there is one."""
         if self._file is not None:
             self._file.close()
 
-    def _write(self, file: VideoFile, image: Image) -> None:
-        file.write(image)
-        self._n_written += 1
-
 
 def check_video_path(path: str | os.PathLike[str]) -> None:
     """Raise `SourceError` if the suffix of a path is not one of a video."""
     if Path(path).suffix.lower() not in CODECS:
-        raise SourceError(f"{path} is not the name of a video. Use one of {', '.join(CODECS)}.")
+        raise frames.SourceError(
+            f"{path} is not the name of a video. Use one of {', '.join(CODECS)}."
+        )
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """Images, boxes in images and frames of a stream: the data types that the other modules share."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -51,12 +49,11 @@ class Frame:
     scale: float = 1.0  # size of `image` relative to the original; boxes are in pixels of `image`
 
 
-class Closing(ABC):
+class Closing:
     """A context manager that closes itself."""
 
-    @abstractmethod
     def close(self) -> None:
-        """Release files and devices."""
+        """Release files and devices, if any."""
 
     def __enter__(self) -> Self:
         return self
@@ -65,7 +62,7 @@ class Closing(ABC):
         self.close()
 
 
-class Source(Closing):
+class Source(Closing, ABC):
     """A sequence of frames that can be iterated once; a context manager."""
 
     name: str  # for messages
@@ -107,10 +104,8 @@ def compute_overlap(a: Box, b: Box) -> float:
     """Return the intersection of two boxes over their union."""
     width = min(a.x + a.width, b.x + b.width) - max(a.x, b.x)
     height = min(a.y + a.height, b.y + b.height) - max(a.y, b.y)
-    if width <= 0 or height <= 0:
-        return 0.0
-    common = width * height
-    return common / (a.area + b.area - common)
+    common = max(0, width) * max(0, height)
+    return common / (a.area + b.area - common) if common else 0.0
 
 
 def scale_box(box: Box, factor: float) -> Box:

@@ -1,13 +1,11 @@
 """The people of a folder: a durable recognizer and pictures of faces, both with erasure."""
 
-from __future__ import annotations
-
 import logging
 import os
 import re
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 from unicodedata import normalize
@@ -16,31 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from labelwalk.arrays import Bools, Floats, Ints, Label
+from labelwalk.faces import recognizer, representations
 from labelwalk.faces.frames import Box, Image, crop_box
-from labelwalk.faces.people import Stranger, UnknownPersonError
 from labelwalk.faces.pictures import encode_jpeg
 from labelwalk.faces.pipeline import MAX_TAUGHT_VIEWS
-from labelwalk.faces.recognizer import FaceRecognizer, LearnerHandle, Recognition
-from labelwalk.faces.representations import (
-    Pixels,
-    Representation,
-    find_representation,
-    name_of,
-    profile_of,
-)
 from labelwalk.learner import OnlineLearner
-from labelwalk.service.commands import (
-    Adjust,
-    Command,
-    CommandResult,
-    Observe,
-    Retract,
-    Rows,
-    Teach,
-    TeachLater,
-)
-from labelwalk.service.encryption import Cipher, DecryptionError, NoEncryption
+from labelwalk.service.commands import Command, CommandResult, Note, Observe, Rows
+from labelwalk.service.database import DamagedError, DiskError, FolderInUseError
+from labelwalk.service.encryption import Cipher, DecryptionError, NoEncryption, PassphraseError
 from labelwalk.service.erasure import CleanupError, ErasureResult
+from labelwalk.service.journal import JOURNAL_FILE
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.service.worker import NoLearnerError
@@ -49,7 +32,7 @@ from labelwalk.storage.atomic_write import sync_folder
 T = TypeVar("T")
 LEARNER_NAME = "faces"
 REPRESENTATION = "representation"  # key of the note with its name
-CROP_FOLDER = "crops"
+CROP_FOLDER, CROP_CONTEXT = "crops", "picture of example {}"  # the context of encryption
 OPTIONS = {"pixels 96": "pixels", "pixels 32": "pixels-32", "dlib 128": "dlib"}
 CROP_MARGIN = 0.25  # of a face, on each side
 MAX_CACHED_CROPS = 1000
@@ -58,7 +41,7 @@ CROP_FILE = re.compile(r"([0-9]+)(\.jpg|\.locked|\.part)")
 LOGGER = logging.getLogger(__name__)
 
 
-class DurableLearner(LearnerHandle):
+class DurableLearner(recognizer.LearnerHandle):
     """A learner of a `LearnerStore`: a change is on disk before the method returns."""
 
     def __init__(self, store: LearnerStore, number: int) -> None:
@@ -74,31 +57,20 @@ class DurableLearner(LearnerHandle):
         """Notes stored with the learner."""
         return self._store.get(self._number).notes
 
-    def teach(self, vectors: Floats, names: Sequence[str]) -> None:
-        """Learn labelled vectors."""
-        self._submit(Teach(vectors, tuple(names)))
+    def apply(self, command: Command) -> CommandResult:
+        """Execute a command and store it."""
+        result: CommandResult = self._store.submit(self._number, command).result()
+        return result
 
-    def observe(self, vectors: Floats) -> Recognition:
+    def observe(self, vectors: Floats) -> recognizer.Recognition:
         """Learn vectors without labels, and answer them with the learner after all of them."""
-        first = self._submit(Observe(vectors)).first
+        first = self.apply(Observe(vectors)).first
         verdicts = self.ask(lambda learner: learner.predict(vectors))
-        return Recognition(verdicts, np.arange(first, first + len(vectors)))
-
-    def teach_later(self, example: int, name: str) -> None:
-        """Label an earlier vector."""
-        self._submit(TeachLater(example, name))
-
-    def retract(self, example: int) -> None:
-        """Remove the label of an example."""
-        self._submit(Retract(example))
-
-    def adjust(self, sink: float) -> None:
-        """Change the sink."""
-        self._submit(Adjust({"sink": sink}))
+        return recognizer.Recognition(verdicts, np.arange(first, first + len(vectors)))
 
     def note(self, notes: Mapping[str, Any]) -> None:
         """Store JSON values with the learner."""
-        self._store.update_notes(self._number, dict(notes)).result()
+        self.apply(Note(dict(notes)))
 
     def ask(self, question: Callable[[OnlineLearner], T]) -> T:
         """Call a function with the learner, in the thread that changes it."""
@@ -111,10 +83,6 @@ class DurableLearner(LearnerHandle):
         """Return the permanent ids of the learner's examples."""
         return self._store.get(self._number).to_public_ids(examples)
 
-    def _submit(self, command: Command) -> CommandResult:
-        result: CommandResult = self._store.submit(self._number, command).result()
-        return result
-
 
 class CropStore:
     """Pictures of examples by their ids."""
@@ -125,7 +93,7 @@ class CropStore:
         self._cipher = cipher or NoEncryption()
         self._suffix = ENCRYPTED_SUFFIX if self._cipher.key_name else PLAIN_SUFFIX
         self._folder = None if folder is None else Path(folder)
-        self._cache: OrderedDict[int, bytes] = OrderedDict()
+        self._cache: dict[int, bytes] = {}
         self.are_kept = are_kept and self._folder is not None
         if self._folder is not None and self.are_kept:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -134,13 +102,13 @@ class CropStore:
         """Hold the picture of a face in memory, instead of the oldest one if there are too many."""
         self._cache[example] = encode_jpeg(crop_box(image, box, CROP_MARGIN))
         if len(self._cache) > MAX_CACHED_CROPS:
-            self._cache.popitem(last=False)
+            del self._cache[next(iter(self._cache))]
 
     def persist(self, example: int) -> None:
         """Write a cached picture to disk, if the user has enabled this."""
         if not self.are_kept or self._folder is None or example not in self._cache:
             return
-        context = _make_context(example)
+        context = CROP_CONTEXT.format(example).encode()
         content = self._cipher.encrypt([self._cache[example]], context)[0]
         part = self._folder / f"{example}{PART_SUFFIX}"
         try:
@@ -159,7 +127,7 @@ class CropStore:
             return self._cache.get(example)
         try:
             content = (self._folder / f"{example}{self._suffix}").read_bytes()
-            return self._cipher.decrypt([content], _make_context(example))[0]
+            return self._cipher.decrypt([content], CROP_CONTEXT.format(example).encode())[0]
         except (OSError, DecryptionError):
             return None
 
@@ -187,7 +155,11 @@ class PeopleStore:
     """People and strangers of a folder."""
 
     def __init__(
-        self, store: LearnerStore, representation: Representation, *, crops: CropStore | None = None
+        self,
+        store: LearnerStore,
+        representation: representations.Representation,
+        *,
+        crops: CropStore | None = None,
     ) -> None:
         self.representation, self.crops = representation, crops or CropStore()
         self._store, self.n_purges = store, 0
@@ -199,15 +171,6 @@ class PeopleStore:
     def managed(self) -> ManagedLearner:
         """The learner and its history; read them only."""
         return self._store.get(self._number)
-
-    @property
-    def is_deleted(self) -> bool:
-        """Whether the learner was deleted through the service."""
-        try:
-            self._store.get(self._number)
-        except NoLearnerError:
-            return True
-        return False
 
     def reopen(self) -> None:
         """Create the learner again after it was deleted, or use one that replaced it."""
@@ -245,19 +208,19 @@ class PeopleStore:
             self.recognizer.name(example, name)
         return list(views)
 
-    def forget(self, name: str) -> ErasureResult:
-        """Erase a person with all views recognized as that person, and pictures."""
+    def forget(self, who: str | int) -> ErasureResult:
+        """Erase a person by name, or a stranger by number, with all views recognized as theirs."""
+        if isinstance(who, int):
+            self._find_stranger(who)
+            find = self.recognizer.stranger
+            return self._erase(lambda answer, row: answer is None and find(row) == who)
         labels = {str(label): label for label in self.managed.learner.classes}
-        label = labels.get(name, labels.get(normalize("NFC", name)))
+        label = labels.get(who, labels.get(normalize("NFC", who)))
         if label is None:
-            raise UnknownPersonError(f"no person is named {name!r}. Check the list of people.")
+            raise recognizer.UnknownPersonError(
+                f"no person is named {who!r}. Check the list of people."
+            )
         return self._erase(lambda answer, row: answer == label, label=label)
-
-    def forget_stranger(self, number: int) -> ErasureResult:
-        """Erase a stranger."""
-        self._find_stranger(number)
-        find = self.recognizer.stranger
-        return self._erase(lambda answer, row: answer is None and find(row) == number)
 
     def forget_strangers(self) -> ErasureResult:
         """Erase all views without a name, including those without a number."""
@@ -266,11 +229,11 @@ class PeopleStore:
     def picture(self, example: int) -> bytes:
         """Return a picture of an example as a JPEG, made from its vector if none is stored."""
         picture = None if example in self.managed.erased else self.crops.get(example)
-        if picture is None and isinstance(self.representation, Pixels):
+        if picture is None and isinstance(self.representation, representations.Pixels):
             mean = self._handle.ask(lambda learner: self._find_mean(learner, example))
             picture = None if mean is None else encode_jpeg(self.representation.picture(mean))
         if picture is None:
-            raise UnknownPersonError(f"example {example} does not have a picture.")
+            raise recognizer.UnknownPersonError(f"example {example} does not have a picture.")
         return picture
 
     def check_remembered(self, example: int) -> None:
@@ -286,13 +249,15 @@ class PeopleStore:
         matches = np.flatnonzero(self._handle.to_ids(learner.newest) == example)
         return learner.vertices.means[matches[0]] if len(matches) else None
 
-    def _find_stranger(self, number: int) -> Stranger:
+    def _find_stranger(self, number: int) -> recognizer.Stranger:
         strangers = self.recognizer.strangers()
         for stranger in strangers:
             if stranger.number == number:
                 return stranger
         numbers = ", ".join(f"#{stranger.number}" for stranger in strangers) or "none"
-        raise UnknownPersonError(f"Stranger #{number} does not exist. Choose one of {numbers}.")
+        raise recognizer.UnknownPersonError(
+            f"Stranger #{number} does not exist. Choose one of {numbers}."
+        )
 
     def _list_labels(self) -> dict[int, Label]:
         """Return the labels of examples that are remembered, or were labelled recently."""
@@ -313,7 +278,8 @@ class PeopleStore:
 
     def _open(self) -> None:
         """Find the learner, or create it."""
-        profile, name = profile_of(self.representation), name_of(self.representation)
+        profile = representations.profile_of(self.representation)
+        name = representations.name_of(self.representation)
         try:
             number = self._store.find_id(LEARNER_NAME)
         except NoLearnerError:
@@ -335,7 +301,7 @@ class PeopleStore:
                 f"{name}. Choose {OPTIONS.get(stored, stored)}, or another folder."
             )
         self._number, self._handle = number, DurableLearner(self._store, number)
-        self.recognizer = FaceRecognizer(profile, handle=self._handle)
+        self.recognizer = recognizer.FaceRecognizer(profile, handle=self._handle)
 
     def _erase(
         self, is_theirs: Callable[[Label | None, Floats], bool], label: Label | None = None
@@ -367,7 +333,9 @@ def open_people(
     folder: str, store: LearnerStore, kind: str | None, *, keep_crops: bool = False
 ) -> PeopleStore:
     """Return the people of a folder."""
-    representation = find_representation(kind or read_representation(store) or "pixels")
+    representation = representations.find_representation(
+        kind or read_representation(store) or "pixels"
+    )
     crops = CropStore(os.path.join(folder, CROP_FOLDER), store.cipher, are_kept=keep_crops)
     return PeopleStore(store, representation, crops=crops)
 
@@ -380,6 +348,38 @@ def read_representation(store: LearnerStore) -> str | None:
         return None
 
 
-def _make_context(example: int) -> bytes:
-    """Return the encryption context of the picture of an example."""
-    return f"picture of example {example}".encode()
+def has_learners(folder: str) -> bool:
+    """Return whether a folder has learners, of faces or others."""
+    return os.path.exists(os.path.join(folder, JOURNAL_FILE))
+
+
+@contextmanager
+def open_folder(
+    folder: str,
+    kind: str | None,
+    passphrase: str | None,
+    *,
+    create: bool = False,
+    keep_crops: bool = False,
+) -> Iterator[PeopleStore]:
+    """Open the people of a folder, in one process at a time."""
+    problem = f"{folder} is not a folder of people. Create one with `labelwalk faces enroll`."
+    if not has_learners(folder):
+        if not create:
+            raise ValueError(problem)
+        if os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
+            raise ValueError(
+                f"{folder} is not a folder of people. Choose a new or an empty folder."
+            )
+        representations.find_representation(kind or "pixels")  # before the folder is created
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # warnings of learners contain labels
+        try:
+            with closing(LearnerStore(folder, passphrase=passphrase)) as store:
+                if not create and read_representation(store) is None:
+                    raise ValueError(problem)
+                yield open_people(folder, store, kind, keep_crops=keep_crops)
+        except (DamagedError, DiskError, FolderInUseError, PassphraseError) as error:
+            raise OSError(str(error)) from error
+        except recognizer.UnknownPersonError as error:
+            raise ValueError(str(error)) from error

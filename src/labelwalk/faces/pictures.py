@@ -1,7 +1,5 @@
 """Picture files and their bytes: decode, encode, resize, and read all of a folder in order."""
 
-from __future__ import annotations
-
 import io
 import os
 import re
@@ -33,16 +31,12 @@ class PictureFolder(Source):
         self.n_frames = len(self._paths)
 
     def __iter__(self) -> Iterator[Frame]:
-        """Yield picture after picture, 25 a second."""
         for number, path in enumerate(self._paths, start=1):
             try:
                 picture = read_picture(path)
             except SourceError as error:
                 raise SourceError(f"{error} It comes after frame {number - 1}.") from error
             yield replace(picture, number=number, seconds=(number - 1) / FOLDER_FRAMES_PER_S)
-
-    def close(self) -> None:
-        """Do nothing: no file is open between two pictures."""
 
 
 def list_pictures(folder: str | os.PathLike[str]) -> list[Path]:
@@ -54,7 +48,7 @@ def list_pictures(folder: str | os.PathLike[str]) -> list[Path]:
     pictures = [path for path in paths if is_picture(path) and path.is_file()]
     if not pictures:
         raise SourceError(f"{folder} has no pictures ({', '.join(SUFFIXES)}).")
-    return sorted(pictures, key=lambda path: make_sort_key(path.name))
+    return sorted(pictures, key=lambda path: _make_sort_key(path.name))
 
 
 def is_picture(path: str | os.PathLike[str]) -> bool:
@@ -62,7 +56,7 @@ def is_picture(path: str | os.PathLike[str]) -> bool:
     return Path(path).suffix.lower() in SUFFIXES
 
 
-def make_sort_key(name: str) -> tuple[list[tuple[bool, int, str]], str]:
+def _make_sort_key(name: str) -> tuple[list[tuple[bool, int, str]], str]:
     """Return a sort key in which numbers compare as numbers."""
     parts = re.findall(r"[0-9]+|[^0-9]+", name)
     return [

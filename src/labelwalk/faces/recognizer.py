@@ -1,39 +1,131 @@
-"""Face recognition: from four labelled vectors of each person, adapting to the stream."""
+"""Face recognition: from four labelled vectors of each person, adapting to the stream.
 
-from __future__ import annotations
+People have a name. Strangers are groups of similar unnamed vertices; they have a number.
+"""
 
+import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeVar
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse.csgraph import connected_components
 
 from labelwalk._validation import as_rows
-from labelwalk.arrays import Floats, Ints
-from labelwalk.faces.people import (
-    Group,
-    Person,
-    Stranger,
-    StrangerNumbers,
-    find_strangers,
-    list_people,
-)
-from labelwalk.faces.profiles import Profile
-from labelwalk.faces.sink_selection import SinkSweep, choose_sink, sweep_sinks
-from labelwalk.learner import OnlineLearner, from_bytes
+from labelwalk.arrays import Bools, Floats, Ints
+from labelwalk.concurrency import single_blas_thread
+from labelwalk.errors import LabelwalkError
+from labelwalk.faces.profiles import Profile, SinkSweep, choose_sink, sweep_sinks
+from labelwalk.learner import OnlineLearner
+from labelwalk.service.commands import Adjust, Command, Retract, Teach, TeachLater, apply_command
 from labelwalk.verdicts import Verdicts
 
 T = TypeVar("T")
+ToIds = Callable[[Ints], Ints]  # from ids of a learner to permanent ones
+
+UNKNOWN = "unknown"
+NUMBERED = re.compile(rf"(?:{UNKNOWN}\s*)?#\s*([0-9]{{1,9}})", re.I)
+MIN_STRANGER_EXAMPLES = 5  # smaller groups have no number
 AUTOMATIC, STRANGERS = "automatic", "strangers"  # keys of the notes stored with the learner
 MIN_SINK_INTERVAL = 64  # examples before the sink is chosen, and between two choices
 MIN_STRANGER_INTERVAL, MAX_STRANGER_INTERVAL = 8, 64  # examples between two searches
 GROWTH_DIVISOR = 8  # both intervals grow to an eighth of all examples
 
 
+class UnknownPersonError(LabelwalkError, LookupError):
+    """There is no person of that name or number, or no such picture."""
+
+
 class CliffWarning(UserWarning):
     """The sink is so low that strangers would get names."""
+
+
+@dataclass(frozen=True)
+class Person:
+    """A person with a name."""
+
+    name: str
+    taught: int  # number of views that were labelled
+    examples: int  # approximate number of views
+    views: tuple[int, ...]  # Ids of remembered examples, those that stand for most views first
+
+
+@dataclass(frozen=True)
+class Stranger:
+    """A person without a name."""
+
+    number: int  # counts from 1 and stays the same, as in "unknown #1"
+    examples: int  # approximate number of views
+    newest: int  # Id of the newest remembered example, which can be labelled; -1 if there is none
+    views: tuple[int, ...]  # Ids of remembered examples, those that stand for most views first
+
+
+class Group(NamedTuple):
+    """Unnamed vertices of one person, oldest first."""
+
+    means: Floats
+    # Id of the first example of each vertex, number of its examples, and id of the newest
+    # remembered one or -1.
+    founders: Ints
+    counts: Ints
+    newest: Ints
+
+    def describe(self, number: int) -> Stranger:
+        """Return the group under a number."""
+        views = rank_views(self.newest, self.counts)
+        return Stranger(number, int(self.counts.sum()), max(views, default=-1), views)
+
+
+class StrangerNumbers:
+    """Keeps the numbers of strangers while their vertices are created, merged and removed."""
+
+    def __init__(self, stored: Mapping[str, Any] | None = None) -> None:
+        stored = stored or {"given": 0, "known": []}
+        self._last = int(stored["given"])
+        self._numbers = {int(founder): int(number) for founder, number in stored["known"]}
+
+    def assign(self, groups: Sequence[Sequence[int]], alive: Iterable[int]) -> list[int]:
+        """Return the number of each group of founders: its oldest one, or the next free one.
+
+        >>> numbers = StrangerNumbers()
+        >>> numbers.assign([[7, 9], [12]], alive=[7, 9, 12])
+        [1, 2]
+        >>> numbers.assign([[12, 30], [40]], alive=[9, 12, 30, 40])
+        [2, 3]
+        """
+        founders = set(alive)
+        numbers = {founder: n for founder, n in self._numbers.items() if founder in founders}
+        assigned: list[int] = []
+        for group in groups:
+            earlier = {self._numbers[founder] for founder in group if founder in self._numbers}
+            earlier -= set(assigned)
+            if not earlier:
+                self._last += 1
+            number = min(earlier, default=self._last)
+            assigned.append(number)
+            numbers.update(dict.fromkeys(group, number))
+        self._numbers = numbers
+        return assigned
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all numbers as a JSON object."""
+        return {"given": self._last, "known": [list(pair) for pair in self._numbers.items()]}
+
+    def are_stored_in(self, stored: Mapping[str, Any] | None) -> bool:
+        """Return whether all strangers have their present numbers in the stored ones.
+
+        This holds if there is no new number, and half of the founders of each group are left.
+        """
+        before = StrangerNumbers(stored)
+        if before._last != self._last:
+            return False
+        total = Counter(before._numbers.values())
+        remaining = Counter(n for f, n in before._numbers.items() if self._numbers.get(f) == n)
+        return all(0 < total[n] <= 2 * remaining[n] for n in self._numbers.values())
 
 
 class Recognition(NamedTuple):
@@ -62,25 +154,13 @@ class LearnerHandle:
         """JSON values stored with the learner."""
         return self._notes
 
-    def teach(self, vectors: Floats, names: Sequence[str]) -> None:
-        """Learn labelled vectors."""
-        self.learner.teach(vectors, names)
+    def apply(self, command: Command) -> object:
+        """Execute a command."""
+        return apply_command(command, self.learner)
 
     def observe(self, vectors: Floats) -> Recognition:
         """Learn vectors without labels, and answer them."""
         return Recognition(*self.learner.observe(vectors, ids=True))
-
-    def teach_later(self, example: int, name: str) -> None:
-        """Label an earlier vector."""
-        self.learner.teach_later(example, name)
-
-    def retract(self, example: int) -> None:
-        """Remove the label of an example."""
-        self.learner.retract(example)
-
-    def adjust(self, sink: float) -> None:
-        """Change the sink."""
-        self.learner.adjust(sink=sink)
 
     def note(self, notes: Mapping[str, Any]) -> None:
         """Store JSON values with the learner."""
@@ -100,9 +180,8 @@ class FaceRecognizer:
 
     A face gets a name if more than half of the random walks over the graph of all faces end at that
     name. The sink, the chance that a walk stops at a vertex, decides between missed people and
-    named strangers. It is chosen from the vertices (`labelwalk.faces.sink_selection`) after 64
-    vectors and whenever an eighth more has arrived, at least 64, regardless of how they are split
-    into calls.
+    named strangers. It is chosen from the vertices (`labelwalk.faces.profiles`) after 64 vectors
+    and whenever an eighth more has arrived, at least 64, however they are split into calls.
 
     Parameters
     ----------
@@ -145,7 +224,7 @@ class FaceRecognizer:
         self._groups: dict[int, Group] = {}
         self._n_numbered = 0
         if handle is None and sink != "auto":
-            self._fix_sink(sink)
+            self.set_sink(sink)
 
     @property
     def learner(self) -> OnlineLearner:
@@ -164,10 +243,7 @@ class FaceRecognizer:
 
     @property
     def sink(self) -> float:
-        """The sink. Set it to a number to fix it, or to "auto".
-
-        A number below the cliff gives a `CliffWarning`.
-        """
+        """The sink: set a number, or "auto". A number below the cliff gives a `CliffWarning`."""
         return self.learner.settings.sink
 
     @sink.setter
@@ -177,12 +253,11 @@ class FaceRecognizer:
 
     def set_sink(self, value: Literal["auto"] | float) -> str | None:
         """Set the sink, and return the text of a warning, if there is one."""
+        self.handle.apply(Adjust({"sink": self.profile.sink if value == "auto" else value}))
+        self.handle.note({AUTOMATIC: value == "auto"})
         if value == "auto":
-            self.handle.note({AUTOMATIC: True})
-            self.handle.adjust(self.profile.sink)
             self._choose_sink()
             return None
-        self._fix_sink(value)
         sweep = self.survey()
         if sweep is None or sweep.cliff is None or value > sweep.cliff:
             return None
@@ -193,7 +268,8 @@ class FaceRecognizer:
 
     def teach(self, vectors: ArrayLike, names: Iterable[str]) -> None:
         """Learn labelled vectors."""
-        self.handle.teach(as_rows(vectors, self.learner.n_features)[0], list(names))
+        rows, _ = as_rows(vectors, self.learner.n_features)
+        self.handle.apply(Teach(rows, tuple(names)))
 
     def observe(self, vectors: ArrayLike) -> Recognition:
         """Learn vectors in order, and answer each as of its own step."""
@@ -206,25 +282,33 @@ class FaceRecognizer:
             rows = rows[n:]
             if self.learner.n_seen == next_choice and self.automatic:
                 self._choose_sink()
-        return _concatenate(parts)
+        verdicts, ids = zip(*parts, strict=True)
+        columns = (
+            np.concatenate([getattr(part, name) for part in verdicts])
+            for name in Verdicts.__slots__
+        )
+        return Recognition(Verdicts(*columns), np.concatenate(ids))
 
     def name(self, example: int, name: str) -> None:
         """Label a vector by the id that `observe` returned."""
-        self.handle.teach_later(example, name)
+        self.handle.apply(TeachLater(example, name))
 
     def retract(self, example: int) -> None:
         """Remove the label of an example."""
-        self.handle.retract(example)
+        self.handle.apply(Retract(example))
 
     def known(self) -> list[Person]:
         """Return all people with a name."""
-        return self.handle.ask(
-            lambda learner: [self._replace_ids(person) for person in list_people(learner)]
-        )
+        return self.handle.ask(lambda learner: list_people(learner, self.handle.to_ids))
 
     def strangers(self) -> list[Stranger]:
         """Return all strangers, those seen most often first."""
-        groups, alive = self.handle.ask(self._find_strangers)
+        groups, alive = self.handle.ask(
+            lambda learner: (
+                find_strangers(learner, self.profile, self.handle.to_ids),
+                self.handle.to_ids(learner.vertices.founder),
+            )
+        )
         founders = [group.founders.tolist() for group in groups]
         numbers = self._numbers.assign(founders, alive.tolist())
         if not self._numbers.are_stored_in(self.handle.notes.get(STRANGERS)):
@@ -254,37 +338,10 @@ class FaceRecognizer:
         """Return the shares that names would claim under other sinks, and the cliff."""
         return self.handle.ask(lambda learner: sweep_sinks(learner, self.profile))
 
-    def copied(self) -> FaceRecognizer:
-        """Return a local copy; it numbers strangers again from 1."""
-        data = self.handle.ask(lambda learner: learner.to_bytes())
-        handle = LearnerHandle(from_bytes(data))
-        handle.note({AUTOMATIC: self.automatic})
-        return FaceRecognizer(self.profile, handle=handle)
-
-    def _replace_ids(self, person: Person) -> Person:
-        views = self.handle.to_ids(np.array(person.views, dtype=np.int64))
-        return replace(person, views=tuple(views.tolist()))
-
-    def _find_strangers(self, learner: OnlineLearner) -> tuple[list[Group], Ints]:
-        """Return the groups of strangers and the founders of all vertices, with permanent ids."""
-        to_ids = self.handle.to_ids
-        groups = [
-            group._replace(
-                founders=to_ids(group.founders),
-                newest=np.where(group.newest < 0, -1, to_ids(group.newest)),
-            )
-            for group in find_strangers(learner, self.profile)
-        ]
-        return groups, to_ids(learner.vertices.founder)
-
-    def _fix_sink(self, sink: float) -> None:
-        self.handle.adjust(sink)
-        self.handle.note({AUTOMATIC: False})
-
     def _choose_sink(self) -> None:
         sink = self.handle.ask(lambda learner: choose_sink(learner, self.profile))
         if sink is not None and sink != self.sink:
-            self.handle.adjust(sink)
+            self.handle.apply(Adjust({"sink": sink}))
 
 
 def compute_next_choice(n: int) -> int:
@@ -295,9 +352,88 @@ def compute_next_choice(n: int) -> int:
     return due
 
 
-def _concatenate(parts: list[Recognition]) -> Recognition:
-    if len(parts) == 1:
-        return parts[0]
-    names = Verdicts.__slots__
-    columns = (np.concatenate([getattr(part.verdicts, name) for part in parts]) for name in names)
-    return Recognition(Verdicts(*columns), np.concatenate([part.ids for part in parts]))
+def clean_name(name: str) -> str:
+    """Return a name in Unicode normal form, without spaces around it.
+
+    Examples
+    --------
+    >>> clean_name(" Ada ")
+    'Ada'
+    >>> clean_name("unknown #3")
+    Traceback (most recent call last):
+    ValueError: name='unknown #3' is reserved for strangers. Give another name.
+    """
+    name.encode()  # refuses half of a surrogate pair
+    cleaned = normalize("NFC", name.strip())
+    if not cleaned or not cleaned.isprintable():
+        raise ValueError(f"name={name!r} cannot be displayed. Give another name.")
+    if cleaned.lower() == UNKNOWN or parse_unknown(cleaned) is not None:
+        raise ValueError(f"name={name!r} is reserved for strangers. Give another name.")
+    return cleaned
+
+
+def format_person(who: str | int | None) -> str:
+    """Return a name, or the text for a stranger with or without a number."""
+    if isinstance(who, str):
+        return who
+    return UNKNOWN if who is None else f"{UNKNOWN} #{who}"
+
+
+def parse_unknown(text: str) -> int | None:
+    """Return the number in the text for a stranger, with or without "unknown"; else None."""
+    match = NUMBERED.fullmatch(text.strip())
+    return None if match is None else int(match[1])
+
+
+def list_people(learner: OnlineLearner, to_ids: ToIds) -> list[Person]:
+    """Return all people with a name, in the order in which the names were first taught."""
+    if not learner.classes:
+        return []
+    table, newest = learner.vertices, np.where(learner.newest < 0, -1, to_ids(learner.newest))
+    is_taught = np.array([label is not None for label in table.label], dtype=bool)
+    labels = np.where(is_taught, table.label, learner.predict(table.means).label)
+    people = []
+    for name in learner.classes:
+        is_theirs = labels == name
+        counts, n_taught = table.count[is_theirs], int(is_taught[is_theirs].sum())
+        views = rank_views(newest[is_theirs], counts)
+        people.append(Person(str(name), n_taught, int(counts.sum()), views))
+    return people
+
+
+def rank_views(newest: Ints, counts: Ints) -> tuple[int, ...]:
+    """Return the newest examples of vertices, those that stand for most views first."""
+    views = newest[np.argsort(-counts, kind="stable")]
+    return tuple(dict.fromkeys(views[views >= 0].tolist()))
+
+
+def find_strangers(learner: OnlineLearner, profile: Profile, to_ids: ToIds) -> list[Group]:
+    """Return the groups of kin vertices without a name, oldest first."""
+    table, newest = learner.vertices, np.where(learner.newest < 0, -1, to_ids(learner.newest))
+    is_free = np.array([label is None for label in table.label], dtype=bool)
+    if not is_free.any():
+        return []
+    labels = learner.predict(table.means).label
+    nameless = np.flatnonzero(is_free & np.array([label is None for label in labels]))
+    if not len(nameless):
+        return []
+    n, component = connected_components(
+        compute_kinship(table.means[nameless], profile), directed=False
+    )
+    groups = sorted((nameless[component == i] for i in range(n)), key=lambda group: int(group[0]))
+    founders = to_ids(table.founder)
+    return [
+        Group(table.means[group], founders[group], table.count[group], newest[group])
+        for group in groups
+        if table.count[group].sum() >= MIN_STRANGER_EXAMPLES
+    ]
+
+
+def compute_kinship(vectors: Floats, profile: Profile) -> Bools:
+    """Return which pairs of vectors show one person."""
+    with single_blas_thread():
+        products = vectors @ vectors.T
+    squares = np.diag(products)
+    squared_distances = squares[:, None] + squares - 2.0 * products
+    kin: Bools = squared_distances <= -2.0 * profile.bandwidth**2 * np.log(profile.kin)
+    return kin

@@ -1,7 +1,5 @@
 """Vectors of faces: from any function, from pixels, or from the network of dlib."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -38,7 +36,7 @@ CHIP_PIXELS = 150  # a side, as the network was trained
 
 
 class Pixels:
-    """Greys of a face, equalized, smoothed and weighted.
+    """Greys of a face of `side` × `side` pixels, equalized, smoothed and weighted.
 
     The Euclidean distance of two vectors is the root of the weighted mean squared difference of
     their pixels, for greys from 0 to 1. Two faces are at most 1 apart, for any side.
@@ -50,20 +48,14 @@ class Pixels:
     Equalized, a grey is the share of pixels that are no brighter. Changes of the light that keep
     the order of the greys have no effect; light from one side does.
 
-    Parameters
-    ----------
-    side : int
-        Pixels a side.
-
     Examples
     --------
     >>> face = np.zeros((64, 64, 3), dtype=np.uint8)
     >>> face[:, 32:] = 200
-    >>> bright = face + np.uint8(55)
     >>> as_vector = Pixels()
     >>> as_vector(face).shape
     (576,)
-    >>> float(np.linalg.norm(as_vector(face) - as_vector(bright)))
+    >>> float(np.linalg.norm(as_vector(face) - as_vector(face + np.uint8(55))))
     0.0
     """
 
@@ -73,7 +65,10 @@ class Pixels:
     def __init__(self, side: int = 96) -> None:
         check_whole("side", side, "96 or 32", least=4, most=256)
         self.side, self.name = side, f"pixels {side}"
-        self._roots = np.sqrt(_make_weights(side))
+        from_centre = (2.0 * np.arange(side) + 1.0) / side - 1.0
+        falling = np.exp(-(from_centre**2) / (2.0 * CENTRE_WIDTH**2))
+        weights = np.outer(falling, falling)
+        self._roots = np.sqrt(weights / weights.sum())  # of weights that fall from the centre
 
     def __call__(self, image: Image) -> Floats:
         """Return the vector of an image that shows a face and nothing else."""
@@ -81,18 +76,13 @@ class Pixels:
         grey = np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), np.uint8)
         block = -(-MIN_SMOOTHED_PIXELS // self.side)
         side = self.side * block
-        if grey.shape != (side, side):
-            interpolation = cv2.INTER_AREA if min(grey.shape) > side else cv2.INTER_LINEAR
-            resized = cv2.resize(grey, (side, side), interpolation=interpolation)
-            grey = np.asarray(resized, np.uint8)
+        interpolation = cv2.INTER_AREA if min(grey.shape) > side else cv2.INTER_LINEAR
+        grey = np.asarray(cv2.resize(grey, (side, side), interpolation=interpolation), np.uint8)
         shares = np.cumsum(np.bincount(grey.ravel(), minlength=256)) / grey.size
-        shades: Floats = shares[grey]
-        smooth = cv2.GaussianBlur(
-            shades, (0, 0), SMOOTHING * len(shades), borderType=cv2.BORDER_REFLECT
-        )
+        sigma, border = SMOOTHING * side, cv2.BORDER_REFLECT
+        smooth = cv2.GaussianBlur(shares[grey], (0, 0), sigma, borderType=border)
         small = np.asarray(smooth, np.float64)
-        if block > 1:
-            small = small.reshape(self.side, block, self.side, block).mean(axis=(1, 3))
+        small = small.reshape(self.side, block, self.side, block).mean(axis=(1, 3))
         waves = dctn(small * self._roots, norm="ortho")
         return np.asarray(waves[:N_WAVES, :N_WAVES], np.float64).ravel()
 
@@ -115,12 +105,8 @@ class DlibVectors:
 
     Examples
     --------
-    >>> from labelwalk.faces.demo import scene
-    >>> from labelwalk.faces.detection import HaarDetector
-    >>> from labelwalk.faces.frames import crop_box
-    >>> picture, as_vector = scene(people=[3]), DlibVectors()
-    >>> [box] = HaarDetector()(picture)
-    >>> as_vector(crop_box(picture, box, as_vector.margin)).shape
+    >>> from labelwalk.faces.demo import DemoVideo
+    >>> DlibVectors()(DemoVideo().image(1)).shape
     (128,)
     """
 
@@ -152,10 +138,7 @@ class DlibVectors:
 def vector_of(image: Image, box: Box, representation: Representation) -> Floats:
     """Return the vector of the face in a box of an image.
 
-    Raises
-    ------
-    ValueError
-        The function returned something else than a vector of finite numbers.
+    Raises `ValueError` if the function returns something else than a vector of finite numbers.
 
     Examples
     --------
@@ -167,13 +150,19 @@ def vector_of(image: Image, box: Box, representation: Representation) -> Floats:
     result = representation(crop_box(image, box, margin))
     try:
         vector = np.array(result, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise _make_error(representation, f"a {type(result).__name__}") from error
-    if vector.ndim != 1 or vector.size == 0:
-        raise _make_error(representation, f"an array of the shape {vector.shape}")
-    if not np.isfinite(vector).all():
-        raise _make_error(representation, "values that are not finite")
-    return vector
+    except (TypeError, ValueError):
+        problem = f"a {type(result).__name__}"
+    else:
+        if vector.ndim != 1 or vector.size == 0:
+            problem = f"an array of the shape {vector.shape}"
+        elif not np.isfinite(vector).all():
+            problem = "values that are not finite"
+        else:
+            return vector
+    raise ValueError(
+        f"representation={name_of(representation)} returned {problem} for a face instead of a "
+        "vector of numbers. Return a one-dimensional array."
+    )
 
 
 def name_of(representation: Representation) -> str:
@@ -200,22 +189,6 @@ def find_representation(name: str) -> Representation:
     if name in ("dlib", "dlib 128"):
         return DlibVectors()
     raise ValueError(f"{name!r} is not a representation. Choose pixels, pixels-32 or dlib.")
-
-
-def _make_error(representation: Representation, result: str) -> ValueError:
-    return ValueError(
-        f"representation={name_of(representation)} returned {result} for a face instead of a "
-        "vector of numbers. Return a one-dimensional array."
-    )
-
-
-def _make_weights(side: int) -> Floats:
-    """Return weights that fall from the centre and sum to 1."""
-    from_centre = (2.0 * np.arange(side) + 1.0) / side - 1.0
-    falling = np.exp(-(from_centre**2) / (2.0 * CENTRE_WIDTH**2))
-    weights: Floats = np.outer(falling, falling)
-    weights /= weights.sum()
-    return weights
 
 
 def _find_models() -> Path:

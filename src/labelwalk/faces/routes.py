@@ -12,29 +12,15 @@ from pydantic import BaseModel, Field
 
 from labelwalk.errors import LabelwalkError
 from labelwalk.faces.frames import NoFrameError, SourceError
-from labelwalk.faces.people import UnknownPersonError, clean_name
+from labelwalk.faces.recognizer import Person, Stranger, UnknownPersonError, clean_name
+from labelwalk.service import schemas
 from labelwalk.service.openapi import RouteTable
-from labelwalk.service.schemas import (
-    BOOLEAN,
-    COUNT,
-    NUMBER,
-    POSITIVE_INTEGER,
-    SHARE,
-    TEXT,
-    ExampleId,
-    Schema,
-    array,
-    make_config,
-    nullable,
-    record,
-    ref,
-)
+from labelwalk.service.schemas import COUNT, TEXT, Schema, array, nullable, record, ref
 from labelwalk.service.worker import to_asyncio_future
 
 if TYPE_CHECKING:  # these need OpenCV, which a service without faces may lack
-    from labelwalk.faces.camera_worker import CameraWorker, OwnCamera
+    from labelwalk.faces.camera_worker import CameraWorker
     from labelwalk.faces.people_store import PeopleStore
-    from labelwalk.service.erasure import ErasureResult
 
 JPEG, FACES_HEADER = "image/jpeg", "x-labelwalk-faces"
 MAX_EXAMPLE = 2**53  # JavaScript represents integers up to here exactly
@@ -50,17 +36,17 @@ _NOT_NEGATIVE: Schema = {"type": "number", "minimum": 0}
 _BOX: Schema = {"type": "array", "items": {"type": "integer"}, "minItems": 4, "maxItems": 4}
 _SINK: Schema = {
     "sink": _NOT_NEGATIVE,
-    "automatic": BOOLEAN,
+    "automatic": schemas.BOOLEAN,
     "cliff": nullable(_POSITIVE),
     "chosen": nullable(_POSITIVE),
     "sinks": array(_POSITIVE),
-    "claimed": array(SHARE),
+    "claimed": array(schemas.SHARE),
 }
 SCHEMAS: dict[str, Schema] = {
     "Everybody": record(
-        on=BOOLEAN,
+        on=schemas.BOOLEAN,
         representation=nullable(TEXT),
-        keeps_crops=BOOLEAN,
+        keeps_crops=schemas.BOOLEAN,
         people=array(ref("Person")),
         strangers=array(ref("Stranger")),
         examples=COUNT,
@@ -69,24 +55,24 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "Person": record(name=TEXT, taught=COUNT, examples=COUNT, views=array(COUNT)),
     "Stranger": record(
-        number=POSITIVE_INTEGER, examples=COUNT, newest=nullable(COUNT), views=array(COUNT)
+        number=schemas.POSITIVE_INTEGER, examples=COUNT, newest=nullable(COUNT), views=array(COUNT)
     ),
     "Frame": record(
-        width=POSITIVE_INTEGER,
-        height=POSITIVE_INTEGER,
+        width=schemas.POSITIVE_INTEGER,
+        height=schemas.POSITIVE_INTEGER,
         faces=array(ref("Face")),
         milliseconds=_NOT_NEGATIVE,
     ),
     "Face": record(
         box=_BOX,
-        track=POSITIVE_INTEGER,
+        track=schemas.POSITIVE_INTEGER,
         name=nullable(TEXT),
-        stranger=nullable(POSITIVE_INTEGER),
-        confidence=NUMBER,
+        stranger=nullable(schemas.POSITIVE_INTEGER),
+        confidence=schemas.NUMBER,
         example=COUNT,
     ),
     "NamedViews": record(name=TEXT, examples=array(COUNT)),
-    "UndoneViews": record(undone=POSITIVE_INTEGER),
+    "UndoneViews": record(undone=schemas.POSITIVE_INTEGER),
     "SinkTold": record(**_SINK),
     "SinkSet": record(**_SINK, warning=nullable(TEXT)),
 }
@@ -95,22 +81,22 @@ SCHEMAS: dict[str, Schema] = {
 class NamedFace(BaseModel):
     """The name of a face."""
 
-    model_config = make_config({"example": 1203, "name": "Ada"})
-    example: ExampleId
+    model_config = schemas.make_config({"example": 1203, "name": "Ada"})
+    example: schemas.ExampleId
     name: Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class Undone(BaseModel):
     """Faces whose names are removed."""
 
-    model_config = make_config({"examples": [1203, 1190]})
-    examples: list[ExampleId] = Field(min_length=1, max_length=100)
+    model_config = schemas.make_config({"examples": [1203, 1190]})
+    examples: list[schemas.ExampleId] = Field(min_length=1, max_length=100)
 
 
 class ForgottenPerson(BaseModel):
     """A person to erase by name, or a stranger by number."""
 
-    model_config = make_config({"name": "Ada"})
+    model_config = schemas.make_config({"name": "Ada"})
     name: str | None = None
     stranger: int | None = Field(None, ge=1, lt=2**62)
 
@@ -118,7 +104,7 @@ class ForgottenPerson(BaseModel):
 class Sink(BaseModel):
     """The sink as a number, or chosen automatically."""
 
-    model_config = make_config({"sink": "auto"})
+    model_config = schemas.make_config({"sink": "auto"})
     sink: Literal["auto"] | float
 
 
@@ -148,7 +134,9 @@ def add_routes(table: RouteTable, worker: CameraWorker | None) -> None:
         """List people and strangers."""
         if worker is None:
             return DISABLED
-        return await run(_describe_people) | {"source": _describe_camera(worker.own_camera)}
+        camera = worker.own_camera
+        source = None if camera is None else {"name": camera.name, "error": camera.error}
+        return await run(_describe_people) | {"source": source}
 
     @table.add("POST", "/api/faces/frames", "write", ref("Frame"), body="Picture", errors=(404,))
     async def frame(request: Request, camera: Annotated[str, Query(max_length=1000)]) -> Any:
@@ -159,11 +147,11 @@ def add_routes(table: RouteTable, worker: CameraWorker | None) -> None:
     @table.add("GET", "/api/faces/view", "read", {}, JPEG, errors=(404,))
     async def view() -> Response:
         """Get the newest frame of the camera of the service; a header lists the faces."""
-        get_worker()
-        if worker is None or worker.own_camera is None:
+        own_camera = get_worker().own_camera
+        if own_camera is None:
             raise FacesUnavailableError("The service has no camera. Start it with --watch SOURCE.")
-        newest = worker.own_camera.get_view()
-        return Response(newest.picture, 200, {FACES_HEADER: json.dumps(newest.faces)}, JPEG)
+        picture, faces = own_camera.get_view()
+        return Response(picture, 200, {FACES_HEADER: json.dumps(faces)}, JPEG)
 
     @table.add("GET", "/api/faces/pictures/{example}", "read", {}, JPEG, errors=(404, 422))
     async def picture(example: Annotated[int, Path(ge=0, le=MAX_EXAMPLE)]) -> Response:
@@ -185,7 +173,10 @@ def add_routes(table: RouteTable, worker: CameraWorker | None) -> None:
     @table.add("POST", "/api/faces/forget", "write", ref("Erased"), errors=(404,))
     async def forget(body: ForgottenPerson) -> Any:
         """Erase a person or a stranger with all views that are assigned to them."""
-        return (await run(lambda people: _forget(people, body))).describe()
+        given = [who for who in (body.name, body.stranger) if who is not None]
+        if len(given) != 1:
+            raise ValueError("Give either a name or the number of a stranger.")
+        return (await run(lambda people: people.forget(given[0]))).describe()
 
     @table.add("GET", "/api/faces/sink", "read", ref("SinkTold"), errors=(404,))
     async def see_sink() -> Any:
@@ -203,16 +194,8 @@ def add_routes(table: RouteTable, worker: CameraWorker | None) -> None:
         return await run(change)
 
 
-DISABLED: dict[str, Any] = {
-    "on": False,
-    "representation": None,
-    "keeps_crops": False,
-    "people": [],
-    "strangers": [],
-    "examples": 0,
-    "vertices": 0,
-    "source": None,
-}
+DISABLED: dict[str, Any] = {"on": False, "representation": None, "keeps_crops": False}
+DISABLED |= {"people": [], "strangers": [], "examples": 0, "vertices": 0, "source": None}
 
 
 def _describe_people(people: PeopleStore) -> dict[str, Any]:
@@ -222,15 +205,9 @@ def _describe_people(people: PeopleStore) -> dict[str, Any]:
         "on": True,
         "representation": people.managed.notes["representation"],
         "keeps_crops": people.crops.are_kept,
-        "people": [
-            asdict(person) | {"views": person.views[:MAX_LISTED_VIEWS]} for person in persons
-        ],
+        "people": [_describe_person(person) for person in persons],
         "strangers": [
-            asdict(stranger)
-            | {
-                "newest": None if stranger.newest < 0 else stranger.newest,
-                "views": stranger.views[:MAX_LISTED_VIEWS],
-            }
+            _describe_person(stranger) | {"newest": max(stranger.views, default=None)}
             for stranger in strangers
         ],
         "examples": people.managed.next_example_id,
@@ -238,16 +215,8 @@ def _describe_people(people: PeopleStore) -> dict[str, Any]:
     }
 
 
-def _describe_camera(camera: OwnCamera | None) -> dict[str, Any] | None:
-    return None if camera is None else {"name": camera.name, "error": camera.error}
-
-
-def _forget(people: PeopleStore, body: ForgottenPerson) -> ErasureResult:
-    if body.name is not None and body.stranger is None:
-        return people.forget(body.name)
-    if body.stranger is not None and body.name is None:
-        return people.forget_stranger(body.stranger)
-    raise ValueError("Give either a name or the number of a stranger.")
+def _describe_person(person: Person | Stranger) -> dict[str, Any]:
+    return asdict(person) | {"views": person.views[:MAX_LISTED_VIEWS]}
 
 
 def _describe_sink(people: PeopleStore) -> dict[str, Any]:

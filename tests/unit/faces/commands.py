@@ -10,9 +10,10 @@ from typer.testing import CliRunner, Result
 
 from labelwalk.cli import app
 from labelwalk.faces.capture import open_source
-from labelwalk.faces.demo import DemoVideo, scene
+from labelwalk.faces.demo import DemoVideo
 from labelwalk.faces.frames import Frame
 from tests.unit.faces import generated
+from tests.unit.faces.generated import scene
 
 
 def faces(*arguments: str | Path, input: str | None = None) -> Result:

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from math import ceil, sqrt
 from pathlib import Path
 
+import numpy as np
 from PIL import Image as Pillow
 
-from labelwalk.faces.demo import DemoVideo
+from labelwalk.faces.demo import (
+    BACKGROUND_SHADE,
+    HEIGHT_PIXELS,
+    WIDTH_PIXELS,
+    DemoVideo,
+    convert_to_image,
+    paint_face,
+)
 from labelwalk.faces.drawing import VideoFile
-from labelwalk.faces.frames import Image
+from labelwalk.faces.frames import Box, Image
 
 FRAMES = 50
 
@@ -45,3 +54,18 @@ def png_of_size(width: int, height: int, rows: int = 1) -> bytes:
         struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
         for kind, data in chunks
     )
+
+
+def scene(people: Sequence[int], width: int = WIDTH_PIXELS, height: int = HEIGHT_PIXELS) -> Image:
+    """Return an image of these people, in rows."""
+    shades = np.full((height, width), BACKGROUND_SHADE)
+    if people:
+        columns = ceil(sqrt(len(people) * width / height))
+        rows = ceil(len(people) / columns)
+        side = int(0.7 * min(width / columns, height / rows))
+        for i, person in enumerate(people):
+            row, column = divmod(i, columns)
+            x = int((column + 0.5) * width / columns) - side // 2
+            y = int((row + 0.5) * height / rows) - side // 2
+            paint_face(shades, person, Box(x, y, side, side), 0.0)
+    return convert_to_image(shades)

@@ -19,10 +19,11 @@ import numpy as np
 import pytest
 
 from labelwalk.faces.capture import Capture, LiveSource, open_source
-from labelwalk.faces.demo import DemoVideo, scene
+from labelwalk.faces.demo import DemoVideo
 from labelwalk.faces.frames import Frame, Image, SourceError
 from labelwalk.faces.pictures import encode_jpeg
 from tests.unit.faces import generated
+from tests.unit.faces.generated import scene
 from tests.unit.faces.network_camera import CameraOnTheNet, served
 from tests.unit.faces.real_videos import real
 
@@ -339,9 +340,6 @@ class SilentCamera(Capture):
     def __init__(self) -> None:
         self.name, self.n_asked = "a silent camera", 0
         self.unplugged, self.closed = threading.Event(), threading.Event()
-
-    def disable_buffer(self) -> None:
-        pass
 
     def read(self) -> Image | None:
         self.n_asked += 1

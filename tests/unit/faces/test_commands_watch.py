@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelwalk.faces.demo import DemoVideo, scene
+from labelwalk.faces.demo import DemoVideo
 from labelwalk.faces.drawing import GREY, choose_colour
 from labelwalk.faces.frames import Image
 from labelwalk.faces.pictures import encode_jpeg
 from labelwalk.service.learner_store import LearnerStore
 from tests.unit.faces import generated
 from tests.unit.faces.commands import everybody, lines, ok, pictures, refused, shown
+from tests.unit.faces.generated import scene
 from tests.unit.faces.network_camera import CameraOnTheNet, served
 
 pytestmark = [pytest.mark.shell, pytest.mark.slow]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelwalk.faces.demo import NAMES, DemoVideo, make_features, scene
+from labelwalk.faces.demo import NAMES, DemoVideo, make_features
+from tests.unit.faces.generated import scene
 
 pytestmark = pytest.mark.shell
 

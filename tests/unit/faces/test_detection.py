@@ -10,10 +10,11 @@ import pytest
 from cv2.data import haarcascades
 
 from labelwalk.faces.capture import open_source
-from labelwalk.faces.demo import DemoVideo, NamedBox, scene
+from labelwalk.faces.demo import DemoVideo, NamedBox
 from labelwalk.faces.detection import HaarDetector
 from labelwalk.faces.frames import Box, Image, compute_overlap
 from paper.face_ground_truth import Tally, read_boxes
+from tests.unit.faces.generated import scene
 from tests.unit.faces.real_videos import real
 
 pytestmark = pytest.mark.shell

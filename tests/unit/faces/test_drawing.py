@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk.faces import drawing
-from labelwalk.faces.demo import scene
 from labelwalk.faces.drawing import GREY, Caption, choose_colour, draw_faces
 from labelwalk.faces.frames import Box, Image
+from tests.unit.faces.generated import scene
 
 pytestmark = pytest.mark.shell
 

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.faces.people import clean_name, format_unknown, parse_unknown
+from labelwalk.faces.recognizer import clean_name, format_person, parse_unknown
 
 pytestmark = pytest.mark.shell
 
 
 @given(st.integers(1, 10**9 - 1))
 def test_strangers_are_known_by_what_they_are_called(number: int) -> None:
-    assert parse_unknown(format_unknown(number)) == number
+    assert parse_unknown(format_person(number)) == number
     assert parse_unknown(f" #{number} ") == number
 
 

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
-from labelwalk.faces.demo import scene
 from labelwalk.faces.frames import SourceError
 from labelwalk.faces.pictures import decode_picture
 from tests.unit.faces import generated
+from tests.unit.faces.generated import scene
 
 pytestmark = pytest.mark.shell
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labelwalk.faces.demo import DemoVideo, scene
+from labelwalk.faces.demo import DemoVideo
 from labelwalk.faces.detection import (
     PORTRAIT_FRAMES,
     HaarDetector,
@@ -20,6 +20,7 @@ from labelwalk.faces.frames import Box, Image, SourceError
 from labelwalk.faces.pictures import encode_jpeg
 from labelwalk.faces.representations import Pixels, vector_of
 from tests.unit.faces import generated
+from tests.unit.faces.generated import scene
 from tests.unit.faces.real_videos import real
 
 pytestmark = pytest.mark.shell

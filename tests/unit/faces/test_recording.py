@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from labelwalk.faces.capture import open_source
-from labelwalk.faces.demo import scene
 from labelwalk.faces.drawing import CODECS, VideoFile
 from labelwalk.faces.frames import SourceError
 from labelwalk.faces.pictures import pad_to_size
+from tests.unit.faces.generated import scene
 
 pytestmark = pytest.mark.shell
 

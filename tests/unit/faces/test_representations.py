@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
 
 from labelwalk.arrays import Floats
-from labelwalk.faces.demo import DemoVideo, scene
+from labelwalk.faces.demo import DemoVideo
 from labelwalk.faces.detection import HaarDetector
 from labelwalk.faces.frames import Box, Image, crop_box
 from labelwalk.faces.representations import N_WAVES, Pixels, name_of, vector_of
+from tests.unit.faces.generated import scene
 
 pytestmark = pytest.mark.shell
 

@@ -7,16 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.faces.profiles import VECTORS
-from labelwalk.faces.sink_selection import (
+from labelwalk.faces.profiles import (
     JUMP,
     RANGE_DECADES,
     STRIDE,
+    USUAL,
+    VECTORS,
     ClaimCurve,
     choose_sink,
-    compute_claims,
-    compute_usual_sink,
+    compute_claim,
     make_graph,
+    select_reachable,
     sweep_sinks,
 )
 from labelwalk.learner import OnlineLearner
@@ -72,7 +73,8 @@ def test_claims_are_those_of_plain_loops(named: int) -> None:
     sinks = VECTORS.sink * 10.0 ** np.arange(2.0, -3.0, -1.0)
     graph = make_graph(learner, VECTORS)
     assert graph is not None
-    found = compute_claims(graph, sinks)
+    part = select_reachable(graph)
+    found = [compute_claim(part, sink) for sink in sinks]
     unit = max(table.weight[i] for i, label in enumerate(labels) if label >= 0) / 10.0
     for share, sink in zip(found, sinks, strict=True):
         expected = reference.claimed(
@@ -123,8 +125,7 @@ def test_the_cliff_is_where_strangers_would_be_named() -> None:
 
 def test_without_strangers_it_goes_as_low_as_it_may() -> None:
     learner = learner_of(1, 2, named=2)
-    found, graph = sweep_sinks(learner, VECTORS), make_graph(learner, VECTORS)
+    found = sweep_sinks(learner, VECTORS)
     assert found is not None
-    assert graph is not None
     assert found.cliff is None
-    assert found.chosen == pytest.approx(compute_usual_sink(graph, VECTORS) / 10**RANGE_DECADES)
+    assert found.chosen == pytest.approx(found.sinks[USUAL] / 10**RANGE_DECADES)

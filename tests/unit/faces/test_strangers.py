@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwalk.faces.people import StrangerNumbers, compute_kinship
 from labelwalk.faces.profiles import PIXELS, VECTORS, Profile
-from labelwalk.faces.recognizer import FaceRecognizer
+from labelwalk.faces.recognizer import FaceRecognizer, StrangerNumbers, compute_kinship
 from tests.unit.faces.people import views
 
 groupings = st.lists(st.integers(0, 5), min_size=8, max_size=8).map(

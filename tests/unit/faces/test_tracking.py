@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from labelwalk.faces.demo import DemoVideo
 from labelwalk.faces.detection import HaarDetector
 from labelwalk.faces.frames import Box
-from labelwalk.faces.tracking import Tracker
+from labelwalk.faces.pipeline import Tracker
 from tests.reference import tracks as reference
 
 pytestmark = pytest.mark.shell

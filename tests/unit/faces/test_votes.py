@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labelwalk.faces.pipeline import MAX_TRACK_EXAMPLES, VOTE_DECAY, Votes
 from labelwalk.faces.profiles import VECTORS
-from labelwalk.faces.tracking import MAX_TRACK_EXAMPLES, VOTE_DECAY, Votes
 
 VIEW = np.zeros(128)
 
