@@ -14,13 +14,13 @@ from labelwalk.errors import LabelwalkError
 from labelwalk.faces.frames import NoFrameError, SourceError
 from labelwalk.faces.recognizer import Person, Stranger, UnknownPersonError, clean_name
 from labelwalk.service import schemas
-from labelwalk.service.openapi import RouteTable
 from labelwalk.service.schemas import COUNT, TEXT, Schema, array, nullable, record, ref
 from labelwalk.service.worker import to_asyncio_future
 
-if TYPE_CHECKING:  # these need OpenCV, which a service without faces may lack
+if TYPE_CHECKING:  # two need OpenCV, which a service may lack, and the third needs this module
     from labelwalk.faces.camera_worker import CameraWorker
     from labelwalk.faces.people_store import PeopleStore
+    from labelwalk.service.openapi import RouteTable
 
 JPEG, FACES_HEADER = "image/jpeg", "x-labelwalk-faces"
 MAX_EXAMPLE = 2**53  # JavaScript represents integers up to here exactly
