@@ -131,6 +131,7 @@ def test_a_bandwidth_that_follows_the_cover_is_measured_on_all_of_it() -> None:
     assert (said == coarse.predict(rows).label).mean() > 0.99
 
 
+@pytest.mark.compiled
 def test_walks_on_more_vertices_still_arrive() -> None:
     random = np.random.default_rng(0)
     turn = random.uniform(0.0, 6.0, 4000)

@@ -51,6 +51,7 @@ class TestHalfLife:
         labels = started(0, half_life=4).vertices.label.tolist()
         assert (labels.count("left"), labels.count("right")) == (1, 1)
 
+    @pytest.mark.compiled
     def test_the_radius_comes_down_again(self) -> None:
         rng = np.random.default_rng(0)
         learner = OnlineLearner(50, half_life=100, similarity=Gaussian(1.0, threshold=0.0))

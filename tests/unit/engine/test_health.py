@@ -176,6 +176,7 @@ class TestWorth:
         assert found.graph == pytest.approx(np.mean(right["graph"]))
         assert found.nearest == pytest.approx(np.mean(right["nearest"]))
 
+    @pytest.mark.compiled
     def test_a_graph_that_leads_astray_is_said_not_to_help(self) -> None:
         """Two interleaved classes that touch: everything is one clump to the graph."""
         rng = np.random.default_rng(0)

@@ -232,6 +232,7 @@ class TestRetract:
         learner.retract(number)
         assert "odd" not in learner.vertices.label
 
+    @pytest.mark.compiled
     def test_the_scale_of_the_features_is_taken_back_too(self) -> None:
         rows, _ = cubes(0, 400)
         similarity = Gaussian("scale")

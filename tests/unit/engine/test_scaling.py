@@ -246,6 +246,7 @@ class TestWarmUp:
         learner.observe(1e6 * rng.normal(size=(500, 2)))
         np.testing.assert_array_equal(learner.scaled([[1.0, 1.0]]), after)
 
+    @pytest.mark.compiled
     def test_predicting_and_asking_change_nothing(self) -> None:
         stream = made_stream(3, 150)
         learner, curious = (OnlineLearner(10, scale="robust") for _ in range(2))
@@ -320,6 +321,7 @@ class TestUse:
         said = fed(one, list(zip(rows, labels, strict=True)))
         assert fed(other, list(zip(moved, labels, strict=True))) == said
 
+    @pytest.mark.compiled
     @pytest.mark.parametrize("seed", range(3))
     def test_a_column_in_other_units_costs_nothing(self, seed: int) -> None:
         rows, truth = two_blobs(seed)
