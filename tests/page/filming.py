@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from labelwalk.faces.demo import DemoVideo
 from labelwalk.faces.frames import Image
-from tests.page.hands import see
 from tests.page.serving import Browsers
+from tests.support.waiting import wait_until
 
 CAMERA = "--use-fake-device-for-media-stream"
 ALLOWED = "--use-fake-ui-for-media-stream"  # whoever asks for a camera gets it
@@ -125,7 +125,7 @@ def point_at(page: Page, clip: Clip, name: str) -> Seen:
         return None
 
     page.locator("#picture").scroll_into_view_if_needed()
-    found: Seen = see(is_asked)
+    found: Seen = wait_until(is_asked)
     return found
 
 

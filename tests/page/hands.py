@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.page.serving import Serving, wait_until
+from tests.page.serving import Serving
+from tests.support.waiting import wait_until
 
 POINTS = "#plot .points path"
 ENTRIES = "found => found.map(one => [...one.querySelectorAll('span')].map(o => o.textContent))"
@@ -62,7 +62,7 @@ def click(page: Page, place: tuple[float, float]) -> None:
             return False
         return True
 
-    see(is_open)
+    wait_until(is_open)
     expect(page.locator("#panel-title")).to_be_focused()
 
 
@@ -83,8 +83,3 @@ def legend(page: Page) -> dict[str, int]:
     """How many vertices each class has, as the page says."""
     entries = page.locator("#legend li").evaluate_all(ENTRIES)
     return {name: int(n.replace(",", "")) for name, n in entries}
-
-
-def see(true: Any) -> Any:
-    """Wait until something is to be seen."""
-    return wait_until(true)

@@ -11,8 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +31,8 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from tests.support.waiting import PATIENCE_S, wait_until
+
 CHROMIUM = shutil.which("chromium")
 FLAGS = (
     "--no-sandbox",
@@ -44,18 +45,8 @@ FLAGS = (
 )
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 GONE = re.compile(r"/(vertices|pictures)/-?\d+$")  # it merged just before it was asked for
-PATIENCE = 120.0  # seconds until a wait is in vain
 DESK: ViewportSize = {"width": 1440, "height": 1000}
 PHONE: ViewportSize = {"width": 390, "height": 844}
-
-
-def wait_until(true: Callable[[], Any], seconds: float = PATIENCE) -> Any:
-    """Return what is true in the end."""
-    end = time.monotonic() + seconds
-    while not (found := true()):
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.1)
-    return found
 
 
 class Serving:
@@ -191,8 +182,8 @@ def looking(
     """Open the page with a token, and in the end look whether anything went wrong."""
     context = browser.new_context(**({"viewport": DESK} | how))
     page = context.new_page()
-    page.set_default_timeout(1000 * PATIENCE)
-    expect.set_options(timeout=1000 * PATIENCE)
+    page.set_default_timeout(1000 * PATIENCE_S)
+    expect.set_options(timeout=1000 * PATIENCE_S)
     watch = Watch(page, serving.address)
     token = token or serving.tokens["write"]
     page.goto(f"{serving.address}{path}#token={token}")

@@ -8,8 +8,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from tests.page.hands import changed, click, legend, name_it, near, see, see_points
+from tests.page.hands import changed, click, legend, name_it, near, see_points
 from tests.page.serving import PHONE, Serving, looking
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.shell]
 
@@ -73,7 +74,7 @@ def test_a_phone_is_wide_enough(demo: Serving, browser: Browser) -> None:
         click(page, near(demo, "demo", -6.0, -5.0))
         name_it(page, "a class with a long name that goes on and on")
         page.locator("#panel-close").click()
-        see(lambda: len(legend(page)) == 2)
+        wait_until(lambda: len(legend(page)) == 2)
         assert page.evaluate(width) <= PHONE["width"]
 
 
@@ -106,7 +107,7 @@ def test_keys_are_enough(demo: Serving, browser: Browser) -> None:
 
 def test_a_token_for_reading_changes_nothing(demo: Serving, browser: Browser) -> None:
     example = demo.asked("demo", "/recent?n=1")["verdicts"]
-    see(lambda: demo.asked("demo", "/recent?n=1")["verdicts"] != example)
+    wait_until(lambda: demo.asked("demo", "/recent?n=1")["verdicts"] != example)
     newest = demo.asked("demo", "/recent?n=1")["verdicts"][0]["example"]
     demo.done("demo", "/teach_later", {"example": newest, "label": "known"})
     with looking(browser, demo, demo.tokens["read"]) as (page, watch):

@@ -27,9 +27,9 @@ from tests.page.filming import (
     way_back,
     with_camera,
 )
-from tests.page.hands import see
 from tests.page.pictures import ARE_WANTED, keep
 from tests.page.serving import PHONE, Browsers, Serving, looking
+from tests.support.waiting import wait_until
 from tests.unit.faces.real_videos import real
 
 pytestmark = [pytest.mark.slow, pytest.mark.shell]
@@ -87,7 +87,7 @@ def test_a_name_follows_a_face_until_it_is_forgotten(
 
         undo.click()
         expect(page.locator("#toasts .toast").last).to_contain_text("Undone")
-        see(lambda: [face.name[:7] for face in faces(page)] == ["unknown"])
+        wait_until(lambda: [face.name[:7] for face in faces(page)] == ["unknown"])
 
         point_at(page, clip, "unknown")
         name_it(page, NAME)
@@ -101,11 +101,11 @@ def test_a_name_follows_a_face_until_it_is_forgotten(
         expect(page.locator("#people")).not_to_contain_text(NAME)
         assert not _holding(people.folder, NAME.encode())
         assert not _holding(people.folder, *vectors)
-        see(lambda: page.locator(".toast").count() == 0)
+        wait_until(lambda: page.locator(".toast").count() == 0)
         expect(page.locator("body")).not_to_contain_text(NAME)
         assert NAME not in page.evaluate("JSON.stringify(localStorage)")
         start(page)
-        see(lambda: [face.name[:7] for face in faces(page)] == ["unknown"])
+        wait_until(lambda: [face.name[:7] for face in faces(page)] == ["unknown"])
         assert page.evaluate("window.most") == 1
 
 
@@ -118,8 +118,8 @@ def test_pictures_of_the_documentation(browsers: Browsers, people: Serving, tmp_
         for name in ("Ada", "Ben", "Cleo"):
             point_at(page, clip, "unknown")
             name_it(page, name)
-            see(lambda name=name: name in [face.name for face in faces(page)])
-        see(lambda: people.http.get("/api/faces").json()["examples"] > 300)
+            wait_until(lambda name=name: name in [face.name for face in faces(page)])
+        wait_until(lambda: people.http.get("/api/faces").json()["examples"] > 300)
         page.set_viewport_size({"width": 1440, "height": 1240})
         _keep_when(page, "faces-light.png")
         page.emulate_media(color_scheme="dark")
@@ -148,7 +148,7 @@ def _keep_when(page: Page, name: str) -> None:
         picture = page.screenshot() if are_there() else None
         return picture if are_there() else None
 
-    keep(see(taken), name)
+    keep(wait_until(taken), name)
 
 
 def _stands_still(page: Page) -> None:
@@ -178,7 +178,7 @@ def _follows(page: Page) -> None:
         places.update(face.box for face in named)
         return len(places) >= PLACES
 
-    see(went_on)
+    wait_until(went_on)
 
 
 def _vectors(people: Serving) -> list[bytes]:

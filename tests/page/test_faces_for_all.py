@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.page.filming import Clip, faces, name_it, point_at, start
-from tests.page.hands import see
 from tests.page.serving import PHONE, Serving, looking
 from tests.page.test_access_for_all import Theme, violations
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.shell]
 
@@ -75,7 +75,7 @@ def test_keys_are_enough(filmed_browser: Browser, people: Serving) -> None:
         page.keyboard.press("Enter")
         page.keyboard.type("Ada")
         page.keyboard.press("Enter")
-        see(lambda: [one.name for one in faces(page)] == ["Ada"])
+        wait_until(lambda: [one.name for one in faces(page)] == ["Ada"])
         expect(page.locator("#spoken")).to_contain_text("Ada")
 
         page.locator("#people").get_by_role("button", name="Erase…").focus()
@@ -110,7 +110,7 @@ def test_names_stay_text(filmed_browser: Browser, people: Serving, clip: Clip) -
         start(page)
         point_at(page, clip, "unknown")
         name_it(page, EVIL)
-        see(lambda: [one.name for one in faces(page)] == [EVIL])
+        wait_until(lambda: [one.name for one in faces(page)] == [EVIL])
         expect(page.locator("#people")).to_contain_text(EVIL)
         point_at(page, clip, EVIL)
         expect(page.locator("#naming .choice")).to_have_text(EVIL)

@@ -22,8 +22,8 @@ from tests.page.filming import (
     way_back,
     with_camera,
 )
-from tests.page.hands import see
 from tests.page.serving import Browsers, Serving, looking
+from tests.support.waiting import wait_until
 from tests.unit.faces import generated
 from tests.unit.faces.people import look_alike, views
 
@@ -40,7 +40,7 @@ def test_strangers_are_named_and_forgotten(
     with looking(with_camera(browsers, clip), people, path="/faces") as (page, _):
         start(page)
         strangers = page.locator("#strangers li")
-        see(lambda: strangers.count() >= 2)
+        wait_until(lambda: strangers.count() >= 2)
         page.get_by_role("button", name="Stop").click()
         first = strangers.first
         known_as = first.locator(".name").inner_text()
@@ -86,11 +86,11 @@ def test_a_wrong_name_is_put_right(filmed_browser: Browser, people: Serving, cli
         start(page)
         point_at(page, clip, "unknown")
         name_it(page, "Ben")
-        see(lambda: [one.name for one in faces(page)] == ["Ben"])
+        wait_until(lambda: [one.name for one in faces(page)] == ["Ben"])
         point_at(page, clip, "Ben")
         expect(page.locator("#naming .choice")).to_have_text("Ben")
         name_it(page, "Ada")
-        see(lambda: [one.name for one in faces(page)] == ["Ada"])
+        wait_until(lambda: [one.name for one in faces(page)] == ["Ada"])
 
 
 def test_boldness_is_set_by_hand_and_left_to_itself(
@@ -111,10 +111,10 @@ def test_boldness_is_set_by_hand_and_left_to_itself(
         expect(page.locator("#automatic")).not_to_be_checked()
         highest = sink()["sink"]
         page.keyboard.press("End")
-        see(lambda: sink()["sink"] < highest / 10)
+        wait_until(lambda: sink()["sink"] < highest / 10)
         assert not sink()["automatic"]
         page.locator("#automatic").check()
-        see(lambda: sink()["automatic"])
+        wait_until(lambda: sink()["automatic"])
         expect(page.locator("#sink-words")).to_have_text("automatic")
 
 
@@ -150,7 +150,7 @@ def test_what_the_service_itself_watches(browser: Browser, tmp_path: Path, clip:
             page.get_by_role("button", name="Watch http").click()
             point_at(page, clip, "unknown")
             name_it(page, "Ada")
-            see(lambda: [one.name for one in faces(page)] == ["Ada"])
+            wait_until(lambda: [one.name for one in faces(page)] == ["Ada"])
             assert ("POST", "/api/faces/frames") not in watch.requests
             page.locator("#source").select_option("browser")
             expect(page.locator("#trouble")).to_contain_text("No camera was found")

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.page.filming import CAMERA, faces, start
-from tests.page.hands import see
 from tests.page.serving import Browsers, Serving, looking
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.shell]
 
@@ -87,7 +87,7 @@ def test_a_camera_that_is_unplugged(filmed_browser: Browser, people: Serving) ->
         expect(page.locator("#trouble")).to_contain_text("was disconnected")
         expect(page.locator("#nobody")).to_be_visible()
         page.get_by_role("button", name="Try again").click()
-        see(lambda: faces(page))
+        wait_until(lambda: faces(page))
         expect(page.locator("#curtain")).to_be_hidden()
 
 
@@ -100,7 +100,7 @@ def test_nothing_is_filmed_while_nobody_looks(filmed_browser: Browser, people: S
         assert page.evaluate(IS_OFF)
         page.evaluate(LOOK, False)
         expect(page.locator("#live-words")).to_have_text("live")
-        see(lambda: faces(page))
+        wait_until(lambda: faces(page))
         page.get_by_role("button", name="Stop").click()
         assert page.evaluate(IS_OFF)
 
@@ -113,7 +113,7 @@ def test_a_service_that_goes_away_and_comes_back(filmed_browser: Browser, people
         expect(page.locator("#trouble")).to_contain_text("Check that it is running.")
         people.start("--faces=pixels")
         expect(page.locator("#curtain")).to_be_hidden()
-        see(lambda: faces(page))
+        wait_until(lambda: faces(page))
 
 
 def test_faces_that_are_off(browser: Browser, empty: Serving) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.page.hands import click, legend, see, see_points
+from tests.page.hands import click, legend, see_points
 from tests.page.serving import Serving, looking
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.shell]
 
@@ -38,7 +39,7 @@ def test_a_learner_is_made_exported_imported_and_deleted(
         page.locator("#learners").get_by_role("button", name="Import").click()
         expect(page.locator("#switcher")).to_have_value("copy")
         assert empty.asked("copy")["classes"] == ["shut"]
-        see(lambda: legend(page).get("shut", 0) > 0)
+        wait_until(lambda: legend(page).get("shut", 0) > 0)
 
         page.locator("#switcher").select_option("door")
         expect(page).to_have_title("door · labelwalk")
@@ -74,7 +75,7 @@ def test_a_class_keeps_its_colour(empty: Serving, browser: Browser) -> None:
         before = _colours(page)
         assert len(set(before.values())) == len(before)
         empty.done("door", "/forget", {"label": "a"})
-        see(lambda: _colours(page) == {name: before[name] for name in ("b", "c")})
+        wait_until(lambda: _colours(page) == {name: before[name] for name in ("b", "c")})
 
 
 def test_a_label_is_taken_back_where_it_was_given(empty: Serving, browser: Browser) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.page.hands import click, near, see, see_points
+from tests.page.hands import click, near, see_points
 from tests.page.serving import Serving, looking
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.shell]
 
@@ -42,7 +43,9 @@ def test_labels_and_names_stay_text(empty: Serving, browser: Browser) -> None:
         expect(page.locator("#switcher option")).to_have_text(NAME)
         for place in ("#legend", "#overlay", "#verdicts", "#questions"):
             for label in (EVIL, WORSE):
-                see(lambda place=place, label=label: label in page.locator(place).inner_text())
+                wait_until(
+                    lambda place=place, label=label: label in page.locator(place).inner_text()
+                )
 
         at = near(empty, NAME, 1.0, 1.0)
         click(page, at)

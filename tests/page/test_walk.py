@@ -7,9 +7,10 @@ import signal
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.page.hands import changed, click, colours, legend, name_it, near, see, see_points
+from tests.page.hands import changed, click, colours, legend, name_it, near, see_points
 from tests.page.pictures import ARE_WANTED, keep
 from tests.page.serving import DESK, PHONE, Serving, Watch
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.shell]
 
@@ -45,10 +46,10 @@ def test_the_walk_of_a_newcomer(demo: Serving, browser: Browser) -> None:
 def _teach_two(page: Page, demo: Serving) -> None:
     click(page, near(demo, "demo", *CLOUD))
     assert name_it(page, "cloud") >= OTHERS
-    see(lambda: max(colours(page).values()) >= OTHERS and len(colours(page)) == 2)
+    wait_until(lambda: max(colours(page).values()) >= OTHERS and len(colours(page)) == 2)
     click(page, near(demo, "demo", *SPOT))
     assert name_it(page, "spot") >= OTHERS
-    see(lambda: len(colours(page)) == 3)
+    wait_until(lambda: len(colours(page)) == 3)
     assert min(legend(page)["cloud"], legend(page)["spot"]) >= OTHERS
 
     page.locator("#toasts .toast").filter(has_text="spot").get_by_role(
@@ -72,7 +73,7 @@ def _apply_a_dial(page: Page, demo: Serving) -> None:
 
 
 def _is_as_left(page: Page, demo: Serving) -> None:
-    see(lambda: legend(page).get("cloud", 0) >= OTHERS)
+    wait_until(lambda: legend(page).get("cloud", 0) >= OTHERS)
     assert legend(page)["spot"] <= 1
     expect(page.locator("#dial-sink")).to_have_js_property("value", "3")
     assert [one["label"] for one in demo.asked("demo", "/taught")] == ["cloud"]
@@ -103,7 +104,7 @@ def _take_pictures(page: Page, demo: Serving) -> None:
     click(page, near(demo, "demo", 7.0, 3.0))
     page.locator("#panel .choice").filter(has_text="moon").click()
     page.locator("#panel-close").click()
-    see(lambda: demo.asked("demo")["examples"] > 1500)
+    wait_until(lambda: demo.asked("demo")["examples"] > 1500)
     page.emulate_media(color_scheme="light")
     keep(_settled(page), "service-light.png")
     page.emulate_media(color_scheme="dark")
@@ -125,5 +126,5 @@ def _settled(page: Page) -> bytes:
     page.locator(".figure", has_text="seen").wait_for()
     page.locator(".sign").first.wait_for()
     page.locator("#questions li").first.wait_for(state="attached")
-    see(lambda: page.locator(".toast").count() == 0)
+    wait_until(lambda: page.locator(".toast").count() == 0)
     return page.screenshot()

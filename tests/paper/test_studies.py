@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from paper.evaluation import CurvePoint
 from paper.findings import Claim, Findings
 from paper.runner import ALL, STUDIES, reproduce
 from paper.study import Job, Measurement, Plan
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.shell
 
@@ -131,9 +131,7 @@ class TestJobs:
             start_new_session=True,
             stderr=subprocess.DEVNULL,
         )
-        deadline = time.monotonic() + 60
-        while len(list(out.glob("counted/*.json"))) < 3 and time.monotonic() < deadline:
-            time.sleep(0.02)
+        wait_until(lambda: len(list(out.glob("counted/*.json"))) >= 3)
         os.killpg(run.pid, how)
         run.wait()
         stored = {path.name for path in out.glob("counted/*.json")}

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +19,7 @@ import pytest
 import labelwalk
 from benchmarks._against import SUITES, compare, dependencies
 from labelwalk import distributed
+from tests.support.waiting import wait_until
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 CORE = BENCHMARKS / "core.py"
@@ -271,9 +271,7 @@ class TestAgainst:
         process = subprocess.Popen(
             [sys.executable, script, "core", "--against=HEAD", str(told)], stderr=subprocess.PIPE
         )
-        deadline = time.monotonic() + 60
-        while not (told.exists() and told.read_text()) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_until(lambda: told.exists() and told.read_text())
         process.send_signal(number)
         process.communicate(timeout=60)
         assert process.returncode == 130

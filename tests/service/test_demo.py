@@ -21,7 +21,8 @@ from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.managed_learner import ManagedLearner
 from labelwalk.service.views import draw_map
 from tests.service.asking import TOKENS, Asking
-from tests.service.test_server import ENVIRONMENT, free_port, is_ready, wait_until
+from tests.service.test_server import ENVIRONMENT, free_port, is_ready
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.shell
 

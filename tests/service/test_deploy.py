@@ -14,7 +14,8 @@ from shutil import which
 import pytest
 
 from labelwalk.service.learner_store import LearnerStore
-from tests.service.test_server import ENVIRONMENT, free_port, is_ready, wait_until
+from tests.service.test_server import ENVIRONMENT, free_port, is_ready
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.shell, pytest.mark.slow]
 

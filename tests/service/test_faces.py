@@ -30,7 +30,8 @@ from labelwalk.service.erasure import CleanupError
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.worker import BusyError
 from tests.service.asking import TOKENS, Asking
-from tests.service.test_server import ENVIRONMENT, free_port, served, wait_until
+from tests.service.test_server import ENVIRONMENT, free_port, served
+from tests.support.waiting import wait_until
 from tests.unit.faces import generated
 from tests.unit.faces.generated import scene
 from tests.unit.faces.people import look_alike, views

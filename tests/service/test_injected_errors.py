@@ -44,7 +44,8 @@ from labelwalk.service.worker import LearnerWorker, NoLearnerError
 from tests.service.asking import Asking
 from tests.service.sizes import Sizes
 from tests.service.store_writer import D, K, events
-from tests.service.test_server import ENVIRONMENT, served, wait_until
+from tests.service.test_server import ENVIRONMENT, served
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.shell
 

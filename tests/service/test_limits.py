@@ -15,7 +15,8 @@ from websockets.exceptions import InvalidStatus
 from labelwalk.service.errors import RETRY_SOON, ErrorResponse
 from labelwalk.service.limits import BodyMiddleware, ConcurrencyMiddleware, LoadSheddingMiddleware
 from labelwalk.service.schemas import RAW
-from tests.service.test_server import Served, frame, hello, served, wait_until
+from tests.service.test_server import Served, frame, hello, served
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.shell, pytest.mark.slow]
 

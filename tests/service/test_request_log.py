@@ -26,7 +26,8 @@ from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.request_log import LogHandler, ServiceLog
 from labelwalk.service.schemas import ARROW, RAW
 from tests.service.asking import list_permissions
-from tests.service.test_server import ENVIRONMENT, Served, free_port, hello, served, wait_until
+from tests.service.test_server import ENVIRONMENT, Served, free_port, hello, served
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.shell, pytest.mark.slow]
 

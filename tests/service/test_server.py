@@ -24,6 +24,7 @@ from websockets.sync.client import ClientConnection, connect
 from labelwalk import OnlineLearner
 from labelwalk.learner import from_bytes
 from tests.service.sizes import Sizes
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.shell
 
@@ -87,13 +88,6 @@ def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
-
-
-def wait_until(true: Any, seconds: float = 120.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
 
 
 @contextmanager

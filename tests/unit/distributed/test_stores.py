@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.error import URLError
@@ -18,6 +17,7 @@ from pyarrow import fs
 from labelwalk.distributed.filesystem import ATOMIC_STORES
 from labelwalk.distributed.job import END_FILE, WORK_FOLDER, run
 from tests.service.test_server import free_port
+from tests.support.waiting import wait_until
 from tests.unit.distributed.test_job import Dying, KilledError, contents, job
 from tests.unit.distributed.test_sketch import shard
 
@@ -25,7 +25,6 @@ pytest.importorskip("moto.server")
 pytest.importorskip("flask")
 
 pytestmark = [pytest.mark.slow, pytest.mark.shell]
-PATIENCE = 60.0
 
 
 @pytest.fixture
@@ -37,22 +36,19 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        _wait_for(f"http://127.0.0.1:{port}/moto-api/")
+        wait_until(lambda: _answers(f"http://127.0.0.1:{port}/moto-api/"))
         yield f"?endpoint_override=127.0.0.1:{port}&scheme=http&region=us-east-1"
     finally:
         server.kill()
         server.wait()
 
 
-def _wait_for(address: str) -> None:
-    begun = time.monotonic()
-    while True:
-        try:
-            urlopen(address).close()
-            return
-        except URLError:
-            assert time.monotonic() < begun + PATIENCE
-            time.sleep(0.1)
+def _answers(address: str) -> bool:
+    try:
+        urlopen(address).close()
+    except URLError:
+        return False
+    return True
 
 
 @pytest.fixture

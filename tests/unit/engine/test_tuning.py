@@ -83,6 +83,7 @@ def test_sharpened_answers_keep_their_sums_and_their_order(seed: int, power: flo
     assert (sharp.argmax(axis=1) == answers.argmax(axis=1)).all()
 
 
+@pytest.mark.compiled
 def test_a_flat_but_right_graph_is_sharpened() -> None:
     """Left-out digits are nearly all named rightly, with little confidence: so confidence grows."""
     X, y = load_digits(return_X_y=True)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +21,9 @@ from tests.support.labelled_rows import (
     records,
     write_csv,
 )
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.shell
-
-
-def wait_until(true: Callable[[], bool], seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
 
 
 LIKE_THE_OTHERS = ("--features=f*", "--label-column=y", "--n-centroids=30")
