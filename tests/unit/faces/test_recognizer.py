@@ -13,6 +13,8 @@ from labelwalk.faces.recognizer import CliffWarning, FaceRecognizer
 from labelwalk.faces.representations import Pixels, profile_of
 from tests.unit.faces.people import look_alike, views
 
+pytestmark = pytest.mark.compiled
+
 NAMES = {1: "ada", 2: "ben"}
 
 

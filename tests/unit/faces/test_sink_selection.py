@@ -24,6 +24,8 @@ from labelwalk.learner import OnlineLearner
 from tests.reference import cliff as reference
 from tests.unit.faces.people import look_alike, views
 
+pytestmark = pytest.mark.compiled
+
 
 def learner_of(*people: int, named: int, n: int = 60) -> OnlineLearner:
     """Return a learner that has seen some people, the first few of them named."""
