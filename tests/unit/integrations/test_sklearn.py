@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections.abc import Callable
 from itertools import pairwise
@@ -26,6 +25,8 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 from labelwalk import Gaussian, OnlineLearner, QuantizedHarmonicClassifier
 from labelwalk.arrays import Floats
+
+pytestmark = pytest.mark.compiled
 
 Labels = NDArray[Any]
 
@@ -51,18 +52,11 @@ def small(**parameters: Any) -> QuantizedHarmonicClassifier:
 # scikit-learn's own checks
 
 
-needs_the_compiler = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1",
-    reason="minutes with the compiler off, and it reaches no line that other tests do not",
-)
-
-
 def expected_failures(estimator: QuantizedHarmonicClassifier) -> dict[str, str]:
     return EXPECTED_TO_FAIL if estimator.unlabeled == -1 else {}
 
 
 @pytest.mark.slow
-@needs_the_compiler
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [QuantizedHarmonicClassifier(), QuantizedHarmonicClassifier(unlabeled=None)],
     expected_failed_checks=expected_failures,
@@ -75,7 +69,6 @@ def test_conventions_of_scikit_learn(
 
 
 @pytest.mark.slow
-@needs_the_compiler
 def test_expected_failure_is_the_only_one_and_does_fail() -> None:
     results = check_estimator(
         QuantizedHarmonicClassifier(),

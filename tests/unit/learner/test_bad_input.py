@@ -26,6 +26,8 @@ from labelwalk import Gaussian, ModelFileError, OnlineLearner, load
 from labelwalk.engine import state
 from labelwalk.storage import model_file
 
+pytestmark = pytest.mark.compiled
+
 Maker: TypeAlias = Callable[[], OnlineLearner]
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 Header: TypeAlias = dict[str, Any]

@@ -23,6 +23,8 @@ from labelwalk.learner import from_bytes
 from labelwalk.storage.model_file import ModelFileError, read, write
 from tests.support.interrupts import interrupt_at_event
 
+pytestmark = pytest.mark.compiled
+
 pd = pytest.importorskip("pandas")  # comes with River
 
 K = 30
