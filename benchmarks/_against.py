@@ -160,27 +160,18 @@ def output(command: list[str], side: Side, folder: str) -> list[str]:
     environment = {name: value for name, value in os.environ.items() if "LABELWALK" not in name}
     environment |= dict.fromkeys(THREADS, "1")
     environment |= {"PYTHONPATH": str(side.tree / "src"), "PYTHONHASHSEED": "0"}
-    with tempfile.TemporaryFile("w+") as errors:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            start_new_session=True,
-        )
-        try:
-            printed, _ = process.communicate()
-        except BaseException:
-            stop(process)
-            raise
-        if process.returncode:
-            errors.seek(0)
-            raise BenchError(
-                f"{side.name} failed ({process.returncode}): {' '.join(command)}\n"
-                + errors.read()[-3000:]
-            )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, start_new_session=True, **pipes
+    )
+    try:
+        printed, errors = process.communicate()
+    except BaseException:
+        stop(process)
+        raise
+    if process.returncode:
+        failed = f"{side.name} failed ({process.returncode}): {' '.join(command)}"
+        raise BenchError(f"{failed}\n{errors[-3000:]}")
     return printed.splitlines()
 
 
@@ -199,10 +190,9 @@ def stop(process: subprocess.Popen[str]) -> None:
 
 def compare(metric: str, old: list[float], new: list[float], better: str) -> Comparison:
     """Compare one metric over rounds; `old` and `new` have one number of each."""
+    medians = metric, median(old), median(new)
     if min(*old, *new) <= 0.0:
-        verdict = "same" if old == new else "differs"
-        nan = math.nan
-        return Comparison(metric, median(old), median(new), nan, nan, nan, nan, verdict)
+        return Comparison(*medians, *[math.nan] * 4, "same" if old == new else "differs")
     logs = [math.log(b / a) for a, b in zip(old, new, strict=True)]
     middle, noise = median(logs), noise_of(old, new)
     if old == new:
@@ -215,16 +205,8 @@ def compare(metric: str, old: list[float], new: list[float], better: str) -> Com
         verdict = "disturbed"
     else:
         verdict = "better" if (middle < 0) == (better == "lower") else "worse"
-    return Comparison(
-        metric,
-        median(old),
-        median(new),
-        math.exp(middle),
-        math.exp(min(logs)),
-        math.exp(max(logs)),
-        math.expm1(noise),
-        verdict,
-    )
+    ratios = map(math.exp, (middle, min(logs), max(logs)))
+    return Comparison(*medians, *ratios, math.expm1(noise), verdict)
 
 
 def noise_of(old: list[float], new: list[float]) -> float:
@@ -246,25 +228,13 @@ def noise_of(old: list[float], new: list[float]) -> float:
 def table(comparisons: Sequence[Comparison]) -> str:
     """Return a Markdown table."""
     rows: list[tuple[str, ...]] = [("metric", "old", "new", "new / old", "noise", "verdict")]
-    rows += [
-        (
-            each.metric,
-            f"{each.old:.4g}",
-            f"{each.new:.4g}",
-            ""
-            if math.isnan(each.ratio)
-            else f"{each.ratio:.3f} ({each.least:.3f}–{each.most:.3f})",
-            "" if math.isnan(each.noise) else f"± {each.noise:.1%}" if each.noise < 1 else "> 100%",
-            each.verdict,
-        )
-        for each in comparisons
-    ]
+    for metric, old, new, ratio, least, most, noise, verdict in comparisons:
+        ratios = "" if math.isnan(ratio) else f"{ratio:.3f} ({least:.3f}–{most:.3f})"
+        noises = "" if math.isnan(noise) else f"± {noise:.1%}" if noise < 1 else "> 100%"
+        rows.append((metric, f"{old:.4g}", f"{new:.4g}", ratios, noises, verdict))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rows.insert(1, tuple("-" * width for width in widths))
-    return "\n".join(
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
-        for row in rows
-    )
+    return "\n".join(f"| {' | '.join(map(str.ljust, row, widths))} |" for row in rows)
 
 
 def say(text: str) -> None:

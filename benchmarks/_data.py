@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,58 +13,52 @@ from numpy.typing import NDArray
 from paper.datasets import FACE_PIXELS, interleave_people, load, scale_by_first_rows
 from paper.evaluation import Stream, labels_first
 
+Array = NDArray[Any]
 
-@dataclass(frozen=True)
-class LabelledStream:
+
+class LabelledStream(NamedTuple):
     """What is taught first, and the stream after it, with its truth."""
 
     whole: Stream
-
-    @property
-    def taught(self) -> NDArray[Any]:
-        return self.whole.rows[~self.whole.answered]
-
-    @property
-    def labels(self) -> list[int]:
-        return self.whole.truth[~self.whole.answered].tolist()
-
-    @property
-    def rows(self) -> NDArray[Any]:
-        return self.whole.rows[self.whole.answered]
-
-    @property
-    def truth(self) -> NDArray[Any]:
-        return self.whole.truth[self.whole.answered]
+    taught: Array
+    labels: list[int]
+    rows: Array
+    truth: Array
 
 
-def split(X: NDArray[Any], y: NDArray[Any]) -> LabelledStream:
+Loader = Callable[[Path, int], LabelledStream]
+
+
+def split(X: Array, y: Array) -> LabelledStream:
     """Teach the first four examples of each class; the rest, in order, is the stream."""
-    return LabelledStream(labels_first(X, y))
+    whole = rows, truth, taught = labels_first(X, y)
+    labels = truth[taught].tolist()
+    return LabelledStream(whole, rows[taught], labels, rows[~taught], truth[~taught])
 
 
-def shuffled(seed: int, n: int) -> NDArray[Any]:
+def shuffled(seed: int, n: int) -> Array:
     return np.random.default_rng(seed).permutation(n)
 
 
-def optdigits(folder: Path, seed: int) -> LabelledStream:
-    data = load("optdigits", folder)
-    order = shuffled(seed, len(data.y))
-    return split(data.X[order], data.y[order])
+def load_in_order(
+    name: str, folder: Path, seed: int, start: int = 0, stop: int | None = None
+) -> LabelledStream:
+    data = load(name, folder)
+    return split(data.X[start:stop], data.y[start:stop])
 
 
-def letter(folder: Path, seed: int) -> LabelledStream:
-    data = load("letter", folder)
-    order = shuffled(seed, len(data.y))[:6_000]
-    return split(data.X[order], data.y[order])
-
-
-def faces(folder: Path, seed: int) -> LabelledStream:
-    data = load("office", folder)
-    return split(data.X, data.y)
+def load_shuffled(
+    name: str, folder: Path, seed: int, n: int | None = None, *, scaled: bool = False
+) -> LabelledStream:
+    """Shuffle the rows, take the first n, and perhaps scale them again by those that come first."""
+    data = load(name, folder)
+    order = shuffled(seed, len(data.y))[:n]
+    X = data.X[order]
+    return split(scale_by_first_rows(X) if scaled else X, data.y[order])
 
 
 def face_pixels(folder: Path, seed: int) -> LabelledStream:
-    """The same faces as 16 × 16 pixels, each of mean 0 and variance 1."""
+    """Faces as 16 × 16 pixels, each of mean 0 and variance 1."""
     z = np.load(folder / FACE_PIXELS[0])
     small = z["faces"].reshape(-1, 16, 4, 16, 4).mean(axis=(2, 4)).reshape(len(z["faces"]), -1)
     small = (small - small.mean(axis=1, keepdims=True)) / small.std(axis=1, keepdims=True)
@@ -72,39 +66,12 @@ def face_pixels(folder: Path, seed: int) -> LabelledStream:
     return split(small[order], person)
 
 
-def outdoor(folder: Path, seed: int) -> LabelledStream:
-    data = load("outdoor", folder)
-    return split(data.X, data.y)
-
-
-def keystroke(folder: Path, seed: int) -> LabelledStream:
-    data = load("keystroke", folder)
-    return split(data.X, data.y)
-
-
-def outdoor_shuffled(folder: Path, seed: int) -> LabelledStream:
-    return _scaled_again("outdoor", folder, seed)
-
-
-def keystroke_shuffled(folder: Path, seed: int) -> LabelledStream:
-    return _scaled_again("keystroke", folder, seed)
-
-
-def elec2(folder: Path, seed: int) -> LabelledStream:
-    data = load("elec2", folder)
-    return split(data.X[:10_000], data.y[:10_000])
-
-
-def elec2_later(folder: Path, seed: int) -> LabelledStream:
-    data = load("elec2", folder)
-    return split(data.X[10_000:20_000], data.y[10_000:20_000])
-
-
-def _scaled_again(name: str, folder: Path, seed: int) -> LabelledStream:
-    """Shuffled, and scaled on the rows that then come first."""
-    data = load(name, folder)
-    order = shuffled(seed, len(data.y))
-    return split(scale_by_first_rows(data.X[order]), data.y[order])
-
-
-Loader = Callable[[Path, int], LabelledStream]
+optdigits: Loader = partial(load_shuffled, "optdigits")
+letter: Loader = partial(load_shuffled, "letter", n=6_000)
+faces: Loader = partial(load_in_order, "office")
+outdoor: Loader = partial(load_in_order, "outdoor")
+keystroke: Loader = partial(load_in_order, "keystroke")
+outdoor_shuffled: Loader = partial(load_shuffled, "outdoor", scaled=True)
+keystroke_shuffled: Loader = partial(load_shuffled, "keystroke", scaled=True)
+elec2: Loader = partial(load_in_order, "elec2", stop=10_000)
+elec2_later: Loader = partial(load_in_order, "elec2", start=10_000, stop=20_000)

@@ -6,12 +6,14 @@ its nearest vertex. None founds vertices, coarsens or measures bandwidths, which
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
+from functools import cached_property, partial
 
 import numba
 import numpy as np
 import scipy.linalg
 import scipy.spatial.distance
+from _stopwatch import time_call
 
 from labelwalk import OnlineLearner
 
@@ -47,35 +49,32 @@ class Graph:
         np.fill_diagonal(w, 0)
         return w
 
+    @cached_property
+    def first_similarities(self) -> np.ndarray:
+        return self.similarities()
 
-def naive_step(graph: Graph, x: np.ndarray) -> int:
-    """Figure 1 with NumPy: similarities rebuilt, W = V W̃ V, dense solve of L + γV."""
-    vertex = graph.absorb(x)
-    v = graph.weight
-    w = v[:, None] * graph.similarities() * v
-    system = np.diag(w.sum(axis=1) + graph.sink * v) - w
-    free = ~graph.labelled
-    right = w[np.ix_(free, graph.labelled)] @ graph.values[graph.labelled]
-    graph.values[free] = np.linalg.solve(system[np.ix_(free, free)], right)
-    return int(graph.values[vertex].argmax())
+    def step_naively(self, x: np.ndarray) -> int:
+        """Figure 1 with NumPy: similarities rebuilt, W = V W̃ V, dense solve of L + γV."""
+        vertex, v, free = self.absorb(x), self.weight, ~self.labelled
+        w = v[:, None] * self.similarities() * v
+        system = np.diag(w.sum(axis=1) + self.sink * v) - w
+        right = w[np.ix_(free, self.labelled)] @ self.values[self.labelled]
+        self.values[free] = np.linalg.solve(system[np.ix_(free, free)], right)
+        return int(self.values[vertex].argmax())
 
-
-def cholesky_step(graph: Graph, w: np.ndarray, x: np.ndarray) -> int:
-    """Cached similarities, symmetric system, SciPy's Cholesky."""
-    vertex = graph.absorb(x)
-    root = np.sqrt(graph.weight)
-    scaled = root[:, None] * w * root
-    free = ~graph.labelled
-    system = -scaled[np.ix_(free, free)]
-    degree = w @ graph.weight + graph.sink
-    system[np.diag_indices_from(system)] = degree[free]
-    right = scaled[np.ix_(free, graph.labelled)] @ (
-        root[graph.labelled, None] * graph.values[graph.labelled]
-    )
-    factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-    solution = scipy.linalg.cho_solve(factor, right, overwrite_b=True, check_finite=False)
-    graph.values[free] = solution / root[free, None]
-    return int(graph.values[vertex].argmax())
+    def step_with_cholesky(self, x: np.ndarray) -> int:
+        """Similarities as they were at first, symmetric system, SciPy's Cholesky."""
+        vertex, w, free = self.absorb(x), self.first_similarities, ~self.labelled
+        root = np.sqrt(self.weight)
+        scaled = root[:, None] * w * root
+        system = -scaled[np.ix_(free, free)]
+        system[np.diag_indices_from(system)] = (w @ self.weight + self.sink)[free]
+        targets = root[self.labelled, None] * self.values[self.labelled]
+        right = scaled[np.ix_(free, self.labelled)] @ targets
+        factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        solution = scipy.linalg.cho_solve(factor, right, overwrite_b=True, check_finite=False)
+        self.values[free] = solution / root[free, None]
+        return int(self.values[vertex].argmax())
 
 
 class Profile:
@@ -168,41 +167,14 @@ def _bare_passes(points: np.ndarray, rows: np.ndarray, out: np.ndarray) -> float
     return total
 
 
-def seconds_naive(graph: Graph, rows: np.ndarray) -> float:
-    return _seconds_each(lambda x: naive_step(graph, x), rows)
-
-
-def seconds_cholesky(graph: Graph, rows: np.ndarray) -> float:
-    w = graph.similarities()
-    return _seconds_each(lambda x: cholesky_step(graph, w, x), rows)
-
-
-def seconds_profile(profile: Profile, rows: np.ndarray) -> float:
-    return _seconds_each(profile.step, rows)
-
-
 def seconds_bare_pass(k: int, rows: np.ndarray) -> float:
     """One distance pass over k representatives, as a plain compiled loop."""
-    points = np.ascontiguousarray(rows[:k].T)
-    out = np.empty(k)
+    points, out = np.ascontiguousarray(rows[:k].T), np.empty(k)
     _bare_passes(points, rows[:10], out)
-    return _best_of(3, lambda: _bare_passes(points, rows, out)) / len(rows)
+    return min(time_call(lambda: _bare_passes(points, rows, out))[1] for _ in range(3)) / len(rows)
 
 
-def _seconds_each(step, rows: np.ndarray) -> float:
+def seconds_each(step: Callable[[np.ndarray], int], rows: np.ndarray) -> float:
+    """Return the median over rows, the first one left out."""
     step(rows[0])
-    times = []
-    for x in rows[1:]:
-        start = time.process_time()
-        step(x)
-        times.append(time.process_time() - start)
-    return float(np.median(times))
-
-
-def _best_of(repeats: int, work) -> float:
-    best = np.inf
-    for _ in range(repeats):
-        start = time.process_time()
-        work()
-        best = min(best, time.process_time() - start)
-    return best
+    return float(np.median([time_call(partial(step, x))[1] for x in rows[1:]]))

@@ -6,9 +6,13 @@ import argparse
 import importlib.util
 import json
 import os
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
+from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
+
+MISSED = " (missed)"
 
 
 class Line(NamedTuple):
@@ -16,8 +20,8 @@ class Line(NamedTuple):
 
     what: str
     figure: str
-    asked: str
-    reached: bool
+    asked: str = ""
+    reached: bool = True
 
 
 class Measurement(NamedTuple):
@@ -36,35 +40,56 @@ def print_measurements(measurements: Iterable[Measurement]) -> None:
         print(json.dumps(measurement._asdict()), flush=True)
 
 
-def parse(doc: str, *, data: bool, needed: bool = True) -> argparse.Namespace:
-    """Read --write, and --data where a benchmark needs, or can use, the folder of NPZ files."""
+def make_parser(
+    doc: str | None, *, write: bool = True, measurements: bool = False
+) -> argparse.ArgumentParser:
+    """Return a parser with --write, and with --measurements for a suite that can be compared."""
     parser = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--write", type=Path, help="a Markdown file for the table")
-    if data:
-        parser.add_argument("--data", type=Path, default=os.environ.get("LABELWALK_DATA"))
+    if write:
+        parser.add_argument("--write", type=Path, help="a Markdown file for the table")
+    if measurements:
+        text = "print one JSON line for each measurement"
+        parser.add_argument("--measurements", action="store_true", help=text)
+    return parser
+
+
+def parse_with_data(doc: str | None, *, needed: bool = True) -> argparse.Namespace:
+    """Read --write, and with --data the folder of NPZ files that a benchmark needs, or can use."""
+    parser = make_parser(doc)
+    parser.add_argument("--data", type=Path, default=os.environ.get("LABELWALK_DATA"))
     arguments = parser.parse_args()
-    missing = data and arguments.data is None
-    if missing and not needed:
-        return arguments
-    if missing or (data and not Path(arguments.data).is_dir()):
+    if not (arguments.data.is_dir() if arguments.data else not needed):
         parser.error("--data FOLDER or LABELWALK_DATA must name the folder with the NPZ files")
     return arguments
 
 
-def report(title: str, doc: str, lines: Iterable[Line], write: Path | None) -> int:
+def run_with_data(
+    title: str, doc: str | None, lines: Callable[[Path], Iterable[Line]], *, needed: bool = True
+) -> NoReturn:
+    """Report the lines of a benchmark on the data folder, and exit."""
+    arguments = parse_with_data(doc, needed=needed)
+    sys.exit(report(title, doc, lines(arguments.data), arguments.write))
+
+
+def report(title: str, doc: str | None, lines: Iterable[Line], write: Path | None) -> int:
     """Print figures as they come, write them down, and return how many were missed, at most 1."""
-    table = ["| | figure | asked |", "|---|---|---|"]
-    missed = 0
-    for line in lines:
-        missed += not line.reached
-        table.append(f"| {line.what} | {line.figure} | {line.asked}{_mark(line)} |")
-        print(table[-1], flush=True)
+    rows = (
+        f"| {line.what} | {line.figure} | {line.asked}{'' if line.reached else MISSED} |"
+        for line in lines
+    )
+    return print_table(title, doc, "| | figure | asked |", rows, write)
+
+
+def print_table(
+    title: str, doc: str | None, head: str, rows: Iterable[str], write: Path | None
+) -> int:
+    """Print a Markdown table, row by row, and write it down; return 1 if a figure was missed."""
+    table = []
+    for row in chain((head, "|" + "---|" * (head.count("|") - 1)), rows):
+        table.append(row)
+        print(row, flush=True)
     if write:
-        write.write_text("\n".join([f"# {title}", "", doc.strip(), "", *table]) + "\n")
-    return min(missed, 1)
-
-
-def _mark(line: Line) -> str:
-    return "" if line.reached else " (missed)"
+        write.write_text("\n".join([f"# {title}", "", f"{doc}".strip(), "", *table]) + "\n")
+    return int(any(MISSED in row for row in table))

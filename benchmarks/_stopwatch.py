@@ -1,14 +1,30 @@
-"""What takes how long: by the clock, and by the processor, which others slow down less."""
+"""What takes how long, and how much memory: by the clock, and by the processor of this thread."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from time import perf_counter, thread_time
+from pathlib import Path
+from time import perf_counter, process_time, thread_time
 from typing import ParamSpec, TypeVar
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
+
+
+def time_call(
+    call: Callable[[], Answer], clock: Callable[[], float] = process_time
+) -> tuple[Answer, float]:
+    """Return what a call returns, and the seconds that it took, of the processor by default."""
+    begun = clock()
+    answer = call()
+    return answer, clock() - begun
+
+
+def read_memory(process: int | str = "self", field: str = "VmRSS") -> float:
+    """Return the mebibytes that a process holds, or the most that it ever held (VmHWM)."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.partition(f"{field}:")[2].split()[0]) / 1024
 
 
 class Stopwatch:

@@ -10,9 +10,8 @@ accuracy, or more than one point below the nearest label.
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +29,7 @@ from _data import (
     outdoor,
     outdoor_shuffled,
 )
+from _report import MISSED, parse_with_data, print_table
 
 from labelwalk import OnlineLearner
 from labelwalk.evaluation import calibration_error
@@ -37,6 +37,7 @@ from paper.baselines.nearest import NearestLabel
 from paper.evaluation import evaluate
 
 CHOSEN_ON, LOOKED_AT, UNSEEN = "chosen on", "looked at", "unseen"
+HEAD = "| data | k | asked | accuracy | precision | nearest label | calibration error | role |"
 
 
 class Row(NamedTuple):
@@ -83,36 +84,16 @@ def measured(row: Row, folder: Path, seed: int) -> Figures:
     )
 
 
-def table(folder: Path) -> tuple[list[str], bool]:
-    lines = [
-        "| data | k | asked | accuracy | precision | nearest label | calibration error | role |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    all_reached = True
+def table(folder: Path) -> Iterator[str]:
     for row in ROWS:
         mean = Figures(*np.mean([measured(row, folder, s) for s in range(row.seeds)], axis=0))
         reached = mean.accuracy >= row.goal and mean.accuracy >= mean.nearest - 0.01
-        all_reached = all_reached and reached
         figures = " | ".join(f"{value:.4f}" for value in mean)
-        mark = "" if reached else " (missed)"
-        lines.append(f"| {row.name} | {row.k} | {row.goal or '-'}{mark} | {figures} | {row.role} |")
-        print(lines[-1], flush=True)
-    return lines, all_reached
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=os.environ.get("LABELWALK_DATA"))
-    parser.add_argument("--write", type=Path, help="a Markdown file for the table")
-    arguments = parser.parse_args()
-    if arguments.data is None or not arguments.data.is_dir():
-        parser.error("--data FOLDER or LABELWALK_DATA must name the folder with the NPZ files")
-    lines, all_reached = table(arguments.data)
-    if arguments.write:
-        heading = ["# Accuracy of the default profile", "", f"{__doc__}".strip(), ""]
-        arguments.write.write_text("\n".join([*heading, *lines]) + "\n")
-    return 0 if all_reached else 1
+        mark = "" if reached else MISSED
+        yield f"| {row.name} | {row.k} | {row.goal or '-'}{mark} | {figures} | {row.role} |"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    arguments = parse_with_data(__doc__)
+    rows, title = table(arguments.data), "Accuracy of the default profile"
+    sys.exit(print_table(title, __doc__, HEAD, rows, arguments.write))

@@ -9,14 +9,13 @@ seeds; faces are shuffled. The learner has default settings.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from _data import Loader, faces, optdigits
-from _report import Line, parse, report
+from _report import Line, run_with_data
 
 from labelwalk import OnlineLearner
 
@@ -29,7 +28,7 @@ STREAMS: dict[str, tuple[Loader, int, int]] = {
 
 def shuffled(load: Loader, folder: Path, seed: int) -> tuple[Any, Any]:
     stream = load(folder, seed).whole
-    order = np.random.default_rng(seed).permutation(len(stream))
+    order = np.random.default_rng(seed).permutation(len(stream.rows))
     return stream.rows[order], stream.truth[order]
 
 
@@ -65,19 +64,13 @@ def lines(folder: Path) -> Iterator[Line]:
             )
             for rule in ("random", "error", "uncertainty", "variance")
         }
-        random = figures.pop("random")
-        told = ", ".join(f"{b}: {a:.3f}" for b, a in zip(budgets, random, strict=True))
-        yield Line(f"{name}, at random", told, "", True)
-        for rule, asked in figures.items():
-            told = ", ".join(f"{b}: {a:.3f}" for b, a in zip(budgets, asked, strict=True))
-            goal = f"{many // 2} labels: ≥ {random[-1]:.3f}" if rule == "error" else ""
-            yield Line(f"{name}, asked by {rule}", told, goal, not goal or asked[1] >= random[-1])
-
-
-def main() -> int:
-    arguments = parse(__doc__ or "", data=True)
-    return report("Asking", __doc__ or "", lines(arguments.data), arguments.write)
+        random = figures["random"][-1]
+        for rule, reached in figures.items():
+            told = ", ".join(f"{b}: {a:.3f}" for b, a in zip(budgets, reached, strict=True))
+            goal = f"{many // 2} labels: ≥ {random:.3f}" if rule == "error" else ""
+            how = "at random" if rule == "random" else f"asked by {rule}"
+            yield Line(f"{name}, {how}", told, goal, not goal or reached[1] >= random)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_with_data("Asking", __doc__, lines)

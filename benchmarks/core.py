@@ -7,28 +7,23 @@ Blocks are timed by the processor's clock, which other programs on the machine d
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from operator import ge, le
+from pathlib import Path
+from typing import Any, NamedTuple
 
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
 
 import numpy as np  # noqa: E402
-from _references import (  # noqa: E402
-    Graph,
-    Profile,
-    seconds_bare_pass,
-    seconds_cholesky,
-    seconds_naive,
-    seconds_profile,
-)
-from _report import Measurement, print_measurements  # noqa: E402
+from _references import Graph, Profile, seconds_bare_pass, seconds_each  # noqa: E402
+from _report import Measurement, make_parser, print_measurements  # noqa: E402
+from _stopwatch import read_memory, time_call  # noqa: E402
 from _stream import DigitStream  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
@@ -46,37 +41,59 @@ WANTED_NEIGHBOURS = 20
 EXACT_ROWS = 500
 EXACT = 1e-6  # of a probability; its answers are those of a direct solution, which takes longer
 
-# What a release must reach: figure, dense or sparse, the least or the most for each k.
-AT_LEAST = {
-    ("dense", "times_naive"): {200: 50, 500: 100, 1000: 200},
-    ("dense", "times_cholesky"): {200: 10, 500: 25, 1000: 50},
-    ("dense", "over_nearest_label"): {200: 0.03, 500: 0.03, 1000: 0.03},
-    ("dense", "exact_over_nearest_label"): {200: 0.03, 500: 0.03, 1000: 0.03},
-    ("sparse", "times_naive"): {200: 100, 500: 250, 1000: 500},
-    ("defaults", "times_naive"): {200: 100, 500: 250, 1000: 500},
-}
-AT_MOST = {
-    ("dense", "times_bare_pass"): {200: 30, 500: 30, 1000: 30},
-    ("defaults", "times_bare_pass"): {200: 20, 500: 20, 1000: 20},
-    ("defaults", "gap_to_naive"): {200: 0.01, 500: 0.01, 1000: 0.01},
-    ("dense", "single_over_block"): {500: 3},
-    ("dense", "mebibytes"): {500: 8},
-    ("long", "last_over_second"): {500: 1.1},
-    ("long", "memory_growth"): {500: 0.02},
-    ("start", "cached_seconds"): {500: 3},
-}
+# What a release must reach, for each k: the least of a figure, or the most.
+EACH = (200, 500, 1000)
+LIMITS = [
+    (ge, "dense", "times_naive", {200: 50, 500: 100, 1000: 200}),
+    (ge, "dense", "times_cholesky", {200: 10, 500: 25, 1000: 50}),
+    (ge, "dense", "over_nearest_label", dict.fromkeys(EACH, 0.03)),
+    (ge, "dense", "exact_over_nearest_label", dict.fromkeys(EACH, 0.03)),
+    (ge, "sparse", "times_naive", {200: 100, 500: 250, 1000: 500}),
+    (ge, "defaults", "times_naive", {200: 100, 500: 250, 1000: 500}),
+    (le, "dense", "times_bare_pass", dict.fromkeys(EACH, 30)),
+    (le, "defaults", "times_bare_pass", dict.fromkeys(EACH, 20)),
+    (le, "defaults", "gap_to_naive", dict.fromkeys(EACH, 0.01)),
+    (le, "dense", "single_over_block", {500: 3}),
+    (le, "dense", "mebibytes", {500: 8}),
+    (le, "long", "last_over_second", {500: 1.1}),
+    (le, "long", "memory_growth", {500: 0.02}),
+    (le, "start", "cached_seconds", {500: 3}),
+]
 
 PARTS = ["defaults", "speed", "long", "start"]
 COMPARED = ["defaults", "speed", "start"]  # by --measurements
-# What --measurements prints of each learner, and what is better.
-MEASURED = {
-    "microseconds": ("observe on a block, µs", "lower"),
-    "single_p50": ("row by row, p50 µs", "lower"),
-    "predict_microseconds": ("predict on a block, µs", "lower"),
-    "bare_microseconds": ("one bare distance pass, µs", "control"),
-    "accuracy": ("accuracy", "higher"),
-    "largest_bound": ("largest proven bound", "lower"),
-    "mebibytes": ("learner's arrays, MiB", "lower"),
+
+
+class Figure(NamedTuple):
+    """How a figure of a learner is printed; --measurements prints those with a better direction."""
+
+    name: str
+    form: str
+    better: str = ""
+
+
+FIGURES = {
+    "microseconds": Figure("observe on a block, µs", "{:.1f}", "lower"),
+    "predict_microseconds": Figure("predict on a block, µs", "{:.1f}", "lower"),
+    "naive_ms": Figure("the same step in NumPy, ms", "{:.2f}"),
+    "times_naive": Figure("… times faster than it", "{:.0f} ×"),
+    "gap_to_naive": Figure("… answers differ by at most", "{:.4f}"),
+    "cholesky_ms": Figure("cached + Cholesky, ms", "{:.2f}"),
+    "times_cholesky": Figure("… times faster than it", "{:.0f} ×"),
+    "bare_microseconds": Figure("one bare distance pass, µs", "{:.1f}", "control"),
+    "times_bare_pass": Figure("… times slower than it", "{:.1f} ×"),
+    "single_mean": Figure("row by row, mean µs", "{:.1f}"),
+    "single_over_block": Figure("… over the block call", "{:.2f} ×"),
+    "single_p50": Figure("row by row, p50 µs", "{:.1f}", "lower"),
+    "single_p99": Figure("row by row, p99 µs", "{:.1f}"),
+    "accuracy": Figure("accuracy", "{:.3f}", "higher"),
+    "nearest_label": Figure("1-NN on the same labels", "{:.3f}"),
+    "exact_accuracy": Figure(f"exact solution, first {EXACT_ROWS}", "{:.3f}"),
+    "exact_over_nearest_label": Figure("… over 1-NN on those", "{:+.3f}"),
+    "largest_bound": Figure("largest proven bound", "{:.4f}", "lower"),
+    "certain": Figure("answers proven certain", "{:.3f}"),
+    "neighbours": Figure("neighbours a vertex", "{:.0f}"),
+    "mebibytes": Figure("learner's arrays, MiB", "{:.2f}", "lower"),
 }
 
 console = Console(width=118)
@@ -104,15 +121,11 @@ def started(
     return learner
 
 
-def neighbours(learner: OnlineLearner) -> float:
-    return float((learner.graph.similarity > 0).sum(axis=1).mean())
-
-
-def threshold_for(k: int, wanted: float) -> float:
-    """The threshold that leaves about `wanted` neighbours a vertex, from a cover without one."""
+def threshold_for(k: int) -> float:
+    """The threshold that leaves about 20 neighbours a vertex, from a cover without one."""
     learner = started(k, DigitStream(seed=1))
     w = np.sort(learner.graph.similarity, axis=None)[::-1]
-    return float(w[int(wanted * learner.n_vertices)])
+    return float(w[WANTED_NEIGHBOURS * learner.n_vertices])
 
 
 def speed(k: int, n: int, threshold: float, *, with_references: bool) -> dict[str, float]:
@@ -123,31 +136,30 @@ def speed(k: int, n: int, threshold: float, *, with_references: bool) -> dict[st
         some, theirs = rows[:EXACT_ROWS], truth[:EXACT_ROWS]
         exact = started(k, DigitStream(), threshold, EXACT).observe(some).label
         nearest = KNeighborsClassifier(1).fit(*stream.labels())
-    figure = observed(learner, rows, truth)
-    block = figure["microseconds"] / 1e6
-    singles = []
-    for x in stream.draw(min(n, 4_000))[0]:
-        start = time.perf_counter()
-        learner.observe(x)
-        singles.append(time.perf_counter() - start)
+    figure = {"k": k} | observed(learner, rows, truth)
+    block = figure["microseconds"]
+    singles = [
+        1e6 * time_call(lambda x=x: learner.observe(x), time.perf_counter)[1]
+        for x in stream.draw(min(n, 4_000))[0]
+    ]
     figure |= {
-        "k": k,
-        "single_mean": 1e6 * float(np.mean(singles)),
-        "single_p50": 1e6 * float(np.median(singles)),
-        "single_p99": 1e6 * float(np.quantile(singles, 0.99)),
+        "single_mean": float(np.mean(singles)),
+        "single_p50": float(np.median(singles)),
+        "single_p99": float(np.quantile(singles, 0.99)),
         "single_over_block": float(np.mean(singles)) / block,
     }
     if not with_references:
         return figure
     graph = Graph(learner, BANDWIDTH[k], threshold)
     few = stream.draw(REFERENCE_STEPS[k] + 1)[0]
-    naive, cholesky = seconds_naive(graph, few), seconds_cholesky(graph, few)
+    naive = seconds_each(graph.step_naively, few)
+    cholesky = seconds_each(graph.step_with_cholesky, few)
     nearest_label, exact_accuracy = nearest.score(rows, truth), float(np.mean(exact == theirs))
     return figure | {
         "naive_ms": 1e3 * naive,
-        "times_naive": naive / block,
+        "times_naive": 1e6 * naive / block,
         "cholesky_ms": 1e3 * cholesky,
-        "times_cholesky": cholesky / block,
+        "times_cholesky": 1e6 * cholesky / block,
         "nearest_label": nearest_label,
         "over_nearest_label": figure["accuracy"] - nearest_label,
         "exact_accuracy": exact_accuracy,
@@ -157,21 +169,16 @@ def speed(k: int, n: int, threshold: float, *, with_references: bool) -> dict[st
 
 def observed(learner: OnlineLearner, rows: np.ndarray, truth: np.ndarray) -> dict[str, float]:
     """Observe rows, and measure what every part of this benchmark tells of a learner."""
-    start = time.process_time()
-    verdicts = learner.observe(rows)
-    block = (time.process_time() - start) / len(rows)
-    predictions = []
-    for _ in range(4):  # the first settles every vertex
-        start = time.process_time()
-        learner.predict(rows[:2_000])
-        predictions.append((time.process_time() - start) / len(rows[:2_000]))
+    verdicts, seconds = time_call(lambda: learner.observe(rows))
+    some = rows[:2_000]
+    predictions = [time_call(lambda: learner.predict(some))[1] for _ in range(4)]
     bare = seconds_bare_pass(learner.settings.n_centroids, rows[:5_000])
     return {
-        "neighbours": neighbours(learner),
-        "microseconds": 1e6 * block,
-        "predict_microseconds": 1e6 * min(predictions[1:]),
+        "neighbours": float((learner.graph.similarity > 0).sum(axis=1).mean()),
+        "microseconds": 1e6 * seconds / len(rows),
+        "predict_microseconds": 1e6 * min(predictions[1:]) / len(some),  # the first settles all
         "bare_microseconds": 1e6 * bare,
-        "times_bare_pass": block / bare,
+        "times_bare_pass": seconds / len(rows) / bare,
         "accuracy": float(np.mean(verdicts.label == truth)),
         "largest_bound": float(verdicts.bound.max()),
         "certain": float(verdicts.certain.mean()),
@@ -179,48 +186,18 @@ def observed(learner: OnlineLearner, rows: np.ndarray, truth: np.ndarray) -> dic
     }
 
 
-LINES = {
-    "observe on a block, µs": ("microseconds", "{:.1f}"),
-    "predict on a block, µs": ("predict_microseconds", "{:.1f}"),
-    "the same step in NumPy, ms": ("naive_ms", "{:.2f}"),
-    "… times faster than it": ("times_naive", "{:.0f} ×"),
-    "… answers differ by at most": ("gap_to_naive", "{:.4f}"),
-    "cached + Cholesky, ms": ("cholesky_ms", "{:.2f}"),
-    "… times faster than it ": ("times_cholesky", "{:.0f} ×"),
-    "one bare distance pass, µs": ("bare_microseconds", "{:.1f}"),
-    "… times slower than it": ("times_bare_pass", "{:.1f} ×"),
-    "row by row, mean µs": ("single_mean", "{:.1f}"),
-    "… over the block call": ("single_over_block", "{:.2f} ×"),
-    "row by row, p50 µs": ("single_p50", "{:.1f}"),
-    "row by row, p99 µs": ("single_p99", "{:.1f}"),
-    "accuracy": ("accuracy", "{:.3f}"),
-    "1-NN on the same labels": ("nearest_label", "{:.3f}"),
-    f"exact solution, first {EXACT_ROWS}": ("exact_accuracy", "{:.3f}"),
-    "… over 1-NN on those": ("exact_over_nearest_label", "{:+.3f}"),
-    "largest proven bound": ("largest_bound", "{:.4f}"),
-    "answers proven certain": ("certain", "{:.3f}"),
-    "neighbours a vertex": ("neighbours", "{:.0f}"),
-    "learner's arrays, MiB": ("mebibytes", "{:.2f}"),
-}
-
-
-def print_speed(results: list[dict[str, float]], title: str) -> None:
+def print_figures(results: list[dict[str, float]], title: str) -> None:
     table = Table(title=title)
     table.add_column("per example")
     for result in results:
         table.add_column(f"k={result['k']}", justify="right")
-    for name, (key, form) in LINES.items():
+    for key, (name, form, _) in FIGURES.items():
         if key in results[0]:
             table.add_row(name, *(form.format(result[key]) for result in results))
     console.print(table)
 
 
-def resident_bytes() -> int:
-    with open("/proc/self/statm") as statm:
-        return int(statm.read().split()[1]) * resource.getpagesize()
-
-
-def long_stream(n: int) -> dict[str, float]:
+def long_stream(n: int) -> dict[str, Any]:
     """Time an example in each quarter of a long stream, and measure the memory it adds.
 
     Memory is compared with that after the first twentieth, which has touched every path.
@@ -230,15 +207,14 @@ def long_stream(n: int) -> dict[str, float]:
     quarters, resident = [0.0] * 4, []
     for i in range(20):
         for rows in stream.chunks(n // 20):
-            start = time.process_time()
-            learner.observe(rows)
-            quarters[i // 5] += 1e6 * (time.process_time() - start) / (n // 4)
-        resident.append(resident_bytes())
+            _, seconds = time_call(lambda rows=rows: learner.observe(rows))
+            quarters[i // 5] += 1e6 * seconds / (n // 4)
+        resident.append(read_memory())
     return {
         "n": n,
         "quarters_microseconds": quarters,
         "last_over_second": quarters[3] / quarters[1],
-        "after_mebibytes": resident[-1] / 2**20,
+        "after_mebibytes": resident[-1],
         "memory_growth": resident[-1] / resident[0] - 1,
         "learner_mebibytes": learner.nbytes / 2**20,
     }
@@ -255,7 +231,7 @@ def defaults(k: int, n: int, *, with_references: bool) -> dict[str, float]:
         return figure
     few = stream.draw(REFERENCE_STEPS[k] + 1)[0]
     gap = gap_to_naive(learner, few)
-    naive = seconds_profile(Profile(learner), few)
+    naive = seconds_each(Profile(learner).step, few)
     times = 1e6 * naive / figure["microseconds"]
     return figure | {"naive_ms": 1e3 * naive, "times_naive": times, "gap_to_naive": gap}
 
@@ -283,112 +259,103 @@ print(time.perf_counter() - start)
 
 def first_answer() -> dict[str, float]:
     """Seconds from `import labelwalk` to the first answers in a new process, loops cached."""
-    runs = [
-        float(subprocess.run([sys.executable, "-c", FIRST_ANSWER], capture_output=True, check=True,
-                             text=True).stdout)
-        for _ in range(4)
-    ]  # fmt: skip
-    return {"first_process_seconds": runs[0], "cached_seconds": max(runs[1:]),
-            "least_seconds": min(runs[1:])}  # fmt: skip
+    command = [sys.executable, "-c", FIRST_ANSWER]
+    runs = [float(subprocess.check_output(command, text=True)) for _ in range(4)]
+    return {
+        "first_process_seconds": runs[0],
+        "cached_seconds": max(runs[1:]),
+        "least_seconds": min(runs[1:]),
+    }
 
 
-def measurements(parts: list[str], sizes: list[int], scale: int) -> Iterator[Measurement]:
-    """Measure the package alone, without references and limits."""
+def measure(
+    parts: list[str], sizes: list[int], scale: int, *, with_references: bool
+) -> dict[str, list[dict[str, Any]]]:
+    """Measure all parts; the learner with each number of centroids."""
+    figures, n = {}, 20_000 // scale
     if "start" in parts:
-        seconds = first_answer()["least_seconds"]
-        yield Measurement("first answer in a new process, s", seconds)
-    for k in sizes:
-        if "defaults" in parts:
-            figure = defaults(k, 20_000 // scale, with_references=False)
-            yield from measured("defaults", figure)
-        if "speed" in parts:
-            for name, threshold in (
-                ("dense", 0.0),
-                ("sparse", threshold_for(k, WANTED_NEIGHBOURS)),
-            ):
-                figure = speed(k, 20_000 // scale, threshold, with_references=False)
-                yield from measured(name, figure)
+        figures["start"] = [first_answer()]
+    if "defaults" in parts:
+        figures["defaults"] = [defaults(k, n, with_references=with_references) for k in sizes]
+    if "speed" in parts:
+        thresholds = {"dense": dict.fromkeys(sizes, 0.0)}
+        thresholds["sparse"] = {k: threshold_for(k) for k in sizes}
+        for name, by_k in thresholds.items():
+            figures[name] = [speed(k, n, by_k[k], with_references=with_references) for k in sizes]
     if "long" in parts:
-        figure = long_stream(1_000_000 // scale)
-        for i, quarter in enumerate(figure["quarters_microseconds"], 1):
+        figures["long"] = [long_stream(1_000_000 // scale)]
+    return figures
+
+
+def measurements(figures: dict[str, list[dict[str, Any]]]) -> Iterator[Measurement]:
+    """Tell figures of the package alone, without references and limits."""
+    for first in figures.get("start", ()):
+        yield Measurement("first answer in a new process, s", first["least_seconds"])
+    for part in ("defaults", "dense", "sparse"):
+        for figure in figures.get(part, ()):
+            for key, (name, _, better) in FIGURES.items():
+                if better and key in figure:
+                    yield Measurement(f"{part}, k={figure['k']}: {name}", figure[key], better)
+    for long in figures.get("long", ()):
+        for i, quarter in enumerate(long["quarters_microseconds"], 1):
             yield Measurement(f"long stream, quarter {i}, µs", quarter)
-        yield Measurement("long stream, resident MiB", figure["after_mebibytes"])
+        yield Measurement("long stream, resident MiB", long["after_mebibytes"])
 
 
-def measured(part: str, figure: dict[str, float]) -> Iterator[Measurement]:
-    for key, (name, better) in MEASURED.items():
-        if key in figure:
-            yield Measurement(f"{part}, k={figure['k']}: {name}", figure[key], better)
-
-
-def judge(figures: dict[str, object]) -> int:
+def judge(figures: dict[str, list[dict[str, Any]]]) -> int:
     """Say which floors hold; return how many do not."""
     missed = 0
-    for limits, holds, sign in ((AT_LEAST, float.__ge__, "≥"), (AT_MOST, float.__le__, "≤")):
-        for (part, name), by_k in limits.items():
-            found = figures.get(part, [])
-            for figure in found if isinstance(found, list) else [found]:
-                limit = by_k.get(figure.get("k", 500))
-                if limit is None:
-                    continue
-                good = holds(float(figure[name]), float(limit))
-                missed += not good
-                mark = "[green]holds[/]" if good else "[red]MISSED[/]"
-                console.print(
-                    f"{mark}  {part}, k={figure.get('k', 500)}: {name} {figure[name]:.4g} "
-                    f"{sign} {limit}"
-                )
+    for holds, part, name, by_k in LIMITS:
+        for figure in figures.get(part, ()):
+            k = figure.get("k", 500)
+            if k not in by_k:
+                continue
+            good = holds(figure[name], by_k[k])
+            missed += not good
+            mark = "[green]holds[/]" if good else "[red]MISSED[/]"
+            sign = "≥" if holds is ge else "≤"
+            console.print(f"{mark}  {part}, k={k}: {name} {figure[name]:.4g} {sign} {by_k[k]}")
     return missed
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", help=", ".join(PARTS) + " (default: all)")
+def main() -> int:
+    parser = make_parser(__doc__, write=False, measurements=True)
+    parser.add_argument(
+        "parts",
+        nargs="*",
+        help=f"{', '.join(PARTS)} (default: all; with --measurements {', '.join(COMPARED)})",
+    )
     parser.add_argument("--quick", action="store_true", help="a tenth of the examples")
     parser.add_argument("--k", type=int, nargs="+", default=[200, 500, 1000])
     parser.add_argument("--json", help="also write all figures to this file")
-    parser.add_argument(
-        "--measurements",
-        action="store_true",
-        help=f"print one JSON line for each measurement; by default of {', '.join(COMPARED)}",
-    )
     options = parser.parse_args()
     scale = 10 if options.quick else 1
     if options.measurements:
-        print_measurements(measurements(options.parts or COMPARED, options.k, scale))
-        return
-    options.parts = options.parts or PARTS
-    figures: dict[str, object] = {"command": "scripts/bench core " + " ".join(sys.argv[1:])}
-    if "start" in options.parts:
-        figures["start"] = first = first_answer()
+        parts = options.parts or COMPARED
+        print_measurements(measurements(measure(parts, options.k, scale, with_references=False)))
+        return 0
+    figures = measure(options.parts or PARTS, options.k, scale, with_references=True)
+    for first in figures.get("start", ()):
         console.print(f"first answer in a new process: {first['cached_seconds']:.2f} s")
-    if "defaults" in options.parts:
-        figures["defaults"] = [
-            defaults(k, 20_000 // scale, with_references=True) for k in options.k
-        ]
-        print_speed(figures["defaults"], "every parameter at its default")
-    if "speed" in options.parts:
-        figures["dense"] = [speed(k, 20_000 // scale, 0.0, with_references=True) for k in options.k]
-        print_speed(figures["dense"], f"Gaussian on all pairs, {20_000 // scale} examples")
-        thresholds = {k: threshold_for(k, WANTED_NEIGHBOURS) for k in options.k}
-        figures["sparse"] = [
-            speed(k, 20_000 // scale, thresholds[k], with_references=True) for k in options.k
-        ]
-        print_speed(figures["sparse"], "the same learner, ε-threshold")
-    if "long" in options.parts:
-        figures["long"] = long = long_stream(1_000_000 // scale)
+    for part, title in (
+        ("defaults", "every parameter at its default"),
+        ("dense", f"Gaussian on all pairs, {20_000 // scale} examples"),
+        ("sparse", "the same learner, ε-threshold"),
+    ):
+        if part in figures:
+            print_figures(figures[part], title)
+    for long in figures.get("long", ()):
         quarters = ", ".join(f"{q:.1f}" for q in long["quarters_microseconds"])
         console.print(
             f"{long['n']} examples, k=500, µs an example by quarter: {quarters}; last over second "
             f"{long['last_over_second']:.2f}; resident memory {long['memory_growth']:+.2%}, "
             f"learner's arrays {long['learner_mebibytes']:.2f} MiB"
         )
-    missed = judge(figures)
     if options.json:
-        with open(options.json, "w") as file:
-            json.dump(figures, file, indent=1)
-    sys.exit(1 if missed else 0)
+        command = "scripts/bench core " + " ".join(sys.argv[1:])
+        Path(options.json).write_text(json.dumps({"command": command} | figures, indent=1))
+    return int(judge(figures) > 0)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

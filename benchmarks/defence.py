@@ -9,14 +9,13 @@ three seeds. "Unprotected" is the same learner without weight cap and quarantine
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from _data import LabelledStream, optdigits
-from _report import Line, parse, report
+from _report import Line, run_with_data
 
 from labelwalk import OnlineLearner
 
@@ -80,7 +79,7 @@ def lines(folder: Path) -> Iterator[Line]:
         return np.mean([after(attack, folder, s, **settings) for s in range(SEEDS)], axis=0)
 
     clean, _ = mean(nothing)
-    yield Line("nothing goes wrong", f"{clean:.4f}", "", True)
+    yield Line("nothing goes wrong", f"{clean:.4f}")
     attacks: list[tuple[str, Attack, float]] = [
         ("10⁵ copies of one example", stuck, 0.01),
         (f"k / 2 = {K // 2} far outliers", outliers(K // 2), 0.01),
@@ -98,10 +97,5 @@ def lines(folder: Path) -> Iterator[Line]:
     yield Line("one value of 1e9: robust scale moves", f"{moved:.2%}", "≤ 5 %", moved <= 0.05)
 
 
-def main() -> int:
-    arguments = parse(__doc__ or "", data=True)
-    return report("Defence", __doc__ or "", lines(arguments.data), arguments.write)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    run_with_data("Defence", __doc__, lines)

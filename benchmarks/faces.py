@@ -16,65 +16,61 @@ were chosen on these faces: see docs/decisions/faces.md.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from _report import Line, parse, report
+from _report import Line, run_with_data
 from scipy.spatial.distance import cdist
 
-from labelwalk.arrays import Bools, Floats, Ints
+from labelwalk.arrays import Floats, Ints
 from labelwalk.demo import warm_up
 from labelwalk.faces.pipeline import Tracker, Votes
 from labelwalk.faces.profiles import MAJORITY, PIXELS, VECTORS, Profile
 from labelwalk.faces.recognizer import FaceRecognizer
 from labelwalk.faces.representations import Pixels
+from paper.baselines.predictions import Predictions
 from paper.datasets import PLACES, interleave_people, mix_with_strangers
+from paper.evaluation import EvaluationResult, Stream, evaluate, labels_at_first_appearance
 
 LABELS, HELD, PEOPLE = 4, 500, 5
-STRANGER = -1
 
 
-class Faces:
+class NumberedPeople:
+    """A recognizer to be evaluated, of people with numbers, who are taught one by one."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.recognizer = FaceRecognizer(profile)
+
+    def teach(self, X: Floats, labels: list[int]) -> None:
+        for row, number in zip(X, labels, strict=True):
+            self.recognizer.teach(row[None], [str(number)])
+
+    def observe(self, X: Floats) -> Predictions:
+        verdicts = self.recognizer.observe(X).verdicts
+        numbers = [None if name is None else int(name) for name in verdicts.label]
+        return Predictions(np.array(numbers, dtype=object), verdicts.confidence)
+
+
+class Faces(NamedTuple):
     """All faces, under one representation."""
 
-    def __init__(self, data: dict[str, Any], kind: str, vectors: Floats, profile: Profile) -> None:
-        self.data, self.kind, self.vectors, self.profile = data, kind, vectors, profile
+    data: dict[str, Any]
+    kind: str
+    vectors: Floats
+    profile: Profile
 
-    def named(self, order: Ints, who: Ints) -> tuple[FaceRecognizer, Ints, Bools]:
-        """Run through faces, the first four of each person labelled; who each was said to be."""
-        rows, taught = self.vectors[order], first_of_each(who)
-        recognizer = FaceRecognizer(self.profile)
-        said = np.full(len(order), STRANGER)
-        begin = 0
-        for i in [*np.flatnonzero(taught), len(order)]:
-            if i > begin:
-                said[begin:i] = answers(recognizer, rows[begin:i])
-            if i < len(order):
-                recognizer.teach(rows[i : i + 1], [str(who[i])])
-            begin = i + 1
-        return recognizer, said, ~taught
-
-
-def first_of_each(who: Ints) -> Bools:
-    taught = np.zeros(len(who), dtype=bool)
-    for person in np.unique(who[who >= 0]):
-        taught[np.flatnonzero(who == person)[:LABELS]] = True
-    return taught
-
-
-def answers(recognizer: FaceRecognizer, rows: Floats) -> Ints:
-    said = recognizer.observe(rows).verdicts.label
-    return np.array([STRANGER if name is None else int(name) for name in said])
+    def named(self, order: Ints, who: Ints) -> tuple[NumberedPeople, Stream, EvaluationResult]:
+        """Run through faces, the first four of each person labelled."""
+        people = NumberedPeople(self.profile)
+        stream = labels_at_first_appearance(self.vectors[order], who, per_class=LABELS)
+        return people, stream, evaluate(people, stream)
 
 
 def office(faces: Faces, precision: float, recall: float) -> Iterator[Line]:
-    order, who = interleave_people(faces.data["person"])
-    _, said, asked = faces.named(order, who)
-    right, answered = (said == who)[asked], (said >= 0)[asked]
-    found = right.sum() / answered.sum(), right.mean()
+    _, stream, result = faces.named(*interleave_people(faces.data["person"]))
+    found = result.precision, result.recall
     yield Line(
         f"eight people, {faces.kind}",
         f"precision {found[0]:.4f}, recall {found[1]:.4f}",
@@ -82,7 +78,7 @@ def office(faces: Faces, precision: float, recall: float) -> Iterator[Line]:
         found[0] >= precision and found[1] >= recall,
     )
     if faces.profile is PIXELS:
-        nearest = recall_of_the_nearest(faces.vectors[order], who, 0.99)
+        nearest = recall_of_the_nearest(stream, 0.99)
         yield Line(
             "the nearest neighbour's recall at precision 0.99",
             f"{nearest:.4f}; ours {found[1]:.4f} at {found[0]:.4f}",
@@ -91,8 +87,8 @@ def office(faces: Faces, precision: float, recall: float) -> Iterator[Line]:
         )
 
 
-def recall_of_the_nearest(rows: Floats, who: Ints, precision: float) -> float:
-    taught = first_of_each(who)
+def recall_of_the_nearest(stream: Stream, precision: float) -> float:
+    rows, who, taught = stream
     far = cdist(rows[~taught], rows[taught])
     order = np.argsort(far.min(axis=1), kind="stable")
     right = (who[taught][far.argmin(axis=1)] == who[~taught])[order]
@@ -102,19 +98,19 @@ def recall_of_the_nearest(rows: Floats, who: Ints, precision: float) -> float:
 
 def places(faces: Faces, least: tuple[float, ...]) -> Iterator[Line]:
     order, who = mix_with_strangers(faces.data)
-    recognizer, said, asked = faces.named(order, who)
-    accepted = (said >= 0)[asked & (who < 0)].mean()
-    names = [str(name) for name in faces.data["seq_names"]]
-    recalls = []
+    people, stream, result = faces.named(order, who)
+    accepted = result.answered[result.truth < 0].mean()
+    names, recalls = [str(name) for name in faces.data["seq_names"]], []
+    sequence = faces.data["seq"][order][stream.answered]
     for place in PLACES:
-        there = asked & (who == 0) & (faces.data["seq"][order] == names.index(place))
-        recalls.append(float((said == 0)[there].mean()))
+        there = (result.truth == 0) & (sequence == names.index(place))
+        recalls.append(float(result.correct[there].mean()))
     shown = " / ".join(f"{recall:.3f}" for recall in recalls)
-    survey = recognizer.survey()
+    survey = people.recognizer.survey()
     edge = "none in sight" if survey is None or survey.cliff is None else f"{survey.cliff:.1e}"
     yield Line(
         f"one man in three places, {faces.kind}",
-        f"recall {shown}, false accepts {100 * accepted:.2f} %; sink {recognizer.sink:.1e}, "
+        f"recall {shown}, false accepts {100 * accepted:.2f} %; sink {people.recognizer.sink:.1e}, "
         f"cliff {edge}",
         " / ".join(f"{one:.2f}" for one in least) + " at 1 %",
         accepted <= 0.01 and all(r >= asked for r, asked in zip(recalls, least, strict=False)),
@@ -165,14 +161,13 @@ def twice(faces: Faces) -> Line:
     """All people, sequence after sequence, and then once more."""
     order = np.flatnonzero(faces.data["person"] >= 0)
     who = faces.data["person"][order].astype(np.int64)
-    recognizer, said, asked = faces.named(order, who)
-    first = (said == who)[asked].mean()
-    second = (answers(recognizer, faces.vectors[order]) == who).mean()
+    people, _, result = faces.named(order, who)
+    second = (people.observe(faces.vectors[order]).label == who).mean()
     return Line(
         f"all sequences and once more, {faces.kind}",
-        f"right {first:.4f}, then {second:.4f}",
+        f"right {result.accuracy:.4f}, then {second:.4f}",
         "not worse",
-        second >= first,
+        second >= result.accuracy,
     )
 
 
@@ -193,5 +188,4 @@ def lines(data: Path) -> Iterator[Line]:
 
 
 if __name__ == "__main__":
-    arguments = parse(str(__doc__), data=True)
-    sys.exit(report("Faces", str(__doc__), lines(arguments.data), arguments.write))
+    run_with_data("Faces", __doc__, lines)

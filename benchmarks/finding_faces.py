@@ -11,16 +11,16 @@ Additional threads decode and find faces; their time is not included.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median
 from time import perf_counter, thread_time
 from typing import Any
 
 import cv2
-from _report import Line, parse, report
-from _stopwatch import Stopwatch
+from _report import Line, run_with_data
+from _stopwatch import Stopwatch, time_call
 
 from labelwalk.demo import warm_up
 from labelwalk.faces.capture import open_source
@@ -46,43 +46,34 @@ EVERY, FACES, CAMERA = 4, 100, 30.0
 LEARN, CLIFF = "learn and answer", "look for the cliff"
 
 
-def milliseconds(call: Callable[[], object]) -> float:
-    begun = perf_counter()
-    call()
-    return 1000.0 * (perf_counter() - begun)
+def some_frames(path: Path) -> list[Frame]:
+    with open_source(path) as source:
+        return [frame for frame in source if frame.number % EVERY == 0]
 
 
 def detection(folder: Path, video: str, threads: int) -> Iterator[Line]:
     truth = read_boxes(folder / f"{video}_gt.txt", "face", VIDEOS[video])
-    with open_source(folder / f"{video}.webm") as source:
-        frames = [frame for frame in source if frame.number % EVERY == 0]
+    frames = some_frames(folder / f"{video}.webm")
     cv2.setNumThreads(threads)
     for name, options in DETECTORS.items():
         detector, tally, took = HaarDetector(**options), Tally(), []
         for frame in frames:
-            begun = perf_counter()
-            boxes = detector(frame.image)
-            took.append(1000.0 * (perf_counter() - begun))
+            boxes, seconds = time_call(partial(detector, frame.image), perf_counter)
+            took.append(seconds)
             if frame.number in truth:
                 tally.add([NamedBox(box, "face") for box in boxes], truth[frame.number])
-        figure = (
-            f"{median(took):.1f} ms, precision {tally.precision:.2f}, recall {tally.recall:.2f}"
-        )
-        yield Line(f"{video}, {name}, {threads} threads", figure, "", True)
+        figure = f"precision {tally.precision:.2f}, recall {tally.recall:.2f}"
+        figure = f"{1e3 * median(took):.1f} ms, {figure}"
+        yield Line(f"{video}, {name}, {threads} threads", figure)
 
 
 def vectors(folder: Path) -> Iterator[Line]:
-    with open_source(folder / "david.webm") as source:
-        frames = [frame for frame in source if frame.number % EVERY == 0]
-    detector = HaarDetector()
+    frames, detector = some_frames(folder / "david.webm"), HaarDetector()
     found = [(frame.image, box) for frame in frames for box in detector(frame.image)][:FACES]
     kinds: list[Representation] = [Pixels(), Pixels(32), DlibVectors()]
     for kind in kinds:
-        took = [
-            milliseconds(lambda at=at, kind=kind: vector_of(*at, kind))  # type: ignore[misc]
-            for at in found
-        ]
-        yield Line(f"vector, {name_of(kind)}", f"{median(took):.2f} ms", "", True)
+        took = [time_call(partial(vector_of, *at, kind), perf_counter)[1] for at in found]
+        yield Line(f"vector, {name_of(kind)}", f"{1e3 * median(took):.2f} ms")
 
 
 class Watched:
@@ -118,30 +109,31 @@ def everything(folder: Path, video: str, side: int) -> Iterator[Line]:
         next_frame = run.watch.timed("decode", lambda: next(frames, None))
         clock, processor = perf_counter(), thread_time()
         while (frame := next_frame()) is not None:
-            took.append(milliseconds(lambda frame=frame: run.process(frame)))  # type: ignore[misc]
+            took.append(time_call(partial(run.process, frame), perf_counter)[1])
         clock, processor = perf_counter() - clock, thread_time() - processor
     what, speed = f"{video}, {side} × {side}", len(took) / clock
     yield Line(
         f"{what}: all steps",
-        f"{speed:.0f} frames a second, {run.n_faces} faces, the longest frame {max(took):.0f} ms",
+        f"{speed:.0f} frames a second, {run.n_faces} faces, the longest frame "
+        f"{1e3 * max(took):.0f} ms",
         f"≥ {CAMERA:.0f}",
         speed >= CAMERA,
     )
-    parts = {step: (run.watch.clock[step], run.watch.processor[step]) for step in run.watch.clock}
-    for step, (of_clock, of_processor) in parts.items():
-        yield Line(f"{what}: {step}", shares(of_clock / clock, of_processor / processor), "", True)
-    learner = [sum(parts[step][i] for step in (LEARN, CLIFF)) for i in (0, 1)]
-    found = learner[0] / clock
-    figure = shares(found, learner[1] / processor)
+
+    def share(*steps: str) -> tuple[float, str]:
+        of_clock = sum(run.watch.clock[step] for step in steps) / clock
+        of_processor = sum(run.watch.processor[step] for step in steps) / processor
+        clocks = f"{100 * of_clock:.1f} % by the clock, {100 * of_processor:.1f} %"
+        return of_clock, f"{clocks} by the processor"
+
+    for step in run.watch.clock:
+        yield Line(f"{what}: {step}", share(step)[1])
+    found, figure = share(LEARN, CLIFF)
     yield Line(f"{what}: both, the learner", figure, "< 5 %", found < 0.05)
 
 
-def shares(of_clock: float, of_processor: float) -> str:
-    return f"{100 * of_clock:.1f} % by the clock, {100 * of_processor:.1f} % by the processor"
-
-
-def lines(folder: Path) -> Iterator[Line]:
-    threads = cv2.getNumThreads()
+def lines(data: Path) -> Iterator[Line]:
+    folder, threads = data / "face_videos", cv2.getNumThreads()
     for video in VIDEOS:
         for n in sorted({1, threads}):
             yield from detection(folder, video, n)
@@ -152,6 +144,4 @@ def lines(folder: Path) -> Iterator[Line]:
 
 
 if __name__ == "__main__":
-    arguments = parse(__doc__, data=True)
-    folder = Path(arguments.data) / "face_videos"
-    sys.exit(report("From frames to vectors", __doc__, lines(folder), arguments.write))
+    run_with_data("From frames to vectors", __doc__, lines)

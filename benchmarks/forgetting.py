@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from _report import Line, parse, report
+from _report import Line, make_parser, report
 from _stream import DigitStream
 
 from labelwalk import OnlineLearner
@@ -88,10 +88,5 @@ def lines() -> Iterator[Line]:
         yield Line(f"{name}: R", radii, "comes down" if settings else "", not settings or down)
 
 
-def main() -> int:
-    arguments = parse(__doc__ or "", data=False)
-    return report("Forgetting", __doc__ or "", lines(), arguments.write)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(report("Forgetting", __doc__, lines(), make_parser(__doc__).parse_args().write))

@@ -11,14 +11,13 @@ on the rest, means of three seeds.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from _data import optdigits
-from _report import Line, parse, report
+from _report import Line, run_with_data
 from _stream import DigitStream
 
 from labelwalk import OnlineLearner
@@ -83,10 +82,5 @@ def lines(folder: Path) -> Iterator[Line]:
     yield Line("40 labels of earlier examples", told, "the same", abs(late - at_once) <= 0.005)
 
 
-def main() -> int:
-    arguments = parse(__doc__ or "", data=True)
-    return report("Late labels", __doc__ or "", lines(arguments.data), arguments.write)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    run_with_data("Late labels", __doc__, lines)

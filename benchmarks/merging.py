@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from _report import Line, parse, report
+from _report import Line, make_parser, report
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
@@ -94,7 +94,7 @@ def in_words(own: Figures) -> str:
 
 def shards_of(name: str, many: list[Data], k: int) -> Iterator[Line]:
     optimum = bracket_optimum(many[0].rows, k)
-    yield Line(f"{name}, k = {k}, optimum", f"{optimum.low:.3g} to {optimum.high:.3g}", "", True)
+    yield Line(f"{name}, k = {k}, optimum", f"{optimum.low:.3g} to {optimum.high:.3g}")
     alone = None
     for shards, fan_in in SHARDS:
         own = averaged(many, k, shards, fan_in)
@@ -115,7 +115,7 @@ def lines() -> Iterator[Line]:
         own = averaged(digits, k, 1, 2)
         apart = averaged(digits, k, 8, 2)
         told = f"{own.accuracy:.3f}, of 8 shards {apart.accuracy:.3f}"
-        yield Line(f"digits, accuracy with k = {k}", told, "", True)
+        yield Line(f"digits, accuracy with k = {k}", told)
 
 
 def made_up(n: int, d: int, seed: int) -> tuple[Array, Array]:
@@ -132,10 +132,5 @@ def made_up(n: int, d: int, seed: int) -> tuple[Array, Array]:
     return rows.astype(np.float64), cluster_of % CLASSES
 
 
-def main() -> int:
-    arguments = parse(__doc__ or "", data=False)
-    return report("Merged covers", __doc__ or "", lines(), arguments.write)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(report("Merged covers", __doc__, lines(), make_parser(__doc__).parse_args().write))

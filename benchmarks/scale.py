@@ -19,38 +19,33 @@ All times of a line come from one run on one machine: read the ratios.
 
 from __future__ import annotations
 
-import argparse
-import json
+import filecmp
+import multiprocessing
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
 
 import numpy as np  # noqa: E402
 import pyarrow as pa  # noqa: E402
+import pyarrow.compute as pc  # noqa: E402
+import pyarrow.dataset  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
-from _report import Line, Measurement, print_measurements, report  # noqa: E402
+from _report import Line, Measurement, make_parser, print_measurements, report  # noqa: E402
+from _stopwatch import read_memory, time_call  # noqa: E402
 from _stream import DigitStream  # noqa: E402
 from sklearn.metrics import pairwise_distances_argmin_min  # noqa: E402
 
 from labelwalk import OnlineLearner  # noqa: E402
-from labelwalk.distributed import (  # noqa: E402
-    Job,
-    Sketch,
-    Step,
-    label,
-    merge,
-    model_of,
-    run,
-    sketch,
-)
+from labelwalk.distributed import Job, Sketch, label, merge, model_of, run, sketch  # noqa: E402
 
 FEATURES, CLASSES, LABELS, NOISE = 64, 20, 4, 0.6
 K, FILE_ROWS, FEW_FILES = 1000, 500_000, 2
@@ -59,36 +54,26 @@ NEIGHBOURS = 19  # of a vertex among 100 000 of this stream, on average
 LABELLED, BLOCK, CHECKED_VERTICES = 20_000, 1000, 5000
 
 
-def write_rows(folder: Path, rows: int) -> None:
-    """Write clustered rows, some of the first with a label, in files of equal size."""
-    for i, table in enumerate(tables(rows)):
-        pq.write_table(table, folder / f"{i:03}.parquet", row_group_size=1 << 17)
-
-
 def tables(rows: int, file_rows: int = FILE_ROWS) -> Iterator[pa.Table]:
+    """Yield clustered rows in tables of equal size, some of the first with a label."""
     centres = np.random.default_rng(0).standard_normal((CLASSES, FEATURES), dtype=np.float32)
-    names = [f"x{j:02}" for j in range(FEATURES)]
     for i in range(-(-rows // file_rows)):
         random, n = np.random.default_rng([1, i]), min(file_rows, rows - i * file_rows)
         truth = random.integers(CLASSES, size=n)
         X = centres[truth] + NOISE * random.standard_normal((n, FEATURES), dtype=np.float32)
+        names = np.array([f"class {c}" for c in range(CLASSES)])[truth]
         labels = np.full(n, None, dtype=object)
-        if i == 0:
-            for c in range(CLASSES):
-                labels[np.flatnonzero(truth == c)[:LABELS]] = f"class {c}"
-        columns = dict(zip(names, np.ascontiguousarray(X.T), strict=True))
-        yield pa.table(columns | {"label": pa.array(labels, pa.string()), "truth": truth})
+        for c in range(CLASSES if i == 0 else 0):
+            labels[np.flatnonzero(truth == c)[:LABELS]] = f"class {c}"
+        columns = {f"x{j:02}": column for j, column in enumerate(np.ascontiguousarray(X.T))}
+        yield pa.table(columns | {"label": pa.array(labels, pa.string()), "truth": names})
 
 
-class Ran(NamedTuple):
-    """A command that ended well."""
+def label_files(source: Path | str, output: Path, workers: int) -> tuple[float, float]:
+    """Run `labelwalk scale label` with workers of Ray, or held to one core without any.
 
-    seconds: float
-    mebibytes: float  # the most that one of its processes held
-
-
-def labelled(source: Path | str, output: Path, workers: int) -> Ran:
-    """Run `labelwalk scale label` with workers of Ray, or held to one core without any."""
+    Return the seconds, and the most mebibytes that a worker of Ray held.
+    """
     command = [sys.executable, "-m", "labelwalk", "scale", "label", str(source), "-o", str(output)]
     command += [f"--n-centroids={K}", "--drop=truth", "--quiet"]
     command += ["--address=local", f"--workers={workers}"] if workers else ["--address=here"]
@@ -98,119 +83,103 @@ def labelled(source: Path | str, output: Path, workers: int) -> Ran:
         os.sched_setaffinity(process.pid, {min(os.sched_getaffinity(0))})
     while process.poll() is None:
         time.sleep(0.5)
-        most = max(most, peak_mebibytes(process.pid, of_workers=workers > 0))
+        most = max(most, peak_of_workers(process.pid))
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
-    return Ran(time.perf_counter() - begun, most)
+    return time.perf_counter() - begun, most
 
 
-def peak_mebibytes(process: int, *, of_workers: bool) -> float:
-    """The most memory that a process ever held, or one of its workers on Ray."""
+def peak_of_workers(process: int) -> float:
+    """Return the most memory that a worker of Ray among the children of a process ever held."""
     most, children = 0.0, {process}
     for folder in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: int(path.name)):
         try:
-            lines = (folder / "status").read_text().splitlines()
-            status = dict(line.split(":", 1) for line in lines)
-            if int(status["PPid"]) in children:
+            parent = (folder / "status").read_text().partition("PPid:")[2].split()[0]
+            if int(parent) in children:
                 children.add(int(folder.name))
-            is_worker = (folder / "cmdline").read_bytes().startswith(b"ray::")
-            if int(folder.name) in children and is_worker == of_workers:
-                most = max(most, int(status["VmHWM"].split()[0]) / 1024)
-        except (OSError, KeyError):  # it has ended
+                if (folder / "cmdline").read_bytes().startswith(b"ray::"):
+                    most = max(most, read_memory(folder.name, "VmHWM"))
+        except (OSError, IndexError):  # it has ended
             continue
     return most
 
 
 def same_files(one: Path, other: Path) -> bool:
-    """Whether two folders hold the same bytes, read a file at a time."""
+    """Whether two folders hold the same bytes."""
     names = sorted(path.name for path in one.iterdir())
-    return names == sorted(path.name for path in other.iterdir()) and all(
-        (one / name).read_bytes() == (other / name).read_bytes() for name in names
-    )
+    matches = filecmp.cmpfiles(one, other, names, shallow=False)[0]
+    return matches == names == sorted(path.name for path in other.iterdir())
 
 
-def accuracy(output: Path) -> float:
-    right = total = 0
-    for path in output.glob("*.parquet"):
-        table = pq.read_table(path, columns=["truth", "predicted_label"])
-        said = np.array(table["predicted_label"].to_pylist(), dtype=object)
-        truth = np.array([f"class {c}" for c in table["truth"].to_pylist()], dtype=object)
-        right, total = right + int((said == truth).sum()), total + len(truth)
-    return right / total
-
-
-def workers(rows: int, folder: Path) -> Iterator[Line]:
+def compare_workers(rows: int, folder: Path) -> Iterator[Line]:
     """Two workers against one core, on many rows and on few."""
     (folder / "rows").mkdir(parents=True)
-    write_rows(folder / "rows", rows)
+    for i, table in enumerate(tables(rows)):
+        pq.write_table(table, folder / "rows" / f"{i:03}.parquet", row_group_size=1 << 17)
     few = str(folder / "rows" / f"00[0-{FEW_FILES - 1}].parquet")
     most = list[float]()
     sizes = ("few", min(rows, FEW_FILES * FILE_ROWS), few), ("many", rows, folder / "rows")
     for size, n, source in sizes:
-        here = labelled(source, folder / f"{size}-here", 0)
-        two = labelled(source, folder / f"{size}-2", 2)
-        for who, took in (("one process, one core", here), ("2 workers of Ray", two)):
-            figure = f"{took.seconds:.1f} s, {1e6 * took.seconds / n:.1f} µs a row"
-            yield Line(f"{n:,} rows, {who}", figure, "told", True)
+        here, _ = label_files(source, folder / f"{size}-here", 0)
+        two, mebibytes = label_files(source, folder / f"{size}-2", 2)
+        for who, seconds in (("one process, one core", here), ("2 workers of Ray", two)):
+            figure = f"{seconds:.1f} s, {1e6 * seconds / n:.1f} µs a row"
+            yield Line(f"{n:,} rows, {who}", figure, "told")
         same = same_files(folder / f"{size}-here", folder / f"{size}-2")
         said = "the same bytes" if same else "differ"
         yield Line(f"{n:,} rows: files of both", said, "the same bytes", same)
-        gain, asked = here.seconds / two.seconds, 1.6 if size == "many" else 0.0
+        gain, asked = here / two, 1.6 if size == "many" else 0.0
         words = f"≥ {asked} ×" if asked else "told"
         yield Line(f"{n:,} rows: two workers / one core", f"{gain:.2f} ×", words, gain >= asked)
-        most.append(two.mebibytes)
-    yield Line(
-        "most memory of a worker, few rows and many",
-        " and ".join(f"{mebibytes:.0f}" for mebibytes in most) + " MiB",
-        "at most 1.1 ×",
-        most[1] <= 1.1 * most[0],
-    )
-    yield Line("accuracy", f"{accuracy(folder / 'many-2'):.4f}", "told", True)
+        most.append(mebibytes)
+    figure = " and ".join(f"{mebibytes:.0f}" for mebibytes in most) + " MiB"
+    what, holds = "most memory of a worker, few rows and many", most[1] <= 1.1 * most[0]
+    yield Line(what, figure, "at most 1.1 ×", holds)
+    output = pyarrow.dataset.dataset(folder / "many-2", format="parquet")
+    table = output.to_table(columns=["truth", "predicted_label"])
+    share = measure_accuracy(table["truth"], table["predicted_label"])
+    yield Line("accuracy", f"{share:.4f}", "told")
+
+
+def measure_accuracy(truth: pa.ChunkedArray, answers: pa.ChunkedArray) -> float:
+    return float(pc.mean(pc.equal(truth, answers).fill_null(False)).as_py())
 
 
 def measurements(rows: int) -> Iterator[Measurement]:
     """Measure each step in this process, by the processor's clock, and a whole job."""
-    parts = [table.drop_columns(["truth"]) for table in tables(rows, rows // 2)]
+    made = list(tables(rows, rows // 2))
+    parts = [table.drop_columns(["truth"]) for table in made]
     batches = [part.to_batches(max_chunksize=1 << 14) for part in parts]
     settings = OnlineLearner(K).settings
     model_of(sketch([parts[0].slice(0, 3000)], 100), settings)  # compiled
-    sketches, sketching = timed(lambda: [sketch(part, K) for part in batches])
-    merged, merging = timed(lambda: merge(sketches, K))
-    model, solving = timed(lambda: model_of(merged, settings))
+    sketches, sketching = time_call(lambda: [sketch(part, K) for part in batches])
+    merged, merging = time_call(lambda: merge(sketches, K))
+    model, solving = time_call(lambda: model_of(merged, settings))
     list(label(batches[0][:1], model, prefix="said_"))
-    answers, labelling = timed(
-        lambda: [list(label(part, model, prefix="said_")) for part in batches]
+    answers, labelling = time_call(
+        lambda: [batch for part in batches for batch in label(part, model, prefix="said_")]
     )
-    truth = [f"class {c}" for table in tables(rows, rows // 2) for c in table["truth"].to_pylist()]
-    names = [name for part in answers for one in part for name in one["said_label"].to_pylist()]
+    truth = pa.concat_tables(made)["truth"]
+    said = pa.chunked_array([batch["said_label"] for batch in answers])
     yield Measurement("sketch, µs a row", 1e6 * sketching / rows)
     yield Measurement("merge of two, s", merging)
     yield Measurement("solution, s", solving)
     yield Measurement("label, µs a row", 1e6 * labelling / rows)
     yield Measurement("distortion", merged.distortion)
-    yield Measurement("accuracy", float(np.mean(np.array(names) == np.array(truth))), "higher")
+    yield Measurement("accuracy", measure_accuracy(truth, said), "higher")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "rows").mkdir()
         for i, part in enumerate(parts):
             pq.write_table(part, folder / f"rows/{i}.parquet")
         begun = dict[str, float]()
-
-        def watch(step: Step) -> None:
-            begun.setdefault(step.what, time.process_time())
-
         job = Job(str(folder / "rows"), str(folder / "out"), settings)
-        _, whole = timed(lambda: run(job, watch=watch))
+        _, whole = time_call(
+            lambda: run(job, watch=lambda step: begun.setdefault(step.what, time.process_time()))
+        )
         ended = time.process_time()
     yield Measurement("whole job, µs a row", 1e6 * whole / rows)
     yield Measurement("whole job: labelling, µs a row", 1e6 * (ended - begun["label"]) / rows)
-
-
-def timed(call: Callable[[], Any]) -> tuple[Any, float]:
-    """Return what a call returns, and the seconds of the processor that it took."""
-    begun = time.process_time()
-    result = call()
-    return result, time.process_time() - begun
 
 
 def core_microseconds(stream: DigitStream) -> float:
@@ -219,9 +188,7 @@ def core_microseconds(stream: DigitStream) -> float:
     learner.teach(*stream.labels())
     learner.observe(stream.draw(CORE_ROWS)[0])
     rows = stream.draw(CORE_ROWS)[0]
-    begun = time.perf_counter()
-    learner.observe(rows)
-    return 1e6 * (time.perf_counter() - begun) / len(rows)
+    return 1e6 * time_call(lambda: learner.observe(rows), time.perf_counter)[1] / len(rows)
 
 
 def make_batch(rows: np.ndarray, labels: list[str] | None = None) -> pa.RecordBatch:
@@ -233,24 +200,21 @@ def make_batch(rows: np.ndarray, labels: list[str] | None = None) -> pa.RecordBa
 def sketch_stream(stream: DigitStream, n: int, k: int) -> tuple[Sketch, float, float]:
     """Sketch n rows; return the seconds of all of them and of those after the first k."""
     taught, digits = stream.labels()
-    started = [0.0, 0.0]  # without the seconds that drawing takes
+    starts, drawing = dict[int, float](), 0.0  # both without the seconds that drawing takes
 
     def batches() -> Iterator[pa.RecordBatch]:
+        nonlocal drawing
         yield make_batch(taught, [str(digit) for digit in digits])
-        started[0] = time.perf_counter()
         for start in range(0, n, BLOCK):
-            if start == k:
-                started[1] = time.perf_counter()
-            before = time.perf_counter()
-            rows, _ = stream.draw(min(BLOCK, n - start))
-            drawing = time.perf_counter() - before
-            started[0] += drawing
-            started[1] += drawing
+            size = min(BLOCK, n - start)
+            starts[start] = time.perf_counter() - drawing
+            rows, seconds = time_call(lambda size=size: stream.draw(size)[0], time.perf_counter)
+            drawing += seconds
             yield make_batch(rows)
 
     result = sketch(batches(), k)
-    end = time.perf_counter()
-    return result, end - started[0], end - started[1]
+    end = time.perf_counter() - drawing
+    return result, end - starts[0], end - starts[k]
 
 
 def measure_cover(k: int) -> dict[str, float]:
@@ -262,12 +226,10 @@ def measure_cover(k: int) -> dict[str, float]:
     model_of(small, settings).label(fresh[:100])  # compiled
     n = k + k // 2
     result, whole, once_full = sketch_stream(DigitStream(), n, k)
-    begun = time.perf_counter()
-    model = model_of(result, settings)
-    solving, memory = time.perf_counter() - begun, peak_mebibytes(os.getpid(), of_workers=False)
-    begun = time.perf_counter()
-    verdicts = model.label(fresh)
-    labelling, points = time.perf_counter() - begun, result.cover.points
+    model, solving = time_call(lambda: model_of(result, settings), time.perf_counter)
+    memory = read_memory(field="VmHWM")
+    verdicts, labelling = time_call(lambda: model.label(fresh), time.perf_counter)
+    points = result.cover.points
     others, last = points[: len(points) // 2], points[len(points) // 2 :][-CHECKED_VERTICES:]
     rows = DigitStream().draw(BLOCK)[0]
     return {
@@ -288,21 +250,15 @@ def measure_cover(k: int) -> dict[str, float]:
     }
 
 
-def run_cover(k: int) -> dict[str, float]:
-    """Return the figures of `measure_cover` in a process of its own."""
-    command = [sys.executable, __file__, "--cover", str(k)]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    figures: dict[str, float] = json.loads(printed.splitlines()[-1])
-    return figures
-
-
-def large() -> Iterator[Line]:
-    """A cover of 100 000 vertices on one core."""
-    core = core_microseconds(DigitStream())
-    few, many = run_cover(FEW), run_cover(LARGE_K)
+def measure_large_cover() -> Iterator[Line]:
+    """A cover of 100 000 vertices on one core, in a process of its own, as is one of fewer."""
+    core, spawn = core_microseconds(DigitStream()), multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn, max_tasks_per_child=1) as pool:
+        few, many = pool.map(measure_cover, (FEW, LARGE_K))
     each = max(many["sketching"], many["once full"]) + many["labelling"]
     with_solving = (each + 1e6 * many["solving"] / many["rows"]) / core
     named, n = f"k = {LARGE_K:,}", f"{many['rows']:,}"
+    memory = f"{few['memory']:,.0f} and {many['memory']:,.0f} MiB"
     for what, figure in (
         (f"learner, k = {K:,}", f"{core:.0f} µs an example"),
         (f"cover, {named}", f"{many['sketching']:.0f} µs a row"),
@@ -310,13 +266,10 @@ def large() -> Iterator[Line]:
         (f"labels, {named}", f"{many['labelling']:.0f} µs a row"),
         (f"cover, label and the solution spread over {n} rows", f"{with_solving:.1f} × learner"),
         (f"solution on {many['vertices']:,} vertices", f"{many['solving']:.1f} s"),
-        (
-            f"most memory, k = {FEW:,} and {LARGE_K:,}",
-            f"{few['memory']:,.0f} and {many['memory']:,.0f} MiB",
-        ),
+        (f"most memory, k = {FEW:,} and {LARGE_K:,}", memory),
         ("accuracy on fresh rows", f"{many['accuracy']:.3f}"),
     ):
-        yield Line(what, figure, "told", True)
+        yield Line(what, figure, "told")
     yield at_most("cover and label / learner", each / core, 60)
     more = 2**20 * (many["memory"] - few["memory"]) / (many["vertices"] - few["vertices"])
     limit = 56 * FEATURES + 40 * NEIGHBOURS + 24 * many["classes"] + 100
@@ -334,39 +287,24 @@ def at_most(what: str, figure: float, limit: float) -> Line:
     return Line(what, f"{figure:.3g}", f"≤ {limit:g}", figure <= limit)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def lines(part: str | None, rows: int, folder: Path | None) -> Iterator[Line]:
+    if part != "large":
+        with tempfile.TemporaryDirectory(dir=folder) as name:
+            yield from compare_workers(rows, Path(name))
+    if part != "workers":
+        yield from measure_large_cover()
+
+
+if __name__ == "__main__":
+    parser = make_parser(__doc__, measurements=True)
     parser.add_argument("--part", choices=["workers", "large"])
     parser.add_argument("--rows", type=int, help="10 000 000, or 100 000 with --measurements")
-    parser.add_argument(
-        "--folder", type=Path, help="with 12 GB free; a temporary one is made there"
-    )
-    parser.add_argument("--write", type=Path, help="a Markdown file for the table")
-    parser.add_argument(
-        "--measurements", action="store_true", help="print one JSON line for each measurement"
-    )
-    parser.add_argument("--cover", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help="with 12 GB free, for a temporary folder")
     asked = parser.parse_args()
-    if asked.cover:
-        print(json.dumps(measure_cover(asked.cover)))
-        return 0
     if asked.measurements:
         pa.set_cpu_count(1)
         pa.set_io_thread_count(1)
         print_measurements(measurements(asked.rows or 100_000))
-        return 0
-
-    def lines() -> Iterator[Line]:
-        if asked.part != "large":
-            with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
-                yield from workers(asked.rows or 10_000_000, Path(folder))
-        if asked.part != "workers":
-            yield from large()
-
-    return report("Scale", __doc__ or "", lines(), asked.write)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        sys.exit()
+    found = lines(asked.part, asked.rows or 10_000_000, asked.folder)
+    sys.exit(report("Scale", __doc__, found, asked.write))

@@ -11,14 +11,14 @@ of a feature changes by more than 5 %. Shuffled data: the mean of five seeds.
 
 from __future__ import annotations
 
-import argparse
-import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from _data import LabelledStream, shuffled, split
+from _report import parse_with_data, print_table
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
@@ -26,6 +26,7 @@ from labelwalk import OnlineLearner
 from labelwalk.engine.scaling import WARM_UP, measured
 from paper.datasets import encode_classes, load
 
+HEAD = "| data | raw | z-score | IQR | robust | moved: IQR | moved: robust |"
 SEEDS = 5
 WILD_VALUE = 1e9
 Array = NDArray[Any]
@@ -100,12 +101,7 @@ def in_folder(folder: Path) -> list[Data]:
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=os.environ.get("LABELWALK_DATA"))
-    folder = parser.parse_args().data
-    print("| data | raw | z-score | IQR | robust | moved: IQR | moved: robust |")
-    print("|---|---|---|---|---|---|---|")
+def table(folder: Path | None) -> Iterator[str]:
     for data in with_scikit_learn() + (in_folder(folder) if folder else []):
         rows = [
             (
@@ -119,8 +115,9 @@ def main() -> None:
             for stream in data.streams()
         ]
         figures = " | ".join(f"{value:.3f}" for value in np.mean(rows, axis=0))
-        print(f"| {data.name} | {figures} |", flush=True)
+        yield f"| {data.name} | {figures} |"
 
 
 if __name__ == "__main__":
-    main()
+    arguments = parse_with_data(__doc__, needed=False)
+    sys.exit(print_table("Scaling", __doc__, HEAD, table(arguments.data), arguments.write))

@@ -12,7 +12,6 @@ on an example, which the clients do not disturb.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
@@ -24,27 +23,28 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Awaitable, Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from _lean_clients import Address, Http, Stream
-from _report import Line, Measurement, print_measurements, report
+from _report import Line, Measurement, make_parser, print_measurements, report
+from _stopwatch import read_memory
 
 FEATURES, K, CLASSES = 64, 500, 10
 WARM = 20_000  # examples before a clock starts
 WINDOW = 32  # frames that a client has under way
-CLIENTS = 32
+CLIENTS, HTTP_CLIENTS = 32, 16
 BESIDE = 10_000  # examples a second beside predictions
 TIMES = 5  # what is offered, as a multiple of what can be done
 BLOCK = 100
 RAW = f"?type=f4&features={FEATURES}"
 BLOCKS = f"one WebSocket, blocks of {BLOCK}"
 SINGLES = f"{CLIENTS} WebSockets, single rows, each waits for its answer"
-HTTP = "HTTP, single rows, 16 clients"
+HTTP = f"HTTP, single rows, {HTTP_CLIENTS} clients"
 LATE, STEADY = "500 predictions a second, p99 ms", "examples beside them"
-Result = TypeVar("Result")
 
 
 def made(n: int, seed: int) -> Any:
@@ -54,6 +54,12 @@ def made(n: int, seed: int) -> Any:
 
 def centres() -> Any:
     return 4.0 * np.random.default_rng(0).normal(size=(CLASSES, FEATURES))
+
+
+def block_of(rows: Any, number: int, size: int) -> bytes:
+    """Return a block of rows; after the last one they begin again."""
+    start = number * size % (len(rows) - size)
+    return rows[start : start + size].tobytes()
 
 
 class Server:
@@ -89,10 +95,9 @@ class Server:
         headers = {"authorization": f"Bearer {self.address.token}"}
         content = None if body is None else json.dumps(body).encode()
         headers |= {} if body is None else {"content-type": "application/json"}
-        with urllib.request.urlopen(
-            urllib.request.Request(self.url + path, content, headers)
-        ) as one:
-            return json.load(one)
+        request = urllib.request.Request(self.url + path, content, headers)
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)
 
     def prepare(self) -> None:
         self.ask("/api/learners", {"name": "a", "settings": {"n_centroids": K}})
@@ -102,14 +107,13 @@ class Server:
     def n_examples(self) -> int:
         return int(self.ask("/api/learners/a")["examples"])
 
-    def processor_seconds(self) -> float:
+    def processor_microseconds(self) -> float:
         """What the processor has spent on the server."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return 1e6 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def mebibytes(self) -> float:
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+        return read_memory(self.process.pid)
 
     def _is_ready(self) -> bool:
         try:
@@ -119,14 +123,34 @@ class Server:
             return False
 
 
-async def observe(server: Server, rows: Any, size: int, window: int, *, end: float) -> int:
+@contextmanager
+def running_server() -> Iterator[Server]:
+    """Run a server with a learner in a folder that is removed."""
+    with tempfile.TemporaryDirectory(dir=".") as name:
+        server = Server(Path(name))
+        try:
+            server.prepare()
+            yield server
+        finally:
+            server.stop()
+
+
+async def pace(rate: float, end: float) -> AsyncIterator[float]:
+    """Yield so many times a second, when each is due, until the end."""
+    due = time.monotonic()
+    while due < end:
+        await asyncio.sleep(max(0.0, due - time.monotonic()))
+        yield due
+        due += 1.0 / rate
+
+
+async def observe(server: Server, rows: Any, size: int, window: int, end: float) -> int:
     """Send blocks until the time is over; return how many examples were answered."""
     answered = sent = 0
     stream = await Stream.begin(server.address, "a", FEATURES)
     while answered < sent or time.monotonic() < end:
         while sent - answered < window and time.monotonic() < end:
-            at = sent * size % (len(rows) - size)
-            stream.observe(sent, rows[at : at + size].tobytes())
+            stream.observe(sent, block_of(rows, sent, size))
             sent += 1
         if answered < sent:
             await stream.answer()
@@ -135,11 +159,16 @@ async def observe(server: Server, rows: Any, size: int, window: int, *, end: flo
     return answered * size
 
 
+async def observe_singles(server: Server, rows: Any, end: float) -> int:
+    """Send single rows on many streams; return how many examples were answered."""
+    streams = (observe(server, rows, 1, 1, end) for _ in range(CLIENTS))
+    return sum(await asyncio.gather(*streams))
+
+
 async def observe_steadily(server: Server, rows: Any, rate: float, end: float) -> int:
     """Send blocks at a rate; return how many examples were answered in time."""
     stream = await Stream.begin(server.address, "a", FEATURES)
     answered = sent = 0
-    due = time.monotonic()
 
     async def count() -> None:
         nonlocal answered
@@ -148,11 +177,9 @@ async def observe_steadily(server: Server, rows: Any, rate: float, end: float) -
             answered += 1
 
     counting = asyncio.create_task(count())
-    while due < end:
-        await asyncio.sleep(max(0.0, due - time.monotonic()))
-        at = sent * BLOCK % (len(rows) - BLOCK)
-        stream.observe(sent, rows[at : at + BLOCK].tobytes())
-        sent, due = sent + 1, due + BLOCK / rate
+    async for _ in pace(rate / BLOCK, end):
+        stream.observe(sent, block_of(rows, sent, BLOCK))
+        sent += 1
     counting.cancel()
     stream.close()
     return answered * BLOCK
@@ -161,29 +188,27 @@ async def observe_steadily(server: Server, rows: Any, rate: float, end: float) -
 async def predict(server: Server, rows: Any, rate: float, end: float) -> list[float]:
     """Ask at a rate, over 16 connections; return how long each took, from when it was due."""
     took: list[float] = []
-    waiting: asyncio.Queue[tuple[float, bytes] | None] = asyncio.Queue()
+    waiting: asyncio.Queue[float | None] = asyncio.Queue()
 
     async def client() -> None:
         http = await Http.open(server.address)
-        while (one := await waiting.get()) is not None:
-            status, _, _ = await http.post(f"/api/learners/a/predict{RAW}", one[1])
+        while (due := await waiting.get()) is not None:
+            row = block_of(rows, len(took), 1)
+            status, _, _ = await http.post(f"/api/learners/a/predict{RAW}", row)
             assert status == 200
-            took.append(time.monotonic() - one[0])
+            took.append(time.monotonic() - due)
         http.close()
 
-    clients = [asyncio.create_task(client()) for _ in range(16)]
-    due = time.monotonic()
-    for i in range(int(rate * (end - due))):
-        await asyncio.sleep(max(0.0, due - time.monotonic()))
-        waiting.put_nowait((due, rows[i % len(rows)].tobytes()))
-        due += 1.0 / rate
+    clients = [asyncio.create_task(client()) for _ in range(HTTP_CLIENTS)]
+    async for due in pace(rate, end):
+        waiting.put_nowait(due)
     for _ in clients:
         waiting.put_nowait(None)
     await asyncio.gather(*clients)
     return took
 
 
-async def over_http(server: Server, rows: Any, size: int, clients: int, end: float) -> int:
+async def observe_over_http(server: Server, rows: Any, size: int, end: float) -> int:
     """Post blocks, each client one after the other; return how many examples were answered."""
     done = 0
 
@@ -191,13 +216,12 @@ async def over_http(server: Server, rows: Any, size: int, clients: int, end: flo
         nonlocal done
         http = await Http.open(server.address)
         while time.monotonic() < end:
-            at = done % (len(rows) - size)
-            body = rows[at : at + size].tobytes()
+            body = block_of(rows, done // size, size)
             status, _, _ = await http.post(f"/api/learners/a/observe{RAW}", body)
             done += size if status == 200 else 0
         http.close()
 
-    await asyncio.gather(*(client() for _ in range(clients)))
+    await asyncio.gather(*(client() for _ in range(HTTP_CLIENTS)))
     return done
 
 
@@ -206,27 +230,20 @@ class Flood:
 
     def __init__(self, server: Server, rows: Any) -> None:
         self.server, self.rows = server, rows
-        self.done = self.refused = self.wrong = self.most_waiting = 0
+        self.done = self.refused = self.wrong = 0
         self.idle: list[Http] = []
-        self.most = 0.0
+        self.most = 0.0  # mebibytes
 
     async def run(self, rate: float, seconds: float) -> None:
-        tasks: set[asyncio.Task[None]] = set()
-        due = time.monotonic()
-        end, look = due + seconds, due
-        while due < end:
-            await asyncio.sleep(max(0.0, due - time.monotonic()))
-            task = asyncio.create_task(self._post())
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
-            due += BLOCK / rate
-            if due > look:
-                self.most, look = max(self.most, self.server.mebibytes()), look + 0.5
-        await asyncio.gather(*tasks)
+        look = time.monotonic()
+        async with asyncio.TaskGroup() as tasks:
+            async for due in pace(rate / BLOCK, look + seconds):
+                tasks.create_task(self._post())
+                if due > look:
+                    self.most, look = max(self.most, self.server.mebibytes()), look + 0.5
 
     async def _post(self) -> None:
-        at = self.done % (len(self.rows) - BLOCK)
-        body = self.rows[at : at + BLOCK].tobytes()
+        body = block_of(self.rows, self.done // BLOCK, BLOCK)
         while True:
             http = self.idle.pop() if self.idle else await Http.open(self.server.address)
             try:
@@ -235,47 +252,36 @@ class Flood:
             except (asyncio.IncompleteReadError, ConnectionError):
                 http.close()  # it had been idle for too long
         self.idle.append(http)
-        if status == 200:
-            self.done += BLOCK
-        elif status in (429, 503) and says_when:
-            self.refused += 1
-        else:
-            self.wrong += 1
+        self.done += BLOCK if status == 200 else 0
+        is_refused = status in (429, 503) and says_when
+        self.refused += is_refused
+        self.wrong += status != 200 and not is_refused
 
 
-async def rates(server: Server, seconds: float) -> dict[str, tuple[float, float]]:
+async def measure_rates(server: Server, seconds: float) -> dict[str, tuple[float, float]]:
     """Return figures, and microseconds of the server's processor for an example."""
     rows, figures = made(20_000, 1), dict[str, tuple[float, float]]()
-    spent = 0.0
-
-    async def watched(work: Awaitable[Result]) -> Result:
-        nonlocal spent
-        before = server.processor_seconds()
-        result = await work
-        spent = 1e6 * (server.processor_seconds() - before)
-        return result
-
-    await observe(server, rows, BLOCK, WINDOW, end=time.monotonic() + seconds / 3)
+    await observe(server, rows, BLOCK, WINDOW, time.monotonic() + seconds / 3)
     while server.n_examples() < WARM:
-        await observe(server, rows, BLOCK, WINDOW, end=time.monotonic() + 1)
-    end = time.monotonic() + seconds
-    n = await watched(observe(server, rows, BLOCK, WINDOW, end=end))
-    figures[BLOCKS] = n / seconds, spent / n
-    end = time.monotonic() + seconds
-    clients = (observe(server, rows, 1, 1, end=end) for _ in range(CLIENTS))
-    n = sum(await watched(asyncio.gather(*clients)))
-    figures[SINGLES] = n / seconds, spent / n
-    n = await watched(over_http(server, rows, 1, 16, time.monotonic() + seconds))
-    figures[HTTP] = n / seconds, spent / n
-    end = time.monotonic() + seconds
+        await observe(server, rows, BLOCK, WINDOW, time.monotonic() + 1)
+    for name, work in (
+        (BLOCKS, lambda end: observe(server, rows, BLOCK, WINDOW, end)),
+        (SINGLES, lambda end: observe_singles(server, rows, end)),
+        (HTTP, lambda end: observe_over_http(server, rows, 1, end)),
+    ):
+        before = server.processor_microseconds()
+        n = await work(time.monotonic() + seconds)
+        figures[name] = n / seconds, (server.processor_microseconds() - before) / n
+    before, end = server.processor_microseconds(), time.monotonic() + seconds
     both = predict(server, rows, 500, end), observe_steadily(server, rows, BESIDE, end)
-    took, n = await watched(asyncio.gather(*both))
-    figures[LATE] = 1000 * float(np.quantile(took, 0.99)), spent / (n + len(took))
+    took, n = await asyncio.gather(*both)
+    spent = (server.processor_microseconds() - before) / (n + len(took))
+    figures[LATE] = 1000 * float(np.quantile(took, 0.99)), spent
     figures[STEADY] = n / seconds, 0.0
     return figures
 
 
-def rate_streams(figures: dict[str, tuple[float, float]]) -> Iterator[Line]:
+def rate_lines(figures: dict[str, tuple[float, float]]) -> Iterator[Line]:
     for name, floor in ((BLOCKS, 10_000), (SINGLES, 4_000), (HTTP, 0)):
         rate = figures[name][0]
         asked = f"{floor:,}/s" if floor else "to be reported"
@@ -286,16 +292,11 @@ def rate_streams(figures: dict[str, tuple[float, float]]) -> Iterator[Line]:
 
 
 def measurements(seconds: float) -> Iterator[Measurement]:
-    with tempfile.TemporaryDirectory(dir=".") as name:
-        server = Server(Path(name))
-        try:
-            server.prepare()
-            figures = asyncio.run(rates(server, seconds))
-            mebibytes = server.mebibytes()
-            server.stop(signal.SIGKILL)
-            restart = server.start()
-        finally:
-            server.stop()
+    with running_server() as server:
+        figures = asyncio.run(measure_rates(server, seconds))
+        mebibytes = server.mebibytes()
+        server.stop(signal.SIGKILL)
+        restart = server.start()
     for what, (figure, spent) in figures.items():
         yield Measurement(what, figure, "lower" if what == LATE else "higher")
         if spent:
@@ -305,10 +306,10 @@ def measurements(seconds: float) -> Iterator[Measurement]:
     yield Measurement("restart after kill -9, s", restart)
 
 
-async def flooded(server: Server, seconds: float) -> list[Line]:
+async def measure_flood(server: Server, seconds: float) -> list[Line]:
     rows = made(20_000, 3)
-    await over_http(server, rows, BLOCK, 16, time.monotonic() + 2)
-    peak = await over_http(server, rows, BLOCK, 16, time.monotonic() + seconds) / seconds
+    await observe_over_http(server, rows, BLOCK, time.monotonic() + 2)
+    peak = await observe_over_http(server, rows, BLOCK, time.monotonic() + seconds) / seconds
     before, calm = server.n_examples(), server.mebibytes()
     flood = Flood(server, rows)
     began = time.monotonic()
@@ -324,16 +325,16 @@ async def flooded(server: Server, seconds: float) -> list[Line]:
         Line(f"goodput at {TIMES} times the peak over HTTP", share, "80 %", rate >= 0.8 * peak),
         Line("what was acknowledged then", durable, "all", there >= flood.done),
         Line("refusals then", f"{flood.refused:,}", "some", flood.refused > 0 and not flood.wrong),
-        Line("memory then", f"{calm:.0f} to {flood.most:.0f} MiB", "bounded", True),
+        Line("memory then", f"{calm:.0f} to {flood.most:.0f} MiB", "bounded"),
     ]
 
 
-async def for_long(server: Server, n: int) -> list[Line]:
+async def observe_for_long(server: Server, n: int) -> list[Line]:
     """Observe n examples, and see that memory stays and a restart is quick."""
     rows, begun = made(20_000, 4), server.n_examples()
     sizes: list[list[float]] = [[] for _ in range(5)]
     while (seen := server.n_examples() - begun) < n:
-        await observe(server, rows, BLOCK, WINDOW, end=time.monotonic() + 0.5)
+        await observe(server, rows, BLOCK, WINDOW, time.monotonic() + 0.5)
         sizes[5 * seen // n].append(server.mebibytes())
     warm, last = float(np.median(sizes[1])), float(np.median(sizes[-1]))
     growth = last / warm - 1
@@ -353,31 +354,20 @@ async def for_long(server: Server, n: int) -> list[Line]:
 
 
 def lines(seconds: float, examples: int) -> Iterator[Line]:
-    with tempfile.TemporaryDirectory(dir=".") as name:
-        server = Server(Path(name))
-        try:
-            server.prepare()
-            yield from rate_streams(asyncio.run(rates(server, seconds)))
-            yield from asyncio.run(flooded(server, seconds))
-            yield from asyncio.run(for_long(server, examples))
-        finally:
-            server.stop()
+    with running_server() as server:
+        yield from rate_lines(asyncio.run(measure_rates(server, seconds)))
+        yield from asyncio.run(measure_flood(server, seconds))
+        yield from asyncio.run(observe_for_long(server, examples))
 
 
 if __name__ == "__main__":
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__, measurements=True)
     parser.add_argument("--seconds", type=float, help="of each rate (10; 2 with --measurements)")
     parser.add_argument("--examples", type=int, default=1_000_000)
-    parser.add_argument("--write", type=Path, help="a Markdown file for the table")
-    parser.add_argument(
-        "--measurements", action="store_true", help="print one JSON line for each measurement"
-    )
     arguments = parser.parse_args()
     if arguments.measurements:
         print_measurements(measurements(arguments.seconds or 2.0))
         sys.exit()
     found = lines(arguments.seconds or 10.0, arguments.examples)
-    sys.exit(report("The service", str(__doc__), found, arguments.write))
+    sys.exit(report("The service", __doc__, found, arguments.write))

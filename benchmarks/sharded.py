@@ -16,7 +16,6 @@ Invariants are checked on all merged covers, over all pairs of vertices and of r
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 from _data import LabelledStream, faces, letter, optdigits, shuffled, split
-from _report import Line, parse, report
+from _report import Line, run_with_data
 from scipy.spatial.distance import cdist, pdist
 from sklearn.datasets import load_digits
 
@@ -46,25 +45,18 @@ class Data(NamedTuple):
     abstains: bool = False
 
 
-class Answers(NamedTuple):
-    """The share of right answers, and of answers that are right."""
-
-    accuracy: float
-    precision: float
-
-
-def score(labels: Any, truth: Any) -> Answers:
+def score(labels: Any, truth: Any) -> tuple[float, float]:
+    """Return the share of right answers, and of answers that are right."""
     words = np.asarray(labels).astype(str)
     right = float(np.mean(words == truth.astype(str)))
-    return Answers(right, right / float(np.mean(words != "None")))
+    return right, right / float(np.mean(words != "None"))
 
 
-def stream_answers(data: Data, stream: LabelledStream, seed: int) -> list[Answers]:
+def stream_answers(data: Data, stream: LabelledStream, seed: int) -> list[tuple[float, float]]:
     """Return the answers of a single learner: online, after, and after another order."""
-    rows, taught = stream.rows, stream.whole.rows[~stream.whole.answered]
-    learner, other = data.learner(), data.learner()
+    rows, learner, other = stream.rows, data.learner(), data.learner()
     for own in (learner, other):
-        own.teach(taught, stream.labels)
+        own.teach(stream.taught, stream.labels)
     online = learner.observe(rows).label
     other.observe(rows[shuffled(1000 + seed, len(rows))])
     labels = (online, learner.predict(rows).label, other.predict(rows).label)
@@ -106,13 +98,10 @@ class CoverCheck:
         self.farthest.append(farthest / cover.radius)
 
     def line(self, name: str) -> Line:
-        figures = (
-            f"{len(self.proven)} covers; the farthest row is {spread(self.farthest)} radii away"
-        )
+        figure = f"{len(self.proven)} covers; the farthest row is {spread(self.farthest)} radii "
+        figure += f"away, proven {spread(self.proven)}"
         required = "each row counted once, vertices a radius apart, rows within the proven distance"
-        return Line(
-            f"{name}: invariants", f"{figures}, proven {spread(self.proven)}", required, self.holds
-        )
+        return Line(f"{name}: invariants", figure, required, self.holds)
 
 
 def spread(values: list[float]) -> str:
@@ -136,18 +125,14 @@ def lines_of(data: Data) -> Iterator[Line]:
         f"; precision {own:.4f}" if data.abstains else "" for own in precision.mean(axis=0)
     ]
     figure = f"online {online.mean():.4f}, after {after.mean():.4f}, in another order "
-    yield Line(
-        f"{data.name}: single stream",
-        figure + compare(otherwise, after, "after") + precisions[1],
-        *("", True),
-    )
+    figure += compare(otherwise, after, "after") + precisions[1]
+    yield Line(f"{data.name}: single stream", figure)
     for (is_sorted, n), own, words in zip(CUTS, cuts, precisions[3:], strict=True):
         figure = f"{own.mean():.4f}: {compare(own, online, 'online')}, "
+        figure += compare(own, after, "after") + words
         holds = own.mean() >= max(online.mean(), after.mean()) - MAX_LOSS
         title = f"{data.name}: {n} shards {'sorted by class' if is_sorted else 'in stream order'}"
-        yield Line(
-            title, figure + compare(own, after, "after") + words, "≥ −0.01 to both", bool(holds)
-        )
+        yield Line(title, figure, "≥ −0.01 to both", bool(holds))
     yield check.line(data.name)
 
 
@@ -174,11 +159,10 @@ def all_data(folder: Path | None) -> Iterator[Data]:
     yield Data(name, lambda s: faces(folder, s), lambda: VECTORS.learner(300), 1, True)
 
 
-def main() -> int:
-    arguments = parse(__doc__ or "", data=True, needed=False)
-    lines = (line for data in all_data(arguments.data) for line in lines_of(data))
-    return report("Shards", __doc__ or "", lines, arguments.write)
+def lines(folder: Path | None) -> Iterator[Line]:
+    for data in all_data(folder):
+        yield from lines_of(data)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_with_data("Shards", __doc__, lines, needed=False)

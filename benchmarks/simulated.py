@@ -11,15 +11,14 @@ core takes these seconds:
 The constants were fitted to the tasks of version 0.7.0 on one core; above k = 20,000 they
 extrapolate. A phase takes as many rounds as its tasks need on the workers; workers of a machine
 share its network, and all of them the storage. Lost workers and unequal speeds are left out.
-
-    scripts/bench simulated [--rows N] [--k K]
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
+from itertools import product
 from math import ceil, log
+
+import numpy as np
 
 D, LABELS, CLASSES = 64, 40, 10
 ROWS, WORKERS, VERTICES = (10**6, 10**7, 10**8, 10**9), (1, 10, 100, 1000), (10**3, 10**4, 10**5)
@@ -35,28 +34,15 @@ TASK_OVERHEAD_S, FOOTER_S = 0.94e-3, 0.06 / 16  # 16 footers are read at a time
 NETWORK_BYTES_S, MACHINE_WORKERS, STORAGE_BYTES_S = 1.25e9, 16, 7.5e9
 
 
-def total(constants: Sequence[float], terms: Sequence[float]) -> float:
-    return sum(c * term for c, term in zip(constants, terms, strict=True))
-
-
 def sketch_seconds(n: float, k: float) -> float:
     k = min(n, k)
     pairs, rest = n * k - k * k / 2, log(n / k)
-    return total(SKETCH, [1, n, n * D, pairs, pairs * D, k * (1 + rest), k * k * rest])
+    return np.dot(SKETCH, [1, n, n * D, pairs, pairs * D, k * (1 + rest), k * k * rest])
 
 
 def merge_seconds(v: float, k: float) -> float:
     pairs = v * max(0.0, v - k)
-    return total(MERGE, [1, v, v * D, pairs, pairs * D])
-
-
-def solve_seconds(k: float) -> float:
-    constants = SOLVE_DENSE if k <= MAX_DENSE_VERTICES else SOLVE_SPARSE
-    return total(constants, [1, D, k, k * D, k * k, k * k * D])
-
-
-def label_seconds(n: float, k: float) -> float:
-    return total(LABEL, [1, n, n * D, n * k, n * k * D, n * LABELS])
+    return np.dot(MERGE, [1, v, v * D, pairs, pairs * D])
 
 
 def phases(rows: int, k: int, workers: int) -> dict[str, float]:
@@ -78,15 +64,16 @@ def phases(rows: int, k: int, workers: int) -> dict[str, float]:
         merge = merge_seconds(2 * v, k), 3 * k * sketch_bytes
         merging += phase("merge", sketches // 2, *merge) - FIRST_TASK_S["merge"] * (merging > 0)
         sketches, v = ceil(sketches / 2), min(2 * v, k)
+    constants = SOLVE_DENSE if v <= MAX_DENSE_VERTICES else SOLVE_SPARSE
+    solving = np.dot(constants, [1, D, v, v * D, v * v, v * v * D])
+    labelling = np.dot(LABEL, [1, n, n * D, n * k, n * k * D, n * LABELS])
+    label_bytes = value_bytes + n * (D * VALUE_BYTES_OUT + ANSWER_BYTES)
     return {
         "plan": FOOTER_S * files,
         "sketch": phase("sketch", files, sketch_seconds(n, k), value_bytes + k * sketch_bytes),
         "merge": merging,
-        "solve": solve_seconds(v) + v * (sketch_bytes + model_bytes) / NETWORK_BYTES_S,
-        "label": phase(
-            *("label", files, label_seconds(n, k)),
-            *(value_bytes + n * (D * VALUE_BYTES_OUT + ANSWER_BYTES), v * model_bytes),
-        ),
+        "solve": solving + v * (sketch_bytes + model_bytes) / NETWORK_BYTES_S,
+        "label": phase("label", files, labelling, label_bytes, v * model_bytes),
     }
 
 
@@ -97,24 +84,12 @@ def in_words(seconds: float) -> str:
     return f"{seconds:.3g} s"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
-    parser.add_argument("--k", type=int, nargs="+", default=VERTICES)
-    options = parser.parse_args()
+if __name__ == "__main__":
     print("| vertices | rows | workers: time (efficiency) | phases on most workers |")
     print("|--:|--:|---|---|")
-    for k in options.k:
-        for rows in options.rows:
-            runs = {workers: phases(rows, k, workers) for workers in WORKERS}
-            alone = sum(runs[1].values())
-            times = {workers: sum(run.values()) for workers, run in runs.items()}
-            cells = [f"{w}: {in_words(s)} ({alone / s / w:.0%})" for w, s in times.items()]
-            steps = [f"{name} {in_words(s)}" for name, s in runs[WORKERS[-1]].items()]
-            print(f"| {k:,} | {rows:,} | {', '.join(cells)} | {', '.join(steps)} |")
-
-
-if __name__ == "__main__":
-    main()
+    for k, rows in product(VERTICES, ROWS):
+        runs = {workers: phases(rows, k, workers) for workers in WORKERS}
+        times = {workers: sum(run.values()) for workers, run in runs.items()}
+        cells = [f"{w}: {in_words(s)} ({times[1] / s / w:.0%})" for w, s in times.items()]
+        steps = [f"{name} {in_words(s)}" for name, s in runs[WORKERS[-1]].items()]
+        print(f"| {k:,} | {rows:,} | {', '.join(cells)} | {', '.join(steps)} |")

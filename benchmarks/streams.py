@@ -14,7 +14,6 @@ With --measurements, fewer rows, without Kafka, and seconds of the processor.
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
 import os
@@ -30,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
-from _report import Line, Measurement, print_measurements, report
+from _report import Line, Measurement, make_parser, print_measurements, report
 
 CLASSES, FEATURES, K = 10, 16, 200
 KAFKA_ROWS = 20_000
@@ -95,9 +94,8 @@ def write(folder: Path, n: int) -> None:
     pq.write_table(table, folder / "rows.parquet")
     pyarrow.csv.write_csv(table, folder / "rows.csv")
     with open(folder / "rows.ndjson", "w") as file:
-        for start in range(0, n, 10_000):
-            some = table.slice(start, 10_000).to_pylist()
-            file.writelines(json.dumps(row) + "\n" for row in some)
+        for batch in table.to_batches(max_chunksize=10_000):
+            file.writelines(json.dumps(row) + "\n" for row in batch.to_pylist())
 
 
 def _write_apart(folder: Path, n: int) -> None:
@@ -127,10 +125,8 @@ def kafka_rate(folder: Path) -> float:
             producer.produce("rows", line.strip(), partition=0)
             producer.poll(0)
     producer.flush()
-    took = ran(
-        [*COMMAND, "label", f"kafka://{address}/rows", "-o", f"kafka://{address}/named", *OPTIONS]
-    )
-    return KAFKA_ROWS / took.seconds
+    source, out = f"kafka://{address}/rows", f"kafka://{address}/named"
+    return KAFKA_ROWS / ran([*COMMAND, "label", source, "-o", out, *OPTIONS]).seconds
 
 
 def lines(n: int) -> Iterator[Line]:
@@ -139,20 +135,20 @@ def lines(n: int) -> Iterator[Line]:
         _write_apart(folder, n)
         label(folder, "csv")  # compiles, and warms the disk
         runs = [_round(folder) for _ in range(ROUNDS)]
-        best = {kind: min((run[kind] for run in runs), key=_seconds) for kind in runs[0]}
+        best = {kind: min(run[kind] for run in runs) for kind in runs[0]}  # by seconds
         program = best.pop("python")
         calls = min(float(run["python"].output) for run in runs)
-        yield Line(f"in Python, {n:,} rows", f"{n / program.seconds:,.0f} rows/s", "", True)
+        yield Line(f"in Python, {n:,} rows", f"{n / program.seconds:,.0f} rows/s")
         for kind, took in best.items():
-            asked = ASKED.get(kind)
+            asked = ASKED.get(kind, 0.0)
             share, alone = program.seconds / took.seconds, calls / took.seconds
-            words = "to be reported" if asked is None else f"at least {asked:.0%} of Python"
+            words = f"at least {asked:.0%} of Python" if asked else "to be reported"
             figure = f"{n / took.seconds:,.0f} rows/s, {share:.0%} ({alone:.0%} of the calls alone)"
-            yield Line(f"label, {kind}", figure, words, asked is None or share >= asked)
+            yield Line(f"label, {kind}", figure, words, share >= asked)
         same = len({(folder / f"{kind}.lw").read_bytes() for kind in runs[0]}) == 1
         yield Line("the same learner, byte for byte", "yes" if same else "no", "yes", same)
         rate = f"{kafka_rate(folder):,.0f} rows/s"
-        yield Line(f"label, kafka to kafka, {KAFKA_ROWS:,} rows", rate, "to be reported", True)
+        yield Line(f"label, kafka to kafka, {KAFKA_ROWS:,} rows", rate, "to be reported")
         _write_apart(folder, n // 10)
         for kind, long in best.items():
             short = label(folder, kind)
@@ -182,22 +178,12 @@ def _round(folder: Path) -> dict[str, Ran]:
     return {"python": ran(program)} | {kind: label(folder, kind) for kind in KINDS}
 
 
-def _seconds(run: Ran) -> float:
-    return run.seconds
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__, measurements=True)
     parser.add_argument("--rows", type=int, help="1 000 000, or 100 000 with --measurements")
-    parser.add_argument("--write", type=Path, help="a Markdown file for the table")
-    parser.add_argument(
-        "--measurements", action="store_true", help="print one JSON line for each measurement"
-    )
     arguments = parser.parse_args()
     if arguments.measurements:
         print_measurements(measurements(arguments.rows or 100_000))
         sys.exit()
     rows = arguments.rows or 1_000_000
-    sys.exit(report("Streams", str(__doc__), lines(rows), arguments.write))
+    sys.exit(report("Streams", __doc__, lines(rows), arguments.write))

@@ -87,16 +87,16 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _choose_progress() -> Callable[[int, int, str], None]:
     """Return a function that overwrites one line of a terminal, or else prints some lines."""
     print("starting (the first run compiles) ...", flush=True)
-    if sys.stdout.isatty():
-        return lambda n_done, total, key: print(
-            f"\r\033[K{n_done}/{total} {key}", end="\n" if n_done == total else "", flush=True
-        )
-    return _print_some
+    is_terminal = sys.stdout.isatty()
 
+    def show(n_done: int, total: int, key: str) -> None:
+        if is_terminal:
+            end = "\n" if n_done == total else ""
+            print(f"\r\033[K{n_done}/{total} {key}", end=end, flush=True)
+        elif n_done % PRINT_EVERY_JOBS == 0 or n_done == total:
+            print(f"{n_done}/{total} {key}", flush=True)
 
-def _print_some(n_done: int, total: int, key: str) -> None:
-    if n_done % PRINT_EVERY_JOBS == 0 or n_done == total:
-        print(f"{n_done}/{total} {key}", flush=True)
+    return show
 
 
 def _fail(message: str, code: int) -> int:

@@ -27,7 +27,6 @@ WIDTHS = (0.05, 0.08, 0.12, 0.2, 0.3)
 SINK = 1e-3
 LITTLE = 0.03  # the largest loss of accuracy that is called little
 N_WARM_UP_ROWS = 300  # compile, and load libraries
-KINDS = ("k-centers", "k-means", "random sample", "Nyström")
 STYLES = {
     "k-centers": ("D-", "black"),
     "k-means": ("s-", "#0072B2"),
@@ -56,6 +55,14 @@ class KCenters:
         return verdicts
 
 
+KINDS: dict[str, Callable[[int, float], StreamLearner]] = {
+    "k-centers": KCenters,
+    "k-means": lambda k, sigma: KMeansHarmonic(k, Gaussian(sigma, threshold=0.0), SINK),
+    "random sample": lambda k, sigma: SampleHarmonic(k, Gaussian(sigma, threshold=0.0), SINK),
+    "Nyström": lambda k, sigma: NystromHarmonic(k, sigma, SINK),
+}
+
+
 def run(plan: Plan) -> list[Result]:
     """Run all kinds and sizes, the exact solution, and the default profile over k."""
     jobs = []
@@ -80,16 +87,8 @@ def solve_exactly(dataset: str, max_examples: int) -> Measurement:
 
 def solve_approximately(dataset: str, max_examples: int, kind: str, size: int) -> Measurement:
     """The solution on fewer representatives, or by fewer landmarks."""
-
-    def make(sigma: float) -> StreamLearner:
-        if kind == "k-centers":
-            return KCenters(size, sigma)
-        if kind == "Nyström":
-            return NystromHarmonic(size, sigma, SINK)
-        method = KMeansHarmonic if kind == "k-means" else SampleHarmonic
-        return method(size, Gaussian(sigma, threshold=0.0), SINK)
-
-    return _choose_width(make_stream(dataset, 0, max_examples), make)
+    stream = make_stream(dataset, 0, max_examples)
+    return _choose_width(stream, lambda sigma: KINDS[kind](size, sigma))
 
 
 def run_default(dataset: str, max_examples: int, size: int) -> Measurement:

@@ -82,20 +82,10 @@ class Dataset:
 
 
 def load(name: str, folder: str | os.PathLike[str] | None = None) -> Dataset:
-    """Return a data set.
+    """Return a data set, by one of `NAMES`; raise DataMissingError if it is not available.
 
-    Parameters
-    ----------
-    name : str
-        One of `NAMES`.
-    folder : path, optional
-        Folder of the NPZ files; by default the environment variable LABELWALK_DATA. Data sets
-        that OpenML publishes are fetched from there if the folder does not have them.
-
-    Raises
-    ------
-    DataMissingError
-        The data set is not available.
+    The folder of the NPZ files is by default that of the environment variable LABELWALK_DATA. Data
+    sets that OpenML publishes are fetched from there if the folder does not have them.
 
     Examples
     --------

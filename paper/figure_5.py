@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import product
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -27,7 +29,7 @@ from paper.evaluation import (
     precision_at_recall,
     precision_recall_curve,
 )
-from paper.findings import Claim, Findings, Line, Panel, Picture, judge
+from paper.findings import Claim, Findings, Line, Panel, Picture, judge, tabulate
 from paper.methods import measure_typical_distance
 from paper.study import Job, Measurement, Plan, Result, Study, list_values
 
@@ -132,26 +134,21 @@ def draw_candidates(n: int, quarter: str) -> list[int]:
 
 
 def _store_curve(curve: Curve) -> Measurement:
-    return Measurement(
-        {name: [float(getattr(p, name)) for p in curve] for name in CurvePoint._fields}
-    )
+    return Measurement(tabulate(CurvePoint._fields, [tuple(map(float, p)) for p in curve]))
 
 
 def run(plan: Plan, datasets: tuple[str, ...], substitute: str, *, boosting: bool) -> list[Result]:
     """Run all methods on the data sets."""
     jobs = []
+    widths, shares = (QUICK_WIDTHS, QUICK_SHARES) if plan.quick else (WIDTHS, SHARES)
     for dataset in plan.choose(datasets, [substitute]):
         base = {"dataset": dataset, "quick": plan.quick}
-        widths = QUICK_WIDTHS if plan.quick else WIDTHS
         jobs += [Job(evaluate_paper, {**base, "width": width}) for width in widths]
         jobs += [Job(evaluate_default, base), Job(evaluate_nearest, base)]
-        if boosting:
-            shares = QUICK_SHARES if plan.quick else SHARES
-            jobs += [
-                Job(evaluate_boosting, {**base, "quarter": quarter, "share": share})
-                for quarter in QUARTERS
-                for share in shares
-            ]
+        jobs += [
+            Job(evaluate_boosting, {**base, "quarter": quarter, "share": share})
+            for quarter, share in product(QUARTERS if boosting else (), shares)
+        ]
     return plan.run(jobs)
 
 
@@ -165,7 +162,7 @@ def conclude(
     findings = Findings(notes=[note, CHOICE_NOTE])
     for dataset in list_values(results, "dataset"):
         best: dict[str, Curve] = {}
-        table: dict[str, list[object]] = {"method": [], **{f: [] for f in CurvePoint._fields}}
+        rows: list[tuple[Any, ...]] = []
         for result in results:
             if result.arguments["dataset"] != dataset:
                 continue
@@ -173,15 +170,13 @@ def conclude(
             method, row_name = _name_method(result)
             if method not in best or average_precision(curve) > average_precision(best[method]):
                 best[method] = curve
-            table["method"] += [row_name] * len(curve)
-            for column, values in result.columns.items():
-                table[column] += values
+            rows += [(row_name, *point) for point in curve]
         title = f"{name}-{dataset.replace(' ', '-')}"
         lines = [
             Line(method, [p.recall for p in curve], [p.precision for p in curve], *STYLES[method])
             for method, curve in best.items()
         ]
-        findings.tables[title] = table
+        findings.tables[title] = tabulate(("method", *CurvePoint._fields), rows)
         findings.pictures.append(Picture(title, [[Panel(dataset, "recall", "precision", lines)]]))
         findings.claims.extend(judge_claims(dataset, best))
     return findings
@@ -189,11 +184,11 @@ def conclude(
 
 def _name_method(result: Result) -> tuple[str, str]:
     """Return the name of a method, and that of its variant."""
-    if result.work == evaluate_boosting.__name__:
-        quarter, share = result.arguments["quarter"], result.arguments["share"]
+    if quarter := result.arguments.get("quarter"):
+        share = result.arguments["share"]
         return f"boosting, {quarter}", f"boosted-{quarter.replace(' ', '-')}-{share}"
-    if result.work == evaluate_paper.__name__:
-        return OURS, f"ours-{result.arguments['width']}"
+    if width := result.arguments.get("width"):
+        return OURS, f"ours-{width}"
     is_default = result.work == evaluate_default.__name__
     return (DEFAULT, "default") if is_default else (NEAREST, "nearest")
 

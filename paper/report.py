@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paper.findings import Claim, Columns, Findings, Panel, Picture
+from paper.findings import Columns, Findings, Panel, Picture
 from paper.study import Study
 
 if TYPE_CHECKING:
@@ -40,14 +40,7 @@ def write_report(
 ) -> None:
     """Write the HTML page, and in folders beside it the tables and figures.
 
-    Parameters
-    ----------
-    path : path
-        An HTML file.
-    findings : findings of each study, in order
-    missing : reason for each data set that is not available
-    about : str
-        How the findings were made.
+    It names the data sets that are missing, and says in a sentence how the findings were made.
     """
     for outcome in findings.values():
         for name, columns in outcome.tables.items():
@@ -84,22 +77,17 @@ def _format_section(study: Study, outcome: Findings, folder: Path) -> str:
     )
     notes = "".join(f"<p>{escape(note)}</p>" for note in outcome.notes)
     tables = ", ".join(f"<a href='tables/{name}.csv'>{name}.csv</a>" for name in outcome.tables)
-    return (
-        f"<section id='{study.name}'><h2>{escape(study.title)}</h2>{notes}"
-        f"{_format_claims(outcome.claims)}{figures}<p>Numbers: {tables}</p></section>"
-    )
-
-
-def _format_claims(claims: list[Claim]) -> str:
-    if not claims:
-        return ""
     rows = "".join(
         f"<tr><td>{escape(claim.paper)}</td><td>{escape(claim.ours)}</td>"
         f"<td class='{CSS_CLASSES.get(claim.verdict, '')}'>{claim.verdict}</td></tr>"
-        for claim in claims
+        for claim in outcome.claims
     )
     head = "<tr><th>claim</th><th>measurement</th><th>verdict</th></tr>"
-    return f"<table>{head}{rows}</table>"
+    claims = f"<table>{head}{rows}</table>" if rows else ""
+    return (
+        f"<section id='{study.name}'><h2>{escape(study.title)}</h2>{notes}"
+        f"{claims}{figures}<p>Numbers: {tables}</p></section>"
+    )
 
 
 def _inline(path: Path) -> str:

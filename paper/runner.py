@@ -11,7 +11,7 @@ from paper import all_datasets, budget, figure_5, section_4, section_5_1
 from paper.datasets import find_missing
 from paper.findings import Claim
 from paper.report import write_report
-from paper.study import Plan, ignore_progress, list_versions
+from paper.study import Plan, list_versions
 
 STUDIES = {
     study.name: study
@@ -43,26 +43,14 @@ def reproduce(
     *,
     quick: bool = False,
     workers: int = 2,
-    watch: Callable[[int, int, str], None] = ignore_progress,
+    watch: Callable[[int, int, str], object] = lambda *_: None,
 ) -> Evidence:
     """Run a study of the paper, or all of them; stored results are not computed again.
 
-    Data sets that are not available are replaced by data from scikit-learn or from a seed.
-
-    Parameters
-    ----------
-    name : str
-        One of `STUDIES`, or "all".
-    out : path
-        A folder; a quick run uses `quick/` in it. `results/` has a JSON file for each job,
-        `tables/` CSV files, `figures/` PNG and SVG files, and `report.html` shows all of it
-        (`report-NAME.html` for one study).
-    quick : bool
-        Fewer problems, seeds and examples.
-    workers : int
-        Number of processes.
-    watch : function, optional
-        Called with the number of finished jobs of a study, of all its jobs, and the last key.
+    Data sets that are not available are replaced by data from scikit-learn or from a seed. Of the
+    output folder, or `quick/` in it, `results/` has a JSON file for each job, `tables/` CSV files,
+    `figures/` PNG and SVG files, and `report.html` shows all of it (`report-NAME.html` for one
+    study).
     """
     if name not in (*STUDIES, ALL):
         raise ValueError(f"name={name!r} is unknown. Choose {' or '.join((*STUDIES, ALL))}.")

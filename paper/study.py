@@ -109,10 +109,6 @@ def fingerprint_sources() -> str:
     return digest.hexdigest()[:12]
 
 
-def ignore_progress(n_done: int, total: int, key: str) -> None:
-    """Show nothing."""
-
-
 @dataclass(frozen=True)
 class Plan:
     """How thoroughly to measure, on which data, and where to store results.
@@ -125,7 +121,7 @@ class Plan:
     folder: Path  # of results
     command: str = ""  # stored as the origin of the results
     workers: int = 1  # processes; 1 runs jobs in this process
-    watch: Callable[[int, int, str], None] = ignore_progress
+    watch: Callable[[int, int, str], object] = lambda *_: None
 
     def choose(self, names: Sequence[str], substitutes: Sequence[str]) -> list[str]:
         """Return the data sets that are available, or the substitutes if none is."""

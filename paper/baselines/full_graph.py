@@ -69,32 +69,26 @@ def _distance_to_neighbour(rows: Floats, neighbour: int) -> Floats:
 
 
 def solve_representatives(
-    labelled: Floats,
-    y: Floats,
+    labelled: LabelledBuffer,
     points: Floats,
     counts: Floats,
     similarity: FullSimilarity,
     sink: float,
 ) -> Floats:
     """Return the harmonic solution at the points, each of which counts for several examples."""
-    vertices = np.vstack([labelled, points])
+    y = labelled.one_hot
+    vertices = np.vstack([labelled.rows, points])
     sigma = measure_bandwidths(vertices, similarity)
     w = compute_similarities(vertices, vertices, sigma, threshold=similarity.threshold)
     np.fill_diagonal(w, 0.0)
-    is_labelled = np.arange(len(w)) < len(labelled)
+    is_labelled = np.arange(len(w)) < len(y)
     targets = np.vstack([y, np.zeros((len(points), y.shape[1]))])
-    weights = np.concatenate([np.ones(len(labelled)), counts])
-    return solve(w, is_labelled, targets, weights=weights, sink=sink)[len(labelled) :]
+    weights = np.concatenate([np.ones(len(y)), counts])
+    return solve(w, is_labelled, targets, weights=weights, sink=sink)[len(y) :]
 
 
 class OfflineHarmonic(OfflineBaseline):
     """Solve eq. (3) of the paper once, on all labelled and all observed examples (Zhu et al. 2003).
-
-    Parameters
-    ----------
-    similarity : Gaussian with a number as bandwidth, or SelfTuning
-    sink : float
-        γ > 0.
 
     Examples
     --------
@@ -109,9 +103,8 @@ class OfflineHarmonic(OfflineBaseline):
         self.similarity, self.sink = similarity or SelfTuning(), sink
 
     def _compute_scores(self, rows: Floats) -> Floats:
-        labelled = (self.labelled.rows, self.labelled.one_hot)
         return solve_representatives(
-            *labelled, rows, np.ones(len(rows)), self.similarity, self.sink
+            self.labelled, rows, np.ones(len(rows)), self.similarity, self.sink
         )
 
 
@@ -119,13 +112,7 @@ class EveryExample(Baseline):
     """Connect each new example to all before it, and solve again (section 3 of the paper, W^o).
 
     The solution starts from the last one and is exact to 1e-9; smaller values are no answer.
-
-    Parameters
-    ----------
-    similarity : Gaussian
-        With a number as bandwidth; `scale_bandwidth` measures the paper's.
-    sink : float
-        γ > 0.
+    `scale_bandwidth` measures the paper's bandwidth.
 
     Examples
     --------
@@ -139,52 +126,39 @@ class EveryExample(Baseline):
         self.sigma, self.threshold = float(similarity.bandwidth), similarity.threshold
         self.sink = sink
         self.classes = ClassNames()
-        self.n = 0
         self.rows, self.w, self.f = np.empty((0, 0)), np.empty((0, 0)), np.empty((0, 0))
         self.is_labelled = np.empty(0, np.bool_)
 
     def teach(self, X: ArrayLike, labels: Iterable[Label]) -> None:
         """Add labelled vertices."""
-        rows, codes = np.asarray(X, dtype=np.float64), self.classes.encode(labels)
-        self._reserve(rows)
-        for row, code in zip(rows, codes, strict=True):
-            i = self._add(row)
-            self.is_labelled[i] = True
-            self.f[i, code] = 1.0
+        codes = self.classes.encode(labels)
+        first = self._add(X)
+        self.is_labelled[first:] = True
+        self.f[first:] = self.classes.one_hot(codes)
 
     def observe(self, X: ArrayLike) -> Predictions:
-        """Add rows as vertices, one by one, and answer each with its own solution."""
-        rows = np.asarray(X, dtype=np.float64)
-        self._reserve(rows)
-        scores = np.zeros((len(rows), len(self.classes)))
-        for row, score in zip(rows, scores, strict=True):
-            n = self._add(row) + 1
-            self.f[:n] = refine_solution(
-                self.w[:n, :n], self.sink, self.is_labelled[:n], self.f[:n]
-            )
-            score[:] = self.f[n - 1]
+        """Add rows as vertices, and answer each with the solution on those up to it."""
+        first = self._add(X)
+        scores = np.zeros((len(self.w) - first, len(self.classes)))
+        for i, score in enumerate(scores, first):
+            past = slice(i + 1)
+            w, is_labelled = self.w[past, past], self.is_labelled[past]
+            self.f[past] = refine_solution(w, self.sink, is_labelled, self.f[past])
+            score[:] = self.f[i]
         scores[scores < MAX_ERROR] = 0.0
         return self.classes.decide(scores)
 
-    def _reserve(self, rows: Floats) -> None:
-        """Enlarge all arrays; at least twofold, since rows may come one by one."""
-        n_more = 0
-        if self.n + len(rows) > len(self.w):
-            n_more = max(self.n + len(rows), 2 * len(self.w)) - len(self.w)
-            self.rows = np.pad(self.rows.reshape(-1, rows.shape[1]), ((0, n_more), (0, 0)))
-            self.w = np.pad(self.w, (0, n_more))
-            self.is_labelled = np.pad(self.is_labelled, (0, n_more))
-        n_new_classes = len(self.classes) - self.f.shape[1]
-        if n_more or n_new_classes:
-            self.f = np.pad(self.f, ((0, n_more), (0, n_new_classes)))
-
-    def _add(self, row: Floats) -> int:
-        i = self.n
-        self.rows[i] = row
-        w = compute_similarities(row[None], self.rows[:i], self.sigma, threshold=self.threshold)
-        self.w[i, :i] = self.w[:i, i] = w[0]
-        self.n += 1
-        return i
+    def _add(self, X: ArrayLike) -> int:
+        """Add vertices and their similarities; return the index of the first one."""
+        rows, n = np.asarray(X, dtype=np.float64), len(self.w)
+        self.rows = np.vstack([self.rows.reshape(n, rows.shape[1]), rows])
+        w = compute_similarities(rows, self.rows, self.sigma, threshold=self.threshold)
+        self.w = np.pad(self.w, (0, len(rows)))
+        self.w[n:], self.w[:, n:] = w, w.T
+        np.fill_diagonal(self.w, 0.0)
+        self.is_labelled = np.pad(self.is_labelled, (0, len(rows)))
+        self.f = np.pad(self.f, ((0, len(rows)), (0, len(self.classes) - self.f.shape[1])))
+        return n
 
 
 def refine_solution(w: Floats, sink: float, is_labelled: Bools, guess: Floats) -> Floats:
@@ -193,16 +167,7 @@ def refine_solution(w: Floats, sink: float, is_labelled: Bools, guess: Floats) -
     With r the residuals and s_i = γ + Σ_{labelled j} w_ij, no value is off by more than the largest
     |r_i| / s_i. Conjugate gradients stop when that is half of 1e-9, and leave the other half to
     rounding; if rounding takes more, because the sink is small, the system is solved directly.
-
-    Parameters
-    ----------
-    w : (n, n) array
-        Similarities, symmetric, 0 on the diagonal.
-    sink : float
-        γ > 0.
-    is_labelled : (n,) boolean array
-    guess : (n, C) array
-        Rows of labelled vertices are their fixed values, the others are where to start.
+    Rows of labelled vertices in the guess are their fixed values, the others are where to start.
     """
     total = w.sum(axis=1) + sink
     tolerance = MAX_ERROR / 2 * (w @ is_labelled.astype(np.float64) + sink)
@@ -237,15 +202,7 @@ class TemporalPropagation(Baseline):
     All labelled examples of a class are one vertex. When the window is full its oldest vertex
     leaves by a star-mesh transform, w_jk += w_ji w_ik / d_i. So answers are those of the graph of
     the whole stream, in which two examples are joined if they were ever in the window together.
-
-    Parameters
-    ----------
-    similarity : Gaussian
-        With a number as bandwidth.
-    window : int
-        Number of unlabelled vertices.
-    sink : float
-        γ > 0, small: the published method has none, and then no answer if no label is connected.
+    The published method has no sink, and no answer if no label is connected; γ is small here.
 
     Examples
     --------

@@ -35,16 +35,12 @@ class ManifoldSVM(Baseline):
     Parameters
     ----------
     similarity : Gaussian
-        With a number as bandwidth; it is both K and, cut at its threshold, w.
+        It is both K and, cut at its threshold, w.
     buffer : int
         Number of examples in the buffer.
-    step : float
-        η₀ > 0. No step overshoots if step · (shrink + smooth · buffer) ≤ 2, and few if it is
-        somewhat more; f stays bounded in any case.
-    shrink : float
-        λ₁ > 0.
-    smooth : float
-        λ₂ ≥ 0.
+    step, shrink, smooth : float
+        η₀ > 0, λ₁ > 0 and λ₂ ≥ 0. No step overshoots if step · (shrink + smooth · buffer) ≤ 2, and
+        few if it is somewhat more; f stays bounded in any case.
 
     Examples
     --------

@@ -23,38 +23,19 @@ MIN_SIMILARITY = 1e-12
 
 
 class Potentials(NamedTuple):
-    """Potentials of the vertices, and their connected components.
+    """Potentials of the vertices, and their connected components."""
 
-    Attributes
-    ----------
-    u : (n, C) array
-        Potential of each vertex and class.
-    component : (n,) array of int
-    size : array
-        Mean size of the potentials of each component.
-    has_label : boolean array
-        Whether a component has a label of a class.
-    """
-
-    u: Floats
-    component: Ints
-    size: Floats
-    has_label: Bools
+    u: Floats  # (n, C), of each vertex and class
+    component: Ints  # (n,)
+    size: Floats  # mean size of the potentials of each component
+    has_label: Bools  # whether a component has a label of a class
 
 
 def solve_poisson(w: Floats, v: Floats, labels: Floats) -> Potentials:
     """Solve L u = Σ_j (y_j − ȳ) δ_j on the graph V W V, with u of mean 0, vertices by degree.
 
     Each component is a graph of its own: ȳ is the mean of its own labels, and its mean of u is 0.
-
-    Parameters
-    ----------
-    w : (n, n) array
-        Similarities, symmetric, 0 on the diagonal.
-    v : (n,) array
-        Weights > 0.
-    labels : (n, C) array
-        Number of labelled examples of each class at a vertex.
+    A vertex may have any number of labelled examples of each class.
     """
     n_components, component = connected_components(csr_array(w), directed=False)
     member = np.eye(n_components)[component]
@@ -91,16 +72,8 @@ class QuantizedPoisson(Baseline):
     Without any, there is no answer. The confidence is the softmax of potentials in units of their
     mean size: not a probability, but larger the further a class is ahead.
 
-    Parameters
-    ----------
-    n_centroids : int
-        Number of unlabelled vertices.
-    interval : int
-        Number of rows between two solutions.
-    neighbours : int
-        Number of most similar vertices that a vertex is joined to and a row is compared with.
-    similarity : Gaussian with a number as bandwidth, or SelfTuning
-        A row has the bandwidth of its nearest vertex. Similarities below 1e-12 are 0.
+    A vertex is joined to, and a row compared with, its most similar `neighbours`. A row has the
+    bandwidth of its nearest vertex. Similarities below 1e-12 are 0.
 
     Examples
     --------

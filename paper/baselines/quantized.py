@@ -13,11 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from labelwalk.arrays import Floats, Ints
 from labelwalk.similarity import SelfTuning
-from paper.baselines.full_graph import (
-    FullSimilarity,
-    compute_similarities,
-    solve_representatives,
-)
+from paper.baselines.full_graph import FullSimilarity, compute_similarities, solve_representatives
 from paper.baselines.predictions import OfflineBaseline
 
 NEGLIGIBLE = 1e-12  # smaller shares are rounding
@@ -27,17 +23,8 @@ class RepresentativeHarmonic(OfflineBaseline):
     """The harmonic solution on a few weighted points, each the representative of many rows.
 
     Labelled examples are vertices of weight 1, a representative weighs as much as the rows that
-    are assigned to it, and each row gets the answer of its representative.
-
-    Parameters
-    ----------
-    n_centroids : int
-        Number of representatives, at most; never more than rows.
-    similarity : Gaussian with a number as bandwidth, or SelfTuning
-        Of the vertices.
-    sink : float
-        γ > 0.
-    seed : int
+    are assigned to it, and each row gets the answer of its representative. There are never more
+    representatives than rows.
     """
 
     def __init__(
@@ -60,11 +47,10 @@ class RepresentativeHarmonic(OfflineBaseline):
         used, self.assigned = np.unique(assigned, return_inverse=True)
         self.points = points[used]
         self.counts = np.bincount(self.assigned).astype(np.float64)
-        labelled = (self.labelled.rows, self.labelled.one_hot)
-        self.values = solve_representatives(
-            *labelled, self.points, self.counts, self.similarity, self.sink
+        values = solve_representatives(
+            self.labelled, self.points, self.counts, self.similarity, self.sink
         )
-        return self.values[self.assigned]
+        return values[self.assigned]
 
 
 class KMeansHarmonic(RepresentativeHarmonic):
@@ -103,20 +89,10 @@ class NystromHarmonic(OfflineBaseline):
 
     W ≈ G Gᵀ (`approximate_graph`). Degrees are the row sums of G Gᵀ, self loops included: they are
     on both sides of D − W and cancel. An approximated similarity may be negative, which no random
-    walk allows. So an example whose approximated degree is not positive
-    is disconnected and gets no answer; the system is kept as definite as it would be for a graph
-    without negative similarities; and solutions within rounding of 0 are no answers.
-
-    Parameters
-    ----------
-    n_landmarks : int
-        m: examples drawn from all, labelled ones too, without replacement.
-    sigma : float
-        Bandwidth of the Gaussian.
-    sink : float
-        γ > 0.
-    seed : int
-        Of the landmarks.
+    walk allows. So an example whose approximated degree is not positive is disconnected and gets no
+    answer; the system is kept as definite as it would be for a graph without negative similarities;
+    and solutions within rounding of 0 are no answers. Landmarks are drawn from all examples,
+    labelled ones too, without replacement.
 
     Examples
     --------

@@ -47,13 +47,11 @@ class SemiBoost(Baseline):
     candidates : (m, d) array
         Centres of the weak learners, such as a sample of the stream; they do not change.
     similarity : Gaussian
-        With a number as bandwidth.
-    epsilon : float
-        ε, above 0 and up to 1: the similarity at which a neighbourhood ends.
+    epsilon, prior_epsilon : float
+        ε and ε_p, up to 1: the similarities at which a neighbourhood and the reach of a label end;
+        by default both are ε.
     n_selectors : int
         Weak learners in each regressor; never more than there are candidates.
-    prior_epsilon : float, optional
-        ε_p: the similarity at which the reach of a label ends; by default ε.
 
     Examples
     --------
@@ -133,10 +131,8 @@ class SemiBoost(Baseline):
     def _compute_prior(self, rows: Floats) -> Floats:
         """1 for the class of the nearest label, -1 for all others; 0 if no label is near."""
         w = compute_similarities(rows, self.labelled.rows, self.sigma)
-        nearest, is_near = (
-            self.labelled.codes[w.argmax(axis=1)],
-            w.max(axis=1) >= self.prior_epsilon,
-        )
+        nearest = self.labelled.codes[w.argmax(axis=1)]
+        is_near = w.max(axis=1) >= self.prior_epsilon
         targets = 2.0 * self.labelled.classes.one_hot(nearest) - 1.0
         votes: Floats = np.where(is_near[:, None], targets, 0.0)
         return votes

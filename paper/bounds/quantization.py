@@ -102,24 +102,14 @@ def proposition_6(
 def quantization_error(
     similarity: ArrayLike, quantized: ArrayLike, assigned: ArrayLike, normalised: bool = True
 ) -> float:
-    """Return ‖L^q − L^o‖_F, the left side of Proposition 7.
+    """Return ‖L^q − L^o‖_F, the left side of Proposition 7; the plain Laplacian grows with n.
 
-    Parameters
-    ----------
-    similarity : (n, n) array
-        Of all pairs of examples; the diagonal is not used.
-    quantized : (k, k) array
-        Of all pairs of representatives; the diagonal is the similarity of two examples with the
-        same representative, 1 for a Gaussian.
-    assigned : (n,) array of int
-        Representative of each example.
-    normalised : bool
-        Which Laplacian. The plain one grows with n.
+    The matrices are the similarities of all pairs of examples, with a diagonal that is not used,
+    and of all pairs of representatives, where the diagonal is that of two examples with the same
+    representative, 1 for a Gaussian. Below, the third example is replaced by the second.
 
     Examples
     --------
-    The third example is replaced by the second.
-
     >>> points, centres = np.array([0.0, 1.0, 1.2]), np.array([0.0, 1.0])
     >>> w_o, w_q = (np.exp(-(np.subtract.outer(x, x) ** 2) / 2) for x in (points, centres))
     >>> quantization_error(w_o, w_q, [0, 1, 1])
