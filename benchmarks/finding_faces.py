@@ -32,7 +32,7 @@ from labelwalk.faces.pipeline import FacePipeline
 from labelwalk.faces.profiles import PIXELS
 from labelwalk.faces.recognizer import FaceRecognizer, LearnerHandle
 from labelwalk.faces.representations import DlibVectors, Pixels, Representation, name_of, vector_of
-from paper.face_ground_truth import Tally, read_boxes
+from paper.face_evaluation import Tally, read_boxes
 
 VIDEOS = {"david": 300, "faceocc2": 1}  # and the frame of the first true box
 DETECTORS: dict[str, dict[str, Any]] = {

@@ -13,16 +13,11 @@ from paper.datasets import DATA_VARIABLE, DataMissingError, find_folder
 from paper.runner import ALL, STUDIES, reproduce
 
 PRINT_EVERY_JOBS = 10  # where standard output is not a terminal
-EPILOG = """\
+STUDY_TITLES = "\n".join(f"  {study.name:<11} {study.title}" for study in STUDIES.values())
+EPILOG = f"""\
 studies:
-  fig2        errors and accuracy of 200 centroids over time
-  fig3        the same with more and more centroids
-  fig5a       faces: one man in three places, among strangers
-  fig5b       faces: eight people
-  bounds      both sides of every statement of section 4
-  budget      quantization against Nystroem at equal time, and what speed costs
-  everywhere  every method on every data set
-  all         all of them
+{STUDY_TITLES}
+  {ALL:<11} all of them
 
 examples:
   python -m paper all --quick

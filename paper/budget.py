@@ -55,7 +55,10 @@ class KCenters:
         return verdicts
 
 
-KINDS: dict[str, Callable[[int, float], StreamLearner]] = {
+EXACT, DEFAULT = "exact", "default"
+# made from a size and a bandwidth
+METHODS: dict[str, Callable[[int, float], StreamLearner]] = {
+    EXACT: lambda k, sigma: OfflineHarmonic(Gaussian(sigma, threshold=0.0), SINK),
     "k-centers": KCenters,
     "k-means": lambda k, sigma: KMeansHarmonic(k, Gaussian(sigma, threshold=0.0), SINK),
     "random sample": lambda k, sigma: SampleHarmonic(k, Gaussian(sigma, threshold=0.0), SINK),
@@ -64,36 +67,23 @@ KINDS: dict[str, Callable[[int, float], StreamLearner]] = {
 
 
 def run(plan: Plan) -> list[Result]:
-    """Run all kinds and sizes, the exact solution, and the default profile over k."""
-    jobs = []
-    for dataset in plan.choose(DATA, SUBSTITUTES):
-        base = {"dataset": dataset, "max_examples": 1000 if plan.quick else 6000}
-        jobs.append(Job(solve_exactly, base))
-        for size in SIZES[:3] if plan.quick else SIZES:
-            jobs.append(Job(run_default, {**base, "size": size}))
-            jobs += [
-                Job(solve_approximately, {**base, "kind": kind, "size": size}) for kind in KINDS
-            ]
-    return plan.run(jobs)
-
-
-def solve_exactly(dataset: str, max_examples: int) -> Measurement:
-    """The solution on all examples."""
-    return _choose_width(
-        make_stream(dataset, 0, max_examples),
-        lambda sigma: OfflineHarmonic(Gaussian(sigma, threshold=0.0), SINK),
+    """Run the exact solution, and all other methods with each size."""
+    cases = [(EXACT, 0)]
+    for size in SIZES[:3] if plan.quick else SIZES:
+        cases += [(method, size) for method in (DEFAULT, *METHODS) if method != EXACT]
+    max_examples = 1000 if plan.quick else 6000
+    return plan.run(
+        Job(solve, {"dataset": name, "max_examples": max_examples, "method": method, "size": size})
+        for name in plan.choose(DATA, SUBSTITUTES)
+        for method, size in cases
     )
 
 
-def solve_approximately(dataset: str, max_examples: int, kind: str, size: int) -> Measurement:
-    """The solution on fewer representatives, or by fewer landmarks."""
+def solve(dataset: str, max_examples: int, method: str, size: int) -> Measurement:
+    """Accuracy and time with the best bandwidth; the default answers each example at its step."""
     stream = make_stream(dataset, 0, max_examples)
-    return _choose_width(stream, lambda sigma: KINDS[kind](size, sigma))
-
-
-def run_default(dataset: str, max_examples: int, size: int) -> Measurement:
-    """The default profile with this number of centroids, each example answered at its own step."""
-    stream = make_stream(dataset, 0, max_examples)
+    if method != DEFAULT:
+        return _choose_width(stream, lambda sigma: METHODS[method](size, sigma))
     evaluate(OnlineLearner(size), _take_first(stream))
     result = evaluate(OnlineLearner(size), stream)
     return Measurement({"accuracy": [result.accuracy]}, {"answer": float(result.seconds.sum())})
@@ -117,20 +107,12 @@ def _take_first(stream: Stream) -> Stream:
     return labels_first(stream.rows[:N_WARM_UP_ROWS], stream.truth[:N_WARM_UP_ROWS])
 
 
-NAMES = {solve_exactly.__name__: "exact", run_default.__name__: "default"}
-
-
 def conclude(results: list[Result]) -> Findings:
     """Compare accuracy with time for each kind, and with the number of centroids."""
+    arguments = ("dataset", "method", "size")
     rows = [
-        (
-            arguments["dataset"],
-            arguments.get("kind", NAMES.get(work)),
-            arguments.get("size", 0),
-            columns["accuracy"][0],
-            seconds["answer"],
-        )
-        for work, arguments, columns, seconds in results
+        (*map(r.arguments.get, arguments), r.columns["accuracy"][0], r.seconds["answer"])
+        for r in results
     ]
     table = tabulate(("data", "method", "size", "accuracy", "seconds"), rows)
     return Findings(

@@ -20,19 +20,16 @@ from labelwalk.arrays import Floats, Ints
 DATA_VARIABLE = "LABELWALK_DATA"  # environment variable that names the data folder
 UNKNOWN_CLASS = -1  # class of an example that should not be named
 N_SCALING_ROWS = 200  # where features have different units
-SCALED = f"scaled by the first {N_SCALING_ROWS} rows"
-NOTES = {
-    "optdigits": "UCI handwritten digits, 8 x 8 pixels from 0 to 16",
-    "letter": "UCI letters A to Z, 16 shape features from 0 to 15",
-    "outdoor": f"outdoor objects, colour histograms, {SCALED}",
-    "keystroke": f"rhythm of four people's typing, {SCALED}",
-    "elec2": "electricity market of New South Wales, half-hourly, without the date",
-}
 FILES = {  # of the data folder, and their MD5
+    # UCI handwritten digits, 8 x 8 pixels from 0 to 16
     "optdigits": ("optdigits/optdigits.npz", "c21833c3bf06e0056e209a33d7083a6d"),
+    # UCI letters A to Z, 16 shape features from 0 to 15
     "letter": ("letter/letter.npz", "76c1ebc73b9dbbe776f11ec45b675cc9"),
+    # colour histograms of forty objects, each approached ten times under changing daylight
     "outdoor": ("outdoor_objects/outdoor.npz", "188da0994b72cb6e16c3a53bebfb0169"),
+    # the rhythm in which four people type one word in many sessions
     "keystroke": ("keystroke/keystroke.npz", "e82fefe0dfbcc6f01adac3048a9ab528"),
+    # electricity prices in New South Wales that rise or fall, half-hourly, with the date
     "elec2": ("elec2/elec2.npz", "e71ebf232cb68ab4b3b696dc36bf8fcd"),
 }
 OPENML = {  # number, and the `fingerprint` of the rows that results were measured on
@@ -73,7 +70,6 @@ class Dataset:
     X: Floats
     y: Ints
     in_time: bool
-    note: str
 
     @property
     def n_classes(self) -> int:
@@ -219,7 +215,7 @@ def load_rows(name: str, folder: Path | None) -> Dataset:
     elif name not in OPENML:
         X = scale_by_first_rows(X)
     X = np.ascontiguousarray(X, dtype=np.float64)
-    return Dataset(name, X, encode_classes(y), name in IN_TIME, NOTES[name])
+    return Dataset(name, X, encode_classes(y), name in IN_TIME)
 
 
 def digits() -> Dataset:
@@ -227,8 +223,7 @@ def digits() -> Dataset:
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
-    note = "handwritten digits of scikit-learn, 8 x 8 pixels; a part of optdigits"
-    return Dataset("digits", X.astype(np.float64), y.astype(np.int64), False, note)
+    return Dataset("digits", X.astype(np.float64), y.astype(np.int64), False)
 
 
 def moons(n: int = 2000, noise: float = 0.08, seed: int = 0) -> Dataset:
@@ -237,7 +232,7 @@ def moons(n: int = 2000, noise: float = 0.08, seed: int = 0) -> Dataset:
     y, angle = rng.integers(2, size=n), np.pi * rng.random(n)
     X = np.column_stack([np.cos(angle), np.sin(angle)])
     X[y == 1] = [1.0, 0.5] - X[y == 1]
-    return Dataset("moons", _add_noise(X, noise, rng), y, False, "two crescents, from a seed")
+    return Dataset("moons", _add_noise(X, noise, rng), y, False)
 
 
 def spirals(n: int = 3000, arms: int = 3, noise: float = 0.05, seed: int = 0) -> Dataset:
@@ -247,7 +242,7 @@ def spirals(n: int = 3000, arms: int = 3, noise: float = 0.05, seed: int = 0) ->
     rng.shuffle(y)
     angle = 3 * np.pi * position + 2 * np.pi * y / arms
     X = 3 * position[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
-    return Dataset("spirals", _add_noise(X, noise, rng), y, False, f"{arms} spirals, from a seed")
+    return Dataset("spirals", _add_noise(X, noise, rng), y, False)
 
 
 def swiss_roll(n: int = 3000, classes: int = 4, noise: float = 0.2, seed: int = 0) -> Dataset:
@@ -257,8 +252,7 @@ def swiss_roll(n: int = 3000, classes: int = 4, noise: float = 0.2, seed: int = 
     angle = 1.5 * np.pi * (1 + 2 * position)
     X = np.column_stack([angle * np.cos(angle), 21 * rng.random(n), angle * np.sin(angle)])
     y = np.minimum((classes * position).astype(np.int64), classes - 1)
-    note = f"a rolled-up sheet in {classes} strips, from a seed"
-    return Dataset("swiss_roll", _add_noise(X, noise, rng), y, False, note)
+    return Dataset("swiss_roll", _add_noise(X, noise, rng), y, False)
 
 
 def drifting(n: int = 6000, classes: int = 4, seed: int = 0) -> Dataset:
@@ -267,8 +261,7 @@ def drifting(n: int = 6000, classes: int = 4, seed: int = 0) -> Dataset:
     y = rng.integers(classes, size=n)
     angle = 2 * np.pi * (y / classes + np.arange(n) / n)
     X = 5 * np.column_stack([np.cos(angle), np.sin(angle)])
-    note = f"{classes} Gaussian clusters that move around a circle, from a seed"
-    return Dataset("drifting", _add_noise(X, 0.5, rng), y, True, note)
+    return Dataset("drifting", _add_noise(X, 0.5, rng), y, True)
 
 
 def _add_noise(X: Floats, noise: float, rng: np.random.Generator) -> Floats:
@@ -278,16 +271,14 @@ def _add_noise(X: Floats, noise: float, rng: np.random.Generator) -> Floats:
 def load_faces(name: str, folder: Path | None) -> Dataset:
     """Load faces of eight people who take turns, or of one man in three places among strangers.
 
-    They are vectors of a face network, or pixels.
+    They are vectors of a face network (dlib), or pixels.
     """
     is_pixels = name.endswith("pixels")
     data = read_npz(folder, *(FACE_PIXELS if is_pixels else FACE_VECTORS), origin=FACE_SOURCE)
     is_office = name.startswith("office")
     order, y = interleave_people(data["person"]) if is_office else mix_with_strangers(data)
     X = prepare_faces(data["faces"][order]) if is_pixels else data["emb"][order].astype(np.float64)
-    people = "eight people in ten segments each that take turns"
-    note = people if is_office else "one man in three places among strangers and false detections"
-    return Dataset(name, X, y, True, f"{note}, {'pixels' if is_pixels else 'dlib vectors'}")
+    return Dataset(name, X, y, True)
 
 
 def prepare_faces(faces: NDArray[np.uint8]) -> Floats:

@@ -71,10 +71,12 @@ def write_table(path: Path, columns: Columns) -> None:
 
 
 def _format_section(study: Study, outcome: Findings, folder: Path) -> str:
-    figures = "".join(
-        f"<figure>{_inline(draw(picture, folder / 'figures'))}</figure>"
-        for picture in outcome.pictures
-    )
+    figures = ""
+    for picture in outcome.pictures:
+        # as an image: in one page, the names inside two drawings would clash
+        data = base64.b64encode(draw(picture, folder / "figures").read_bytes()).decode()
+        image = f"<img src='data:image/svg+xml;base64,{data}' alt='{escape(picture.name)}'>"
+        figures += f"<figure>{image}</figure>"
     notes = "".join(f"<p>{escape(note)}</p>" for note in outcome.notes)
     tables = ", ".join(f"<a href='tables/{name}.csv'>{name}.csv</a>" for name in outcome.tables)
     rows = "".join(
@@ -88,12 +90,6 @@ def _format_section(study: Study, outcome: Findings, folder: Path) -> str:
         f"<section id='{study.name}'><h2>{escape(study.title)}</h2>{notes}"
         f"{claims}{figures}<p>Numbers: {tables}</p></section>"
     )
-
-
-def _inline(path: Path) -> str:
-    """As an image: in one page, the names inside two drawings would clash."""
-    data = base64.b64encode(path.read_bytes()).decode()
-    return f"<img src='data:image/svg+xml;base64,{data}' alt='{escape(path.stem)}'>"
 
 
 def draw(picture: Picture, folder: Path) -> Path:

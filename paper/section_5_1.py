@@ -47,6 +47,10 @@ N_TIMES = 12  # at which errors are measured
 LITTLE = 0.03  # the largest change of accuracy that is called little
 CLOSE = 0.01  # the largest difference of accuracies that are called alike
 GREY, LIGHT_GREY = "0.35", "0.7"
+BASELINES: dict[str, type[OfflineHarmonic | EveryExample]] = {
+    "offline": OfflineHarmonic,
+    "every_example": EveryExample,
+}
 
 
 class Scope(NamedTuple):
@@ -109,22 +113,19 @@ def list_jobs(plan: Plan, reading: str, centroids: Iterable[int]) -> list[Job]:
         for variant in VARIANTS
         for problem in problems
     ]
-    return quantized + [Job(work, p) for work in BASELINES.values() for p in problems]
+    return quantized + [
+        Job(solve_unquantized, {**problem, "method": method})
+        for method in BASELINES
+        for problem in problems
+    ]
 
 
-def solve_offline(dataset: str, positive: int, negative: int, max_examples: int) -> Measurement:
-    """W: the solution on the graph of all examples, which uses them all for every answer."""
+def solve_unquantized(
+    dataset: str, positive: int, negative: int, max_examples: int, method: str
+) -> Measurement:
+    """W, the solution on all examples for every answer, or W^o, that on all examples so far."""
     stream = make_stream(dataset, positive, negative, max_examples)
-    return _sample_accuracy(_evaluate(OfflineHarmonic, stream).correct)
-
-
-def solve_online(dataset: str, positive: int, negative: int, max_examples: int) -> Measurement:
-    """W^o: the solution on the graph of all examples so far, at each step."""
-    stream = make_stream(dataset, positive, negative, max_examples)
-    return _sample_accuracy(_evaluate(EveryExample, stream).correct)
-
-
-BASELINES = {"offline": solve_offline, "every_example": solve_online}  # by column
+    return _sample_accuracy(_evaluate(BASELINES[method], stream).correct)
 
 
 def search_sink(dataset: str, max_examples: int) -> Measurement:
@@ -252,9 +253,9 @@ def _average_all(
                 for k in centroids
                 for mean in _average(select(same, solve_quantized, k=k), measure, at)
             ]
-    for name, work in BASELINES.items():
-        same = select(results, work, dataset=dataset)
-        table[name] = _average(same, "accuracy", at) * len(centroids)
+    for method in BASELINES:
+        same = select(results, solve_unquantized, dataset=dataset, method=method)
+        table[method] = _average(same, "accuracy", at) * len(centroids)
     return table
 
 
@@ -283,7 +284,10 @@ def _draw_panels(
 def _judge_over_time(reading: str, averages: dict[str, Table]) -> list[Claim]:
     cases = [(name, variant) for name in averages for variant in VARIANTS]
     slopes = {f"{name}, {v}": _compare_slopes(averages[name], v) for name, v in cases}
-    changes = {f"{name}, {v}": _measure_change(averages[name], v) for name, v in cases}
+    changes = {
+        f"{name}, {v}": float(np.ptp(averages[name][f"accuracy, {v}"][N_TIMES // 4 :]))
+        for name, v in cases
+    }
     title = READINGS[reading]
     return [
         Claim(
@@ -308,10 +312,6 @@ def _compare_slopes(table: Table, variant: str) -> float:
     halves = slice(len(t) // 2 + 1), slice(len(t) // 2, None)
     early, late = (float(np.polyfit(t[half], error[half], 1)[0]) for half in halves)
     return late / early if early > 0 else np.inf
-
-
-def _measure_change(table: Table, variant: str) -> float:
-    return float(np.ptp(table[f"accuracy, {variant}"][len(table["t"]) // 4 :]))
 
 
 def _judge_over_k(tables: dict[str, Table], variant: Variant) -> list[Claim]:

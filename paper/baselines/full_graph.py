@@ -17,6 +17,7 @@ from paper.baselines.predictions import (
     LabelledBuffer,
     OfflineBaseline,
     Predictions,
+    divide,
 )
 
 FullSimilarity = Gaussian | SelfTuning
@@ -182,18 +183,14 @@ def refine_solution(w: Floats, sink: float, is_labelled: Bools, guess: Floats) -
         if (np.abs(r) <= tolerance).all():
             return f.T
         q = free * (total * p - p @ w)
-        step = _divide(rz, (p * q).sum(axis=1, keepdims=True))
+        # a class that is already solved has 0 / 0
+        step = divide(rz, (p * q).sum(axis=1, keepdims=True))
         f += step * p
         r -= step * q
         z = r / total
         previous, rz = rz, (r * z).sum(axis=1, keepdims=True)
-        p = z + _divide(rz, previous) * p
+        p = z + divide(rz, previous) * p
     return solve(w, is_labelled, guess, sink=sink)
-
-
-def _divide(numerators: Floats, denominators: Floats) -> Floats:
-    """Divide; a class that is already solved has the denominator 0 below the numerator 0."""
-    return numerators / np.where(denominators > 0.0, denominators, 1.0)
 
 
 class TemporalPropagation(Baseline):

@@ -18,12 +18,7 @@ class NearestLabel(Baseline):
 
     The confidence is d' / (d + d'), with d the distance to that example and d' that to the nearest
     of another class: from 1/2 on the border between the two to 1 on the example itself, or if
-    there is one class alone.
-
-    Parameters
-    ----------
-    radius : float
-        Abstain if no labelled example is within this distance.
+    there is one class alone. Without a labelled example within the radius there is no answer.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from labelwalk.learner import OnlineLearner
 from labelwalk.similarity import SelfTuning
 from labelwalk.solver.linear_system import Graph, factorise_graph
 from paper.baselines.full_graph import FullSimilarity, compute_similarities
-from paper.baselines.predictions import Baseline, ClassNames, Predictions
+from paper.baselines.predictions import Baseline, ClassNames, Predictions, divide
 
 MIN_SIMILARITY = 1e-12
 
@@ -40,15 +40,15 @@ def solve_poisson(w: Floats, v: Floats, labels: Floats) -> Potentials:
     n_components, component = connected_components(csr_array(w), directed=False)
     member = np.eye(n_components)[component]
     counts = member.T @ labels
-    mean = counts / _replace_zeros(counts.sum(axis=1, keepdims=True))
+    mean = divide(counts, counts.sum(axis=1, keepdims=True))
     sources = labels - labels.sum(axis=1, keepdims=True) * mean[component]
     # the first vertex of each component has the potential 0, until the mean is subtracted
     _, first = np.unique(component, return_index=True)
     grounded = np.isin(np.arange(len(w)), first)
     system = factorise_graph(Graph(w, v, np.zeros(len(w)), grounded))
     u = system.solve(sources / v[:, None])
-    share = member * (v * (w @ v))[:, None]
-    share /= _replace_zeros(share.sum(axis=0))
+    degrees = member * (v * (w @ v))[:, None]
+    share = divide(degrees, degrees.sum(axis=0))
     u -= (share.T @ u)[component]
     size = (share.T @ np.abs(u)).sum(axis=1) / max(1, labels.shape[1])
     return Potentials(u, component.astype(np.int64), size, counts > 0.0)
@@ -151,7 +151,7 @@ class QuantizedPoisson(Baseline):
         nearest = component[w.argmax(axis=1)]
         w = np.where(component == nearest[:, None], w * weight, 0.0)
         total = w.sum(axis=1, keepdims=True)
-        scores = (w @ u) / _replace_zeros(total) / _replace_zeros(size)[nearest, None]
+        scores = divide(divide(w @ u, total), size[nearest, None])
         allowed = has_label[nearest] & (total > 0.0)
         shares: Floats = np.zeros(scores.shape)
         answered = allowed.any(axis=1)
@@ -164,8 +164,3 @@ class QuantizedPoisson(Baseline):
             return w
         cutoff = np.partition(w, -self.neighbours, axis=1)[:, -self.neighbours, None]
         return np.where(w >= cutoff, w, 0.0)
-
-
-def _replace_zeros(totals: Floats) -> Floats:
-    """Replace the total of nothing, which is a denominator below 0, by 1."""
-    return np.where(totals > 0.0, totals, 1.0)

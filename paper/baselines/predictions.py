@@ -19,6 +19,11 @@ class Predictions(NamedTuple):
     confidence: Floats
 
 
+def divide(parts: Floats, totals: Floats) -> Floats:
+    """Divide; the share of nothing, a total of 0, is taken as a share of 1."""
+    return np.asarray(parts / np.where(totals > 0.0, totals, 1.0))
+
+
 class ClassNames:
     """Names of classes, numbered in order of first appearance.
 

@@ -47,10 +47,10 @@ class RepresentativeHarmonic(OfflineBaseline):
         used, self.assigned = np.unique(assigned, return_inverse=True)
         self.points = points[used]
         self.counts = np.bincount(self.assigned).astype(np.float64)
-        values = solve_representatives(
+        self.values = solve_representatives(
             self.labelled, self.points, self.counts, self.similarity, self.sink
         )
-        return values[self.assigned]
+        return self.values[self.assigned]
 
 
 class KMeansHarmonic(RepresentativeHarmonic):

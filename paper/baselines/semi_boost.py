@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike
 from labelwalk.arrays import Floats, Ints, Label
 from labelwalk.similarity import Gaussian
 from paper.baselines.full_graph import compute_similarities
-from paper.baselines.predictions import Baseline, LabelledBuffer, Predictions
+from paper.baselines.predictions import Baseline, LabelledBuffer, Predictions, divide
 
 BATCH_ROWS = 1024  # compared with the candidates at a time
 
@@ -101,7 +101,7 @@ class SemiBoost(Baseline):
             batch = rows[start : start + BATCH_ROWS]
             votes = zip(self._vote(batch), self._compute_prior(batch), strict=True)
             for t, (h, prior) in enumerate(votes, start):
-                H[t] = _divide((self.alpha * h[self.chosen]).sum(axis=0), self.alpha.sum(axis=0))
+                H[t] = divide((self.alpha * h[self.chosen]).sum(axis=0), self.alpha.sum(axis=0))
                 self._boost(h, _weigh_unlabelled(prior))
         return classes.decide(H)
 
@@ -113,7 +113,7 @@ class SemiBoost(Baseline):
         H, total = np.zeros(len(index)), np.zeros(len(index))
         free = np.ones(self.right.shape[1:])
         for n in range(len(self.alpha)):
-            z = weigh(_divide(H, total))[:, None]
+            z = weigh(divide(H, total))[:, None]
             self.right[n] += np.maximum(z, 0.0) * h
             self.wrong[n] += np.maximum(-z, 0.0) * h
             odds = self.right[n] / self.wrong[n] * free  # (1 - e) / e
@@ -136,11 +136,6 @@ class SemiBoost(Baseline):
         targets = 2.0 * self.labelled.classes.one_hot(nearest) - 1.0
         votes: Floats = np.where(is_near[:, None], targets, 0.0)
         return votes
-
-
-def _divide(part: Floats, total: Floats) -> Floats:
-    share: Floats = part / np.where(total > 0.0, total, 1.0)
-    return share
 
 
 def _weigh_labelled(y: Floats) -> Callable[[Floats], Floats]:

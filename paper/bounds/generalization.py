@@ -69,8 +69,6 @@ def proposition_3(
 class Schedule(NamedTuple):
     """γ = count^power makes the right side of a statement O(count^rate)."""
 
-    statement: str
-    counts: str
     power: float
     rate: float
 
@@ -79,8 +77,8 @@ class Schedule(NamedTuple):
         return float(count**self.power)
 
 
-PROPOSITION_4 = Schedule("Proposition 4", "examples", 1 / 4, -1 / 2)
-PROPOSITION_5 = Schedule("Proposition 5", "examples", 1 / 8, -1 / 2)  # ‖L^q − L^o‖_F must stay O(1)
+PROPOSITION_4 = Schedule(1 / 4, -1 / 2)  # of examples
+PROPOSITION_5 = Schedule(1 / 8, -1 / 2)  # of examples; ‖L^q − L^o‖_F must stay O(1)
 
 
 def schedule_printed_proposition_3(alpha: float) -> Schedule:
@@ -88,12 +86,12 @@ def schedule_printed_proposition_3(alpha: float) -> Schedule:
 
     λ_M(L) must stay O(γ), which it does on the normalised Laplacian, where it is at most 2.
     """
-    return Schedule("Proposition 3 as printed", "labels", 1.0 + alpha, -min(alpha, 0.5))
+    return Schedule(1.0 + alpha, -min(alpha, 0.5))
 
 
 def schedule_proposition_3(alpha: float) -> Schedule:
     """γ = n_l^(½+α) gives the same rates with `proven_beta`, which has no √n_l."""
-    return Schedule("Proposition 3", "labels", 0.5 + alpha, -min(alpha, 0.5))
+    return Schedule(0.5 + alpha, -min(alpha, 0.5))
 
 
 def fit_exponent(sizes: ArrayLike, errors: ArrayLike) -> float:

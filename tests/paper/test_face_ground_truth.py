@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from labelwalk.faces.demo import NamedBox
 from labelwalk.faces.frames import Box
-from paper.face_ground_truth import Tally, read_boxes, read_table, read_truth
+from paper.face_evaluation import Tally, read_boxes, read_table, read_truth
 from tests.unit.faces.real_videos import real
 
 pytestmark = pytest.mark.shell

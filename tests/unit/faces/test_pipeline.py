@@ -11,7 +11,7 @@ from labelwalk.faces.pipeline import FacePipeline
 from labelwalk.faces.profiles import VECTORS
 from labelwalk.faces.recognizer import FaceRecognizer
 from labelwalk.faces.representations import Pixels
-from paper.face_ground_truth import Tally
+from paper.face_evaluation import Tally
 from tests.unit.faces.people import views
 
 pytestmark = pytest.mark.shell
