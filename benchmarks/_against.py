@@ -16,8 +16,6 @@ tell. A verdict other than "within noise" needs more than that, and every round 
     scripts/bench service --seconds 5 --against main --write service.md
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io

@@ -1,7 +1,5 @@
 """Real streams with four labels a class, from a folder of NPZ files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

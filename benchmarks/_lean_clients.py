@@ -4,8 +4,6 @@ They speak just as much HTTP and WebSocket as is needed here: no masks worth the
 fragments, no compression. Tests of the service use real clients.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

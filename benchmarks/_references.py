@@ -4,8 +4,6 @@ Every reference starts from a cover the learner has built, answers each example 
 its nearest vertex. None founds vertices, coarsens or measures bandwidths, which favours them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property, partial
 

@@ -1,7 +1,5 @@
 """What benchmarks have in common: a table of figures beside what was asked, printed and written."""
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """What takes how long, and how much memory: by the clock, and by the processor of this thread."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An endless stream of digits: 10 classes, 64 features, drawn between neighbours of one class."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

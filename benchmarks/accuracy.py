@@ -8,8 +8,6 @@ accuracy, or more than one point below the nearest label.
     python benchmarks/accuracy.py --data FOLDER [--write docs/results/accuracy.md]
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -7,8 +7,6 @@ seeds; faces are shuffled. The learner has default settings.
     python benchmarks/asking.py --data FOLDER [--write docs/results/asking.md]
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

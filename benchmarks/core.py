@@ -5,8 +5,6 @@ thread, everything warm. All times of a line come from one run on one machine: r
 Blocks are timed by the processor's clock, which other programs on the machine disturb less.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

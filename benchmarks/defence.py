@@ -7,8 +7,6 @@ three seeds. "Unprotected" is the same learner without weight cap and quarantine
     python benchmarks/defence.py --data FOLDER [--write docs/results/defence.md]
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

@@ -14,8 +14,6 @@ were chosen on these faces: see docs/decisions/faces.md.
     python benchmarks/faces.py --data FOLDER [--write FILE.md]
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -9,8 +9,6 @@ Additional threads decode and find faces; their time is not included.
     python benchmarks/finding_faces.py --data FOLDER [--write FILE]
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path

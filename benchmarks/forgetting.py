@@ -8,8 +8,6 @@ radius within which an example joins a vertex. Means of three seeds.
     python benchmarks/forgetting.py [--write docs/results/forgetting.md]
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from typing import Any

@@ -9,8 +9,6 @@ on the rest, means of three seeds.
     python benchmarks/late_labels.py --data FOLDER [--write docs/results/late-labels.md]
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

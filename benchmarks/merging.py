@@ -10,8 +10,6 @@ clusters of ten classes) with twenty. Means of five seeds.
     python benchmarks/merging.py [--write docs/results/merging.md]
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple

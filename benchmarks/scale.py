@@ -17,8 +17,6 @@ All times of a line come from one run on one machine: read the ratios.
     scripts/bench scale [--part workers|large] [--rows N] [--folder FOLDER] [--write FILE]
 """
 
-from __future__ import annotations
-
 import filecmp
 import multiprocessing
 import os

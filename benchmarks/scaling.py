@@ -9,8 +9,6 @@ of a feature changes by more than 5 %. Shuffled data: the mean of five seeds.
     python benchmarks/scaling.py [--data FOLDER]
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -10,8 +10,6 @@ on an example, which the clients do not disturb.
     scripts/bench service [--seconds 10] [--examples 1000000] [--write FILE.md]
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -14,8 +14,6 @@ Invariants are checked on all merged covers, over all pairs of vertices and of r
     python benchmarks/sharded.py [--data FOLDER] [--write docs/results/sharded.md]
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -13,8 +13,6 @@ extrapolate. A phase takes as many rounds as its tasks need on the workers; work
 share its network, and all of them the storage. Lost workers and unequal speeds are left out.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from math import ceil, log
 

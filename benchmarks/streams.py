@@ -12,8 +12,6 @@ With --measurements, fewer rows, without Kafka, and seconds of the processor.
     scripts/bench streams [--rows 1000000] [--write docs/results/streams.md]
 """
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

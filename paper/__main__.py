@@ -1,7 +1,5 @@
 """Command line of the studies: `python -m paper NAME`."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

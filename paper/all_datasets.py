@@ -7,8 +7,6 @@ at, all real data here, digits and moons; spirals, the swiss roll and the drifti
 part in it. Abstentions count as wrong. Slow methods see the first examples only, as the table says.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

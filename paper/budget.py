@@ -4,8 +4,6 @@ All answer the same stream as a whole, after they have seen all of it. For each 
 best of several bandwidths is taken.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from time import perf_counter
 

@@ -1,7 +1,5 @@
 """Data sets by name: from a data folder, from OpenML or scikit-learn, or made from a seed."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import warnings

@@ -5,8 +5,6 @@ confidence for each row: `OnlineLearner`, or a class of `paper.baselines`. One w
 gets all labelled rows first and then all other rows in one call.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter

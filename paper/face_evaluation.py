@@ -1,7 +1,5 @@
 """Face recognition compared with ground truth: `python -m paper.face_evaluation SOURCE [TRUTH]`."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

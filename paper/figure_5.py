@@ -5,8 +5,6 @@ of its other one. The curve that is drawn is the best over that grid, for each m
 mean of its best precision at recalls from 0.5 to 0.95. The table has all of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from itertools import product

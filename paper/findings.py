@@ -1,7 +1,5 @@
 """Findings of a study: tables, pictures as plain data, and claims with a verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple

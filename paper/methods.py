@@ -5,8 +5,6 @@ That distance is measured on the whole stream, and the weak learners of boosting
 no method could know that, and each is given it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

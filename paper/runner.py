@@ -1,7 +1,5 @@
 """From the name of a study to its results, tables, pictures and report."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Section 4 of the paper: every statement with numbers, and the rate of Proposition 6 over k."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -9,10 +9,7 @@ Figure 1 is run as printed, where labelled vertices absorb unlabelled examples w
 heavy as their examples, and with labelled vertices that stand for their own examples alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from functools import cache
 from itertools import combinations, pairwise
 from typing import Literal, NamedTuple
 
@@ -32,7 +29,7 @@ from paper.bounds.generalization import fit_exponent
 from paper.bounds.quantization import find_nearest, quantization_error
 from paper.datasets import load
 from paper.evaluation import EvaluationResult, Stream, evaluate, labels_first
-from paper.findings import Claim, Findings, Line, Panel, Picture, Table, judge
+from paper.findings import Claim, Findings, Line, Panel, Picture, Table, judge, tabulate
 from paper.study import Job, Measurement, Plan, Result, Study, list_values, select
 
 SINK, GROWTH, N_LABELS = 1000.0, 1.5, 4
@@ -65,11 +62,6 @@ FULL = Scope(10, 1500, (25, 50, 100, 200, 400, 800))
 QUICK = Scope(3, 800, (25, 50, 100, 200))
 
 
-def choose_scope(plan: Plan) -> Scope:
-    """Return the scope of a plan."""
-    return QUICK if plan.quick else FULL
-
-
 def choose_problems(dataset: str, reading: str, count: int) -> list[tuple[int, int]]:
     """Return pairs of classes, fixed by a seed; -1 stands for all other classes.
 
@@ -78,15 +70,10 @@ def choose_problems(dataset: str, reading: str, count: int) -> list[tuple[int, i
     >>> choose_problems("digits", "rest", 2)
     [(4, -1), (6, -1)]
     """
-    classes = range(_count_classes(dataset))
+    classes = range(load(dataset).n_classes)
     pairs = list(combinations(classes, 2)) if reading == "pairs" else [(c, -1) for c in classes]
     order = np.random.default_rng(0).permutation(len(pairs))[:count]
     return [pairs[i] for i in order]
-
-
-@cache
-def _count_classes(dataset: str) -> int:
-    return load(dataset).n_classes
 
 
 def make_stream(dataset: str, positive: int, negative: int, max_examples: int) -> Stream:
@@ -101,7 +88,7 @@ def make_stream(dataset: str, positive: int, negative: int, max_examples: int) -
 
 def list_jobs(plan: Plan, reading: str, centroids: Iterable[int]) -> list[Job]:
     """Return the jobs of all problems: quantized with k centroids, offline, and online."""
-    count, max_examples, _ = choose_scope(plan)
+    count, max_examples, _ = QUICK if plan.quick else FULL
     problems = [
         {"dataset": name, "positive": one, "negative": other, "max_examples": max_examples}
         for name in plan.choose(DATA, SUBSTITUTES)
@@ -155,8 +142,7 @@ def solve_quantized(
     learner = OnlineLearner.paper(k, sigma, SINK, GROWTH, labelled=variant)
     taught = stream.taught
     learner.teach(stream.rows[taught], stream.truth[taught].tolist())
-    start, correct = int(taught.sum()), np.zeros(0, dtype=np.bool_)
-    table: dict[str, list[float]] = {name: [] for name in ("t", "normalised", "plain", "radius")}
+    start, correct, measured = int(taught.sum()), np.zeros(0, dtype=np.bool_), []
     for t in list_times(len(stream.rows)):
         block = slice(start + len(correct), t)
         answers = learner.observe(stream.rows[block]).label == stream.truth[block]
@@ -164,10 +150,9 @@ def solve_quantized(
         rows, centres = stream.rows[:t], learner.vertices.points
         w, w_q = (compute_similarities(x, x, sigma) for x in (rows, centres))
         assigned = find_nearest(rows, centres)
-        table["t"].append(t)
-        table["radius"].append(learner.radius)
-        table["normalised"].append(quantization_error(w, w_q, assigned))
-        table["plain"].append(quantization_error(w, w_q, assigned, normalised=False))
+        errors = (quantization_error(w, w_q, assigned, normalised) for normalised in (True, False))
+        measured.append((t, *errors, learner.radius))
+    table = tabulate(("t", "normalised", "plain", "radius"), measured)
     return Measurement({**table, **_sample_accuracy(correct).columns})
 
 
@@ -190,7 +175,7 @@ def run_over_time(plan: Plan) -> list[Result]:
 
 def run_over_k(plan: Plan) -> list[Result]:
     """Run each problem of Figure 3 with each number of centroids and without quantization."""
-    _, max_examples, centroids = choose_scope(plan)
+    _, max_examples, centroids = QUICK if plan.quick else FULL
     searches = [
         Job(search_sink, {"dataset": name, "max_examples": max_examples})
         for name in plan.choose(DATA, SUBSTITUTES)

@@ -1,7 +1,5 @@
 """A study: jobs whose results are stored once, and a plan that runs them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import multiprocessing

@@ -1,7 +1,5 @@
 """Harmonic solutions on graphs of examples that are not quantized: offline, online, in a window."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np
@@ -224,7 +222,8 @@ class TemporalPropagation(Baseline):
         self.labelled.add(X, labels)
         n_new_classes = 1 + len(self.labelled.classes) - self.exits.shape[1]
         self.exits = np.pad(self.exits, ((0, 0), (0, n_new_classes)))
-        if n := self.n_vertices:
+        if self.n_seen:
+            n = min(self.n_seen, self.window)
             self.exits[:n, 1:] += self._connect_classes(self.rows[:n], n_before)
 
     def observe(self, X: ArrayLike) -> Predictions:
@@ -238,18 +237,13 @@ class TemporalPropagation(Baseline):
         f = np.array([self._add(*vertex) for vertex in zip(rows, exits, strict=True)])
         return self.labelled.classes.decide(f)
 
-    @property
-    def n_vertices(self) -> int:
-        """Number of unlabelled vertices."""
-        return min(self.n_seen, self.window)
-
     def _add(self, row: Floats, exits: Floats) -> Floats:
         """Put a row in the place of the oldest, and return its solution."""
         i = self.n_seen % self.window
         if self.n_seen >= self.window:
             self._eliminate(i)
         self.n_seen += 1
-        n = self.n_vertices
+        n = min(self.n_seen, self.window)
         self.rows[i], self.exits[i] = row, exits
         self.w[i, :n] = self.w[:n, i] = compute_similarities(
             row[None], self.rows[:n], self.sigma, threshold=self.threshold

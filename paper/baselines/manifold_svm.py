@@ -12,8 +12,6 @@ not scaled up from the buffer to the whole stream, nor the hinge by how rare lab
 scaled back to ‖f‖² = 2 / λ₁ before a step where it is larger, which the f of least risk never is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The label of the nearest labelled example: what is possible without unlabelled examples."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Poisson learning on quantized examples: the known remedy if labels are very few."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What baselines share: predictions, class names, a buffer of labelled rows, offline learning."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import ClassVar, NamedTuple

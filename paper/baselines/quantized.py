@@ -1,7 +1,5 @@
 """Other ways to make the offline solution small: k-means, a random sample, Nyström."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from warnings import catch_warnings, simplefilter
 

@@ -24,9 +24,7 @@ the margin of similarities, recognised every stranger among the faces of one man
 only examples since the call that taught it first. Only the choice of candidates is random.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -91,7 +89,7 @@ class SemiBoost(Baseline):
         self.chosen, self.alpha = np.pad(self.chosen, widths), np.pad(self.alpha, widths)
         targets = 2.0 * self.labelled.one_hot[n_before:] - 1.0
         for h, y in zip(self._vote(rows), targets, strict=True):
-            self._boost(h, _weigh_labelled(y))
+            self._boost(h, y, is_labelled=True)
 
     def observe(self, X: ArrayLike) -> Predictions:
         """Answer each row at its own step, then boost with it."""
@@ -102,20 +100,21 @@ class SemiBoost(Baseline):
             votes = zip(self._vote(batch), self._compute_prior(batch), strict=True)
             for t, (h, prior) in enumerate(votes, start):
                 H[t] = divide((self.alpha * h[self.chosen]).sum(axis=0), self.alpha.sum(axis=0))
-                self._boost(h, _weigh_unlabelled(prior))
+                self._boost(h, np.tanh(2.0 * prior), is_labelled=False)
         return classes.decide(H)
 
-    def _boost(self, h: Floats, weigh: Callable[[Floats], Floats]) -> None:
-        """Let an example pass the selectors; `weigh` turns H so far into importances z."""
+    def _boost(self, h: Floats, target: Floats, *, is_labelled: bool) -> None:
+        """Let an example pass the selectors; the target is its y, or tanh(2 P) without a label."""
         if not h.any():  # without a vote nothing changes
             return
         index = np.arange(len(self.labelled.classes))
         H, total = np.zeros(len(index)), np.zeros(len(index))
         free = np.ones(self.right.shape[1:])
         for n in range(len(self.alpha)):
-            z = weigh(divide(H, total))[:, None]
-            self.right[n] += np.maximum(z, 0.0) * h
-            self.wrong[n] += np.maximum(-z, 0.0) * h
+            share = divide(H, total)
+            z = target * np.exp(-target * share) if is_labelled else target - np.tanh(2.0 * share)
+            self.right[n] += np.maximum(z, 0.0)[:, None] * h
+            self.wrong[n] += np.maximum(-z, 0.0)[:, None] * h
             odds = self.right[n] / self.wrong[n] * free  # (1 - e) / e
             best = odds.argmax(axis=1)
             self.chosen[n] = best
@@ -136,12 +135,3 @@ class SemiBoost(Baseline):
         targets = 2.0 * self.labelled.classes.one_hot(nearest) - 1.0
         votes: Floats = np.where(is_near[:, None], targets, 0.0)
         return votes
-
-
-def _weigh_labelled(y: Floats) -> Callable[[Floats], Floats]:
-    return lambda share: y * np.exp(-y * share)
-
-
-def _weigh_unlabelled(prior: Floats) -> Callable[[Floats], Floats]:
-    target = np.tanh(2.0 * prior)
-    return lambda share: target - np.tanh(2.0 * share)

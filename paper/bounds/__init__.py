@@ -5,8 +5,6 @@ A function named like a statement computes what is proven here; where the printe
 column, or one-hot rows; c_l = 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

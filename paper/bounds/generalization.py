@@ -4,8 +4,6 @@
 to another.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

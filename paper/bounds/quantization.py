@@ -5,8 +5,6 @@ vertex has an edge to itself, so the diagonal of a normalised Laplacian is 1; ex
 representative have edges to each other.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ With c_l = 1 ≥ c_u, eq. (7) is solved by f = (K + C)⁻¹ C y, where no eigenv
 norm of y is √n_l. Solutions are arrays with a row for each example, answers with one for each step.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -130,7 +128,7 @@ def proposition_4_as_printed(
     """
     constants.check(n_labelled)
     c_u, sink, normalised = constants
-    left = _mean_square_gap("online", online, "offline", offline)
+    left = _mean_square(_subtract("online", online, "offline", offline))
     large = Condition("plain Laplacian, or γ + c_u ≥ 1", not normalised or sink + c_u >= 1.0)
     right = 4.0 * n_labelled / (sink + 1.0) ** 2
     return bound_solutions("Proposition 4 as printed", left, right, large)
@@ -144,7 +142,7 @@ def proposition_4(
     On the plain Laplacian that is 4 / (γ + 1)², without n_l. On the normalised one it is the
     printed bound if γ + c_u ≥ 1.
     """
-    left = _mean_square_gap("online", online, "offline", offline)
+    left = _mean_square(_subtract("online", online, "offline", offline))
     return bound_solutions("Proposition 4", left, 4.0 * largest_value(n_labelled, constants) ** 2)
 
 
@@ -156,7 +154,8 @@ def lemma_2_as_printed(
     It holds, though not by its proof: eq. (9) has (K^q − K^o) y in place of (K^q − K^o) f^o, and
     so ignores changes between unlabelled vertices. `difference` is `quantization_error`.
     """
-    left = _distance(f_q, f_o, constants)
+    constants.check()
+    left = float(np.linalg.norm(_subtract("f_q", f_q, "f_o", f_o)))
     right = math.sqrt(n_labelled) / (constants.c_u * constants.sink**2) * difference
     return bound_solutions("Lemma 2 as printed", left, right)
 
@@ -169,7 +168,8 @@ def lemma_2(
     (K^q + C) f^q = C y = (K^o + C) f^o gives f^q − f^o = (K^q + C)⁻¹ (K^o − K^q) f^o, and
     ‖f^o‖₂ ≤ √n_l / (γ + c_u).
     """
-    left = _distance(f_q, f_o, constants)
+    constants.check()
+    left = float(np.linalg.norm(_subtract("f_q", f_q, "f_o", f_o)))
     right = math.sqrt(n_labelled) / (constants.sink + constants.c_u) ** 2 * difference
     return bound_solutions("Lemma 2", left, right)
 
@@ -187,7 +187,7 @@ def proposition_5_as_printed(
     own. With the difference of the last step, which may have been larger before, it fails.
     """
     constants.check(n_labelled)
-    left = _mean_square_gap("quantized", quantized, "online", online)
+    left = _mean_square(_subtract("quantized", quantized, "online", online))
     right = n_labelled / (constants.c_u**2 * constants.sink**4) * difference**2
     largest = Condition("the difference was never larger", None)
     return bound_solutions("Proposition 5 as printed", left, right, largest)
@@ -205,7 +205,7 @@ def proposition_5(
     mean (f_t^q[t] − f_t^o[t])² ≤ n_l / (γ + c_u)⁴ · mean ‖L_t^q − L_t^o‖_F².
     """
     constants.check(n_labelled)
-    left = _mean_square_gap("quantized", quantized, "online", online)
+    left = _mean_square(_subtract("quantized", quantized, "online", online))
     n_steps = len(as_solution("online", online))
     norms = as_solution("differences", np.reshape(differences, (-1, 1)), np.empty((n_steps, 1)))
     right = n_labelled / (constants.sink + constants.c_u) ** 4 * _mean_square(norms)
@@ -217,12 +217,6 @@ def _mean_square(rows: Floats) -> float:
     return float(np.square(rows).sum() / max(len(rows), 1))
 
 
-def _mean_square_gap(name: str, values: ArrayLike, other_name: str, reference: ArrayLike) -> float:
-    target = as_solution(other_name, reference)
-    return _mean_square(as_solution(name, values, like=target) - target)
-
-
-def _distance(f_q: ArrayLike, f_o: ArrayLike, constants: Constants) -> float:
-    constants.check()
-    reference = as_solution("f_o", f_o)
-    return float(np.linalg.norm(as_solution("f_q", f_q, like=reference) - reference))
+def _subtract(name: str, values: ArrayLike, other_name: str, reference: ArrayLike) -> Floats:
+    other = as_solution(other_name, reference)
+    return as_solution(name, values, like=other) - other
