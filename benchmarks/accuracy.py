@@ -13,20 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import _data
 import numpy as np
-from _data import (
-    Loader,
-    elec2,
-    elec2_later,
-    face_pixels,
-    faces,
-    keystroke,
-    keystroke_shuffled,
-    letter,
-    optdigits,
-    outdoor,
-    outdoor_shuffled,
-)
 from _report import MISSED, parse_with_data, print_table
 
 from labelwalk import OnlineLearner
@@ -40,7 +28,7 @@ HEAD = "| data | k | asked | accuracy | precision | nearest label | calibration 
 
 class Row(NamedTuple):
     name: str
-    load: Loader
+    load: _data.Loader
     k: int
     seeds: int
     prior: str | None
@@ -49,18 +37,26 @@ class Row(NamedTuple):
 
 
 ROWS = [
-    Row("optdigits, shuffled, prior uniform", optdigits, 500, 5, "uniform", 0.945, CHOSEN_ON),
-    Row("optdigits, shuffled, prior uniform", optdigits, 200, 5, "uniform", 0.92, CHOSEN_ON),
-    Row("optdigits, shuffled", optdigits, 500, 5, None, 0.92, CHOSEN_ON),
-    Row("letter, 6000 shuffled", letter, 500, 5, None, 0.45, CHOSEN_ON),
-    Row("keystroke, natural order, prior uniform", keystroke, 200, 1, "uniform", 0.50, CHOSEN_ON),
-    Row("faces, 8 people interleaved", faces, 300, 1, None, 0.99, LOOKED_AT),
-    Row("outdoor objects, natural order", outdoor, 500, 1, None, 0.49, LOOKED_AT),
-    Row("elec2, first 10 000", elec2, 500, 1, None, 0.55, LOOKED_AT),
-    Row("faces as 16 × 16 pixels", face_pixels, 300, 1, None, 0.0, UNSEEN),
-    Row("outdoor objects, shuffled", outdoor_shuffled, 500, 5, None, 0.0, UNSEEN),
-    Row("keystroke, shuffled", keystroke_shuffled, 200, 5, None, 0.0, UNSEEN),
-    Row("elec2, second 10 000", elec2_later, 500, 1, None, 0.0, UNSEEN),
+    Row("optdigits, shuffled, prior uniform", _data.optdigits, 500, 5, "uniform", 0.945, CHOSEN_ON),
+    Row("optdigits, shuffled, prior uniform", _data.optdigits, 200, 5, "uniform", 0.92, CHOSEN_ON),
+    Row("optdigits, shuffled", _data.optdigits, 500, 5, None, 0.92, CHOSEN_ON),
+    Row("letter, 6000 shuffled", _data.letter, 500, 5, None, 0.45, CHOSEN_ON),
+    Row(
+        "keystroke, natural order, prior uniform",
+        _data.keystroke,
+        200,
+        1,
+        "uniform",
+        0.50,
+        CHOSEN_ON,
+    ),
+    Row("faces, 8 people interleaved", _data.faces, 300, 1, None, 0.99, LOOKED_AT),
+    Row("outdoor objects, natural order", _data.outdoor, 500, 1, None, 0.49, LOOKED_AT),
+    Row("elec2, first 10 000", _data.elec2, 500, 1, None, 0.55, LOOKED_AT),
+    Row("faces as 16 × 16 pixels", _data.face_pixels, 300, 1, None, 0.0, UNSEEN),
+    Row("outdoor objects, shuffled", _data.outdoor_shuffled, 500, 5, None, 0.0, UNSEEN),
+    Row("keystroke, shuffled", _data.keystroke_shuffled, 200, 5, None, 0.0, UNSEEN),
+    Row("elec2, second 10 000", _data.elec2_later, 500, 1, None, 0.0, UNSEEN),
 ]
 
 

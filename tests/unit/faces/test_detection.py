@@ -13,12 +13,8 @@ from labelwalk.faces.capture import open_source
 from labelwalk.faces.demo import DemoVideo, NamedBox
 from labelwalk.faces.detection import HaarDetector
 from labelwalk.faces.frames import Box, Image, compute_overlap
-<<<<<<< HEAD
-from paper.face_ground_truth import Tally, read_boxes
-from tests.unit.faces.generated import scene
-=======
 from paper.face_evaluation import Tally, read_boxes
->>>>>>> 2703049 (paper: Merge ground truth and evaluation of faces; one function for all budgets)
+from tests.unit.faces.generated import scene
 from tests.unit.faces.real_videos import real
 
 pytestmark = pytest.mark.shell
