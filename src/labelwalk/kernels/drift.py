@@ -71,7 +71,8 @@ def end_block(watch: DriftWindow, progress: CountersArray) -> None:
     if n < MIN_BLOCK_ROWS:
         return
     if counters.blocks == 0:  # any change of a constant feature is large
-        watch.frame[1] = 1.0 / np.maximum(np.sqrt(watch.frame[1] / n), MIN_DEVIATION)
+        for p in range(watch.frame.shape[1]):
+            watch.frame[1, p] = 1.0 / max(np.sqrt(watch.frame[1, p] / n), MIN_DEVIATION)
     else:
         watch.sums[:] /= n
         if counters.blocks > WARM_UP_BLOCKS:
@@ -151,16 +152,14 @@ def update_suspicion(counters: Counters, departed: float) -> None:
 @jit
 def update_levels(watch: DriftWindow, blocks: int, n: int) -> None:
     """Update levels and deviations with the means of a block; the second block sets the levels."""
-    means = watch.sums[:2]
-    chance = np.maximum(watch.sums[2] - means * means, MIN_VARIANCE) / n
-    if blocks == 1:
-        watch.level[:] = means
-        watch.chance[:] = chance
-    else:
-        rate = max(1.0 / AVERAGED_BLOCKS, 1.0 / blocks)
-        noise_rate = max(1.0 / AVERAGED_BLOCKS, 1.0 / (blocks - 1))
-        gaps = means - watch.latest
-        watch.noise[:] += noise_rate * (0.5 * gaps * gaps - watch.noise)
-        watch.chance[:] += rate * (chance - watch.chance)
-        watch.level[:] += rate * (means - watch.level)
-    watch.latest[:] = means
+    rate = max(1.0 / AVERAGED_BLOCKS, 1.0 / blocks)
+    noise_rate = max(1.0 / AVERAGED_BLOCKS, 1.0 / (blocks - 1)) if blocks > 1 else 0.0
+    for a in range(2):
+        for p in range(watch.level.shape[1]):
+            mean = watch.sums[a, p]
+            gap = mean - watch.latest[a, p]
+            chance = max(watch.sums[2, p] - mean * mean, MIN_VARIANCE) / n
+            watch.noise[a, p] += noise_rate * (0.5 * gap * gap - watch.noise[a, p])
+            watch.chance[a, p] += rate * (chance - watch.chance[a, p])
+            watch.level[a, p] += rate * (mean - watch.level[a, p])
+            watch.latest[a, p] = mean
