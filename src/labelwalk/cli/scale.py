@@ -19,7 +19,7 @@ from labelwalk.cli.terminal import Status, echo, pluralize, show_progress, summa
 
 if TYPE_CHECKING:
     from labelwalk.distributed.job import Executor, JobResult, Step
-    from labelwalk.distributed.label_files import Outliers
+    from labelwalk.distributed.job_tasks import Outliers
 
 WORKERS_PANEL = "Workers"
 STEP_PROGRESS = {  # the text of each step, and its share of the progress bar
@@ -113,16 +113,14 @@ def label(
 
 
 @contextmanager
-def _open_executor(address: str, workers: int | None) -> Iterator[Executor]:
-    """Yield the executor at an address, and close it."""
-    from labelwalk.distributed.job import SerialExecutor
-
+def _open_executor(address: str, workers: int | None) -> Iterator[Executor | None]:
+    """Yield the executor at an address, None for this process, and close it."""
     if address == "here":
         if workers is not None:
             raise ValueError(
                 f"--workers {workers} has no effect with --address here. Use --address local."
             )
-        yield SerialExecutor()
+        yield None
         return
     from labelwalk.distributed.ray_executor import RayExecutor
 

@@ -18,17 +18,7 @@ from labelwalk._validation import as_rows, check_number, check_whole
 from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.engine.batch_predictor import PrefilterIndex
 from labelwalk.engine.cover import TARGET_SHARE
-from labelwalk.kernels.cover import (
-    NEEDS_MEASURING,
-    NO_VERTEX,
-    STALE,
-    CoverArrays,
-    MergeRule,
-    absorb_all,
-    drop_all_merged_neighbors,
-    merge_listed_pairs,
-    take_rows,
-)
+from labelwalk.kernels import cover as kernel
 
 DEFAULT_GROWTH = 1.5  # as in `labelwalk.settings`
 MAX_LAYERS = 3  # covers whose distances are of another order of magnitude
@@ -42,6 +32,7 @@ ACCEPTED_ROWS = 5  # rows close together that are accepted wherever they are
 CLOSE_GAP, FAR_GAP = 8.0, 32.0  # typical distances: within which rows support, past which are far
 TYPICAL_SHARE = 1 / 16  # of the rows, the densest, whose distances are typical while more come
 MAX_MEASURED_VERTICES = 1024  # vertices from which the typical distance is estimated
+VERTEX_COLUMNS = ("points", "means", "examples", "reach")  # of a cover, and of its builder
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +66,12 @@ class Cover:
         """A bound on the distance of any row to its founder."""
         return float(self.reach.max(initial=0.0))
 
-    def select(self, mask: Bools) -> Cover:
+    def select(self, rows: Bools | Ints) -> Cover:
         """Return the cover with some of the vertices."""
-        return Cover(
-            self.points[mask], self.means[mask], self.examples[mask], self.reach[mask], self.radius
-        )
+        return replace(self, **{name: getattr(self, name)[rows] for name in VERTEX_COLUMNS})
 
 
-def empty_cover(n_features: int) -> Cover:
+def empty_cover(n_features: int = 0) -> Cover:
     """Return a cover of no rows."""
     points = np.empty((0, n_features))
     return Cover(points, points, np.empty(0, dtype=np.int64), np.empty(0), 0.0)
@@ -91,18 +80,10 @@ def empty_cover(n_features: int) -> Cover:
 def build_cover(
     blocks: Iterable[Floats], n_centroids: int, growth: float = DEFAULT_GROWTH
 ) -> Cover:
-    """Return at most `n_centroids` vertices that represent all rows.
+    """Return at most `n_centroids` vertices that represent all rows, in blocks of any size.
 
-    The cover depends on the rows and their order only, not on how they are split into blocks.
-
-    Parameters
-    ----------
-    blocks : iterable of arrays of shape (n, features)
-    n_centroids : int
-        k.
-    growth : float
-        When more than k vertices have to merge, merging continues below k as long as the next
-        distance is at most `growth` times the last.
+    When more than `n_centroids` vertices have to merge, merging continues below this number as long
+    as the next distance is at most `growth` times the last.
 
     Examples
     --------
@@ -120,7 +101,7 @@ def build_cover(
         if builder is None:
             builder = CoverBuilder(n_centroids + 1, rows.shape[1])
         builder.add_rows(rows, n_centroids, growth)
-    return empty_cover(0) if builder is None else builder.cover()
+    return empty_cover() if builder is None else builder.cover()
 
 
 def coarsen_cover(cover: Cover, n_centroids: int) -> Cover:
@@ -139,13 +120,8 @@ def merge_covers(covers: Sequence[Cover], n_centroids: int) -> Cover:
     """Return one cover, of at most `n_centroids` vertices, of the rows of all covers.
 
     Closest pairs merge while they are closer than the largest radius, or while there are too many
-    vertices. Then each original vertex is assigned to the nearest remaining one.
-
-    Parameters
-    ----------
-    covers : sequence of Cover
-        Covers of rows with the same features, older ones first. Empty ones change nothing.
-    n_centroids : int
+    vertices. Then each original vertex is assigned to the nearest remaining one. Older covers come
+    first; empty ones change nothing.
 
     Examples
     --------
@@ -158,7 +134,7 @@ def merge_covers(covers: Sequence[Cover], n_centroids: int) -> Cover:
     check_whole("n_centroids", n_centroids, "1000")
     covers = [cover for cover in covers if len(cover)]
     if not covers:
-        return empty_cover(0)
+        return empty_cover()
     widths = sorted({cover.n_features for cover in covers})
     if len(widths) > 1:
         raise ValueError(
@@ -185,7 +161,7 @@ def merge_cover_layers(covers: Sequence[Cover], n_centroids: int) -> list[Cover]
         is_last = len(layers) == MAX_LAYERS - 1
         layer, rest = (rest, []) if is_last else split_far(rest, LAYER_SHARE)
         layers.append(merge_covers(layer, n_centroids))
-    return layers or [empty_cover(0)]
+    return layers or [empty_cover()]
 
 
 def split_far(covers: Sequence[Cover], share: float) -> tuple[list[Cover], list[Cover]]:
@@ -198,8 +174,7 @@ def split_far(covers: Sequence[Cover], share: float) -> tuple[list[Cover], list[
     points = np.concatenate([cover.points for cover in covers])
     examples = np.concatenate([cover.examples for cover in covers])
     radius = np.concatenate([np.full(len(cover), cover.radius) for cover in covers])
-    index = PrefilterIndex(*points.shape)
-    index.put(0, points)
+    index = index_points(points)
     sample = np.arange(0, len(points), -(-len(points) // MAX_MEASURED_VERTICES))
     gaps = index.nearest(points[sample], points, ACCEPTED_ROWS + 1)[1]
     local = np.where(np.isfinite(gaps), gaps, 0.0).max(axis=1)
@@ -215,19 +190,21 @@ def split_far(covers: Sequence[Cover], share: float) -> tuple[list[Cover], list[
     if is_far.all() or not is_far.any():
         return list(covers), []
     masks = np.split(is_far, np.cumsum([len(cover) for cover in covers])[:-1])
-    return _select(covers, [~mask for mask in masks]), _select(covers, masks)
+    parts = list(zip(covers, masks, strict=True))
+    near_covers = [cover.select(~mask) for cover, mask in parts if not mask.all()]
+    return near_covers, [cover.select(mask) for cover, mask in parts if mask.any()]
 
 
-def _select(covers: Sequence[Cover], masks: Sequence[Bools]) -> list[Cover]:
-    """Return some vertices of each cover, without covers left empty."""
-    return [cover.select(mask) for cover, mask in zip(covers, masks, strict=True) if mask.any()]
+def index_points(points: Floats) -> PrefilterIndex:
+    """Return an index of all points."""
+    index = PrefilterIndex(*points.shape)
+    index.put(0, points)
+    return index
 
 
 def typical_distance(distances: Floats, examples: Ints, share: float) -> float:
     """Return the distance that is not exceeded for at least this share of all examples.
 
-    Examples
-    --------
     >>> typical_distance(np.array([9.0, 1.0, 2.0]), np.array([10, 1, 3]), share=0.25)
     2.0
     """
@@ -246,7 +223,7 @@ class CoverBuilder:
     def __init__(
         self, capacity: int, n_features: int, on_far: Callable[[Cover], None] | None = None
     ) -> None:
-        self._arrays = CoverArrays(
+        self._arrays = kernel.CoverArrays(
             points=np.empty((capacity, n_features)),
             means=np.empty((capacity, n_features)),
             examples=np.zeros(capacity, dtype=np.int64),
@@ -280,19 +257,19 @@ class CoverBuilder:
         """Append the vertices of a cover, none closer to an older one than `gap`."""
         first, self.n = self.n, self.n + len(cover)
         span, arrays = slice(first, self.n), self._arrays
-        arrays.points[span], arrays.means[span] = cover.points, cover.means
-        arrays.examples[span], arrays.reach[span] = cover.examples, cover.reach
-        arrays.neighbor_ids[span], arrays.neighbor_distances[span] = NO_VERTEX, np.inf
-        arrays.neighbor_ids[span, 0], arrays.neighbor_distances[span, 0] = STALE, gap
+        for name in VERTEX_COLUMNS:
+            getattr(arrays, name)[span] = getattr(cover, name)
+        arrays.neighbor_ids[span], arrays.neighbor_distances[span] = kernel.NO_VERTEX, np.inf
+        arrays.neighbor_ids[span, 0], arrays.neighbor_distances[span, 0] = kernel.STALE, gap
         self._index.put(first, cover.points)
 
     def merge_pairs(self, limit: int, aim: int, growth: float, within: float = -1.0) -> None:
         """Merge closest pairs by the rule of `merge_listed_pairs`, and make the arrays compact."""
         merged_into, last = np.arange(self.n), -1.0
-        rule = MergeRule(within, limit, aim, growth)
+        rule = kernel.MergeRule(within, limit, aim, growth)
         while True:
-            status, last = merge_listed_pairs(self._arrays, self.n, merged_into, rule, last)
-            if status != NEEDS_MEASURING:
+            status, last = kernel.merge_listed_pairs(self._arrays, self.n, merged_into, rule, last)
+            if status != kernel.NEEDS_MEASURING:
                 break
             self._measure_neighbors(merged_into)
         self.radius = max(self.radius, last)
@@ -307,24 +284,20 @@ class CoverBuilder:
         arrays.means[:n], arrays.examples[:n], arrays.reach[:n] = 0.0, 0, 0.0
         for cover in covers:
             nearest, gaps = self._index.nearest(cover.points, arrays.points[:n], 1)
-            absorb_all(arrays, cover.means, cover.examples, cover.reach, nearest, gaps)
+            kernel.absorb_all(arrays, cover.means, cover.examples, cover.reach, nearest, gaps)
 
     def cover(self) -> Cover:
         """Return a copy of the present cover."""
-        arrays, n = self._arrays, self.n
-        return Cover(
-            arrays.points[:n].copy(),
-            arrays.means[:n].copy(),
-            arrays.examples[:n].copy(),
-            arrays.reach[:n].copy(),
-            self.radius,
-        )
+        columns = {name: getattr(self._arrays, name)[: self.n].copy() for name in VERTEX_COLUMNS}
+        return Cover(**columns, radius=self.radius)
 
     def _add_block(self, rows: Floats, limit: int, growth: float) -> None:
         while len(rows):
             before, points = self.n, self._arrays.points
             nearest, distances = self._index.nearest(rows, points[:before], STORED_NEIGHBORS)
-            n_added, self.n = take_rows(self._arrays, before, rows, nearest, distances, self.radius)
+            n_added, self.n = kernel.take_rows(
+                self._arrays, before, rows, nearest, distances, self.radius
+            )
             rows = rows[n_added:]
             self._index.put(before, points[before : self.n])
             if self.n > limit:
@@ -358,9 +331,8 @@ class CoverBuilder:
 
     def _is_too_coarse(self) -> bool:
         """Return whether different rows are much closer together than vertices."""
-        index, rows = PrefilterIndex(*self._sample.shape), self._sample
-        index.put(0, rows)
-        gaps = index.nearest(rows, rows, ACCEPTED_ROWS)[1][:, -1]
+        rows = self._sample
+        gaps = index_points(rows).nearest(rows, rows, ACCEPTED_ROWS)[1][:, -1]
         gaps[gaps == 0.0] = np.inf
         weights = np.ones(len(gaps), dtype=np.int64)
         return FAR_GAP * typical_distance(gaps, weights, TYPICAL_SHARE) < self.radius
@@ -369,7 +341,7 @@ class CoverBuilder:
         """Measure vertices whose listed neighbors have merged, the likeliest to be close first."""
         arrays, n = self._arrays, self.n
         is_vertex = merged_into == np.arange(n)
-        stale = np.flatnonzero((arrays.neighbor_ids[:n, 0] == STALE) & is_vertex)
+        stale = np.flatnonzero((arrays.neighbor_ids[:n, 0] == kernel.STALE) & is_vertex)
         if len(stale) > MEASURED_VERTICES:
             gaps = arrays.neighbor_distances[stale, 0]
             stale = np.sort(stale[np.argpartition(gaps, MEASURED_VERTICES)[:MEASURED_VERTICES]])
@@ -381,9 +353,9 @@ class CoverBuilder:
 
     def _compact(self, merged_into: Ints) -> None:
         """Remove merged vertices from the arrays; the others stay in order of age."""
-        drop_all_merged_neighbors(self._arrays, self.n, merged_into)
+        kernel.drop_all_merged_neighbors(self._arrays, self.n, merged_into)
         remaining = np.flatnonzero(merged_into == np.arange(self.n))
-        new_ids = np.full(self.n + 2, STALE, dtype=np.int64)  # the last two: STALE and NO_VERTEX
+        new_ids = np.full(self.n + 2, kernel.STALE)  # the last two: STALE and NO_VERTEX
         new_ids[remaining], new_ids[-1] = np.arange(len(remaining)), -1
         arrays, self.n = self._arrays, len(remaining)
         for column in arrays:

@@ -1,7 +1,5 @@
 """The files of a data set: footers, parts, batches, and the columns that all files share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -23,7 +21,7 @@ PART_ROWS = 1 << 20  # a part has at least as many rows, and less than half as m
 FOOTER_THREADS = 16
 DATASET_BUFFER_BYTES = 1 << 20  # read at a time of each column
 ANSWER_COLUMNS = {"label": pa.string(), "confidence": pa.float64(), "outlier": pa.bool_()}
-FORMAT_SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow"}
+PARQUET_SUFFIXES, ARROW_SUFFIXES = (".parquet", ".pq"), (".arrow", ".feather")
 
 Widths = Mapping[str, int | None]
 UNKNOWN_WIDTHS: Widths = {}
@@ -64,14 +62,7 @@ class RowSpec(NamedTuple):
         return ExampleReader(columns, self.unlabeled, widths=widths, taught_by=self.features)
 
     def read(self, batches: Iterable[pa.RecordBatch | pa.Table]) -> Iterator[Examples]:
-        """Yield batches as examples, up to the first value that is not a number.
-
-        Examples
-        --------
-        >>> batch = pa.RecordBatch.from_pydict({"x": [1.0, 2.0], "label": ["low", None]})
-        >>> [(rows.matrix().tolist(), rows.labels) for rows in RowSpec().read([batch])]
-        [([[1.0], [2.0]], ['low', None])]
-        """
+        """Yield batches as examples, up to the first value that is not a number."""
         return _read_examples(batches, self.build_reader(), first=0)
 
     def read_file(self, file: DataFile, part: FilePart | None) -> Iterator[Examples]:
@@ -103,7 +94,12 @@ def resolve_schema(
         with with_path_in_errors(file.name):
             _check_features(schema, schemas[0], features)
             add_answer_columns(schema, prefix)
-            _check_no_others(columns.select_features(schema.names), features)
+            for name in columns.select_features(schema.names):
+                if name not in features:
+                    raise ColumnError(
+                        f"column {name!r} would be a feature, but the first file has no such "
+                        "column. Give the features that all files have with --features."
+                    )
     spec = RowSpec(columns, unlabeled, features)
     return spec._replace(widths=_measure_widths(files, spec)), prefix
 
@@ -134,15 +130,6 @@ def _check_features(schema: pa.Schema, first: pa.Schema, features: Sequence[str]
             )
 
 
-def _check_no_others(names: Sequence[str], features: Sequence[str]) -> None:
-    extra = [name for name in names if name not in features]
-    if extra:
-        raise ColumnError(
-            f"column {extra[0]!r} would be a feature, but the first file has no such column. Give "
-            "the features that all files have with --features."
-        )
-
-
 def add_answer_columns(schema: pa.Schema, prefix: str) -> pa.Schema:
     """Return the columns of a file followed by those of its answers, which must be new names."""
     for name, dtype in ANSWER_COLUMNS.items():
@@ -160,7 +147,13 @@ def _read_examples(
 ) -> Iterator[Examples]:
     """Yield batches as examples; `first` rows come before them in their file."""
     for batch in batches:
-        rows = batch_of_table(_as_table(batch), first, None)
+        table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
+        if not isinstance(table, pa.Table):
+            raise TypeError(
+                f"batches contains {type(batch).__name__}. Pass an iterable of pyarrow.RecordBatch "
+                "or pyarrow.Table; a single batch as [batch]."
+            )
+        rows = batch_of_table(table, first, None)
         examples, faults = reader.read(rows, first_fault=True)
         if faults:
             raise InputError(str(faults[0]))
@@ -168,25 +161,15 @@ def _read_examples(
         yield examples
 
 
-def _as_table(batch: pa.RecordBatch | pa.Table) -> pa.Table:
-    if isinstance(batch, pa.Table):
-        return batch
-    if isinstance(batch, pa.RecordBatch):
-        return pa.Table.from_batches([batch])
-    raise TypeError(
-        f"batches contains {type(batch).__name__}. Pass an iterable of pyarrow.RecordBatch or "
-        "pyarrow.Table; a single batch as [batch]."
-    )
-
-
-def format_of(file: DataFile) -> str:
-    """Return the format of a file, by its name."""
-    for suffix, name in FORMAT_SUFFIXES.items():
-        if file.name.endswith(suffix):
-            return name
+def is_parquet(file: DataFile) -> bool:
+    """Return whether the format of a file is Parquet, or else Arrow, by its name."""
+    if file.name.endswith(PARQUET_SUFFIXES):
+        return True
+    if file.name.endswith(ARROW_SUFFIXES):
+        return False
     raise InputError(
-        f"{file.name}: only {', '.join(FORMAT_SUFFIXES)} can be read. Exclude the file with a "
-        "pattern such as 'folder/*.parquet', or convert it to Parquet."
+        f"{file.name}: only {', '.join(PARQUET_SUFFIXES + ARROW_SUFFIXES)} can be read. Exclude "
+        "the file with a pattern such as 'folder/*.parquet', or convert it to Parquet."
     )
 
 
@@ -245,7 +228,7 @@ def _batch_rows(n_rows: int, n_bytes: int) -> int:
 
 def write_like(file: DataFile, schema: pa.Schema, tables: Iterable[pa.Table], out: Any) -> None:
     """Write tables to an open file, in the format of another file."""
-    if format_of(file) == "parquet":
+    if is_parquet(file):
         # numbers rarely repeat, so a dictionary does not compress them
         repeated = [field.name for field in schema if not pa.types.is_floating(field.type)]
         writer: Any = pq.ParquetWriter(out, schema, use_dictionary=repeated)
@@ -273,7 +256,7 @@ def _join_tables(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 def _open(file: DataFile, **arrow_options: Any) -> Any:
     check_unchanged([file])
     system, path = file.location
-    if format_of(file) == "parquet":
+    if is_parquet(file):
         source = system.open_input_file(path)
         return pq.ParquetFile(source, pre_buffer=False, buffer_size=DATASET_BUFFER_BYTES)
     source = pa.memory_map(path) if file.location.is_local else system.open_input_file(path)

@@ -24,7 +24,7 @@ from labelwalk.io.examples import ColumnError
 from labelwalk.io.rows import InputError
 from labelwalk.storage.atomic_write import open_atomic, sync_folder
 
-WILDCARDS = "*?["
+WILDCARDS = set("*?[")
 ATOMIC_STORES = {"s3", "gcs", "abfs"}  # a file appears when it is closed
 COPY_BYTES = 1 << 20
 POSITION_DIGITS = 20  # in names of files, which are thereby in order
@@ -56,15 +56,14 @@ class Location(NamedTuple):
             content: bytes = file.read()
         return content
 
+    def write(self, content: bytes, temporary: Location | None = None) -> None:
+        """Write a file as `write_file` does."""
+        write_file(self, lambda file: file.write(content), temporary)
+
     def list_names(self) -> list[str]:
         """Return the names of the files and folders in a folder; none if it does not exist."""
         infos = self.system.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
         return sorted(info.base_name for info in infos)
-
-    def remove(self) -> None:
-        """Remove a folder with its content, if it exists."""
-        if self.exists():
-            self.system.delete_dir(self.path)
 
 
 class DataFile(NamedTuple):
@@ -98,14 +97,13 @@ def find_files(name: str) -> list[DataFile]:
     location = parse_location(folder)
     with with_path_in_errors(name):
         top = location.system.get_file_info(location.path)
-        if top.type == fs.FileType.File:
-            infos = [top]
-            base = os.path.dirname(location.path)
-        elif top.type == fs.FileType.Directory:
+        if top.type not in (fs.FileType.File, fs.FileType.Directory):
+            raise InputError(f"{name} does not exist. Give a file, a folder or a pattern.")
+        if top.is_file:
+            base, infos = os.path.dirname(location.path), [top]
+        else:
             base = location.path.rstrip("/")
             infos = location.system.get_file_info(fs.FileSelector(base, recursive=True))
-        else:
-            raise InputError(f"{name} does not exist. Give a file, a folder or a pattern.")
     names = {info.path[len(base) :].lstrip("/"): info for info in infos if info.is_file}
     files = [
         DataFile(name, Location(location.system, info.path), *_version_of(info))
@@ -134,34 +132,23 @@ def _version_of(info: fs.FileInfo) -> tuple[int, int]:
 
 
 def is_selected_by(name: str, location: Location) -> bool:
-    """Return whether a file at this location would belong to a path, a folder or a pattern.
-
-    Examples
-    --------
-    >>> output = parse_location("/rows/out/1")
-    >>> is_selected_by("/rows", output), is_selected_by("/rows/*", output)
-    (True, False)
-    """
+    """Return whether a file at this location would belong to a path, a folder or a pattern."""
     folder, pattern = _split_pattern(name)
     base = parse_location(folder)
     parent = f"{base.path.rstrip('/')}/"
-    if base.system != location.system or not location.path.startswith(parent):
-        return False
-    return _is_selected(location.path.removeprefix(parent), pattern)
+    is_inside = base.system == location.system and location.path.startswith(parent)
+    return is_inside and _is_selected(location.path.removeprefix(parent), pattern)
 
 
 def _is_selected(name: str, pattern: str | None) -> bool:
     parts = name.split("/")
-    if any(part[:1] in "._" for part in parts):
-        return False
-    return pattern is None or _matches(parts, pattern.split("/"))
+    is_hidden = any(part[:1] in "._" for part in parts)
+    return not is_hidden and (pattern is None or _matches(parts, pattern.split("/")))
 
 
 def _matches(parts: list[str], pattern: list[str]) -> bool:
     """Return whether a name matches a pattern, part by part; "**" matches any number of parts.
 
-    Examples
-    --------
     >>> _matches(["day=1", "a.parquet"], ["**", "*.parquet"]), _matches(["d", "a"], ["*"])
     (True, False)
     """
@@ -173,28 +160,22 @@ def _matches(parts: list[str], pattern: list[str]) -> bool:
 
 
 def _split_pattern(name: str) -> tuple[str, str | None]:
-    """Return the folder before the first part with a wildcard, and the rest as a pattern."""
-    path, query = _split_query(name)
+    """Return the folder before the first part with a wildcard, and the rest as a pattern.
+
+    An address may end with options of its store, which belong to the folder.
+
+    >>> _split_pattern("s3://rows/*.parquet?region=eu-west-1"), _split_pattern("rows/?.parquet")
+    (('s3://rows?region=eu-west-1', '*.parquet'), ('rows', '?.parquet'))
+    """
+    path, mark, query = name.rpartition("?")
+    if "://" not in name or "=" not in query:
+        path, mark, query = name, "", ""
     parts = path.split("/")
-    wild = [i for i, part in enumerate(parts) if any(mark in part for mark in WILDCARDS)]
+    wild = [i for i, part in enumerate(parts) if set(part) & WILDCARDS]
     if not wild or os.path.exists(name):
         return name, None
     folder = "/".join(parts[: wild[0]]) or ("/" if name[:1] == "/" else ".")
-    return folder + query, "/".join(parts[wild[0] :])
-
-
-def _split_query(name: str) -> tuple[str, str]:
-    """Return an address and the options of its store after a "?"; paths have none.
-
-    Examples
-    --------
-    >>> _split_query("s3://rows/*.parquet?region=eu-west-1"), _split_query("rows/?.parquet")
-    (('s3://rows/*.parquet', '?region=eu-west-1'), ('rows/?.parquet', ''))
-    """
-    if "://" not in name or "=" not in name.rpartition("?")[2]:
-        return name, ""
-    path, mark, query = name.rpartition("?")
-    return path, mark + query
+    return folder + mark + query, "/".join(parts[wild[0] :])
 
 
 @contextmanager
@@ -211,8 +192,7 @@ def with_path_in_errors(name: str) -> Iterator[None]:
             f"{name} does not have the format of its name, or is damaged ({error})."
         ) from error
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"{name} cannot be read ({reason}).") from error
+        raise InputError(f"{name} cannot be read ({error.strerror or error}).") from error
 
 
 def write_file(
@@ -316,13 +296,7 @@ def _create_folder(folder: Path) -> None:
 
 
 def hash_key(key: str) -> str:
-    """Return the name of the folder of a key, the same in every process.
-
-    Examples
-    --------
-    >>> hash_key("door")
-    '2534e2de1dec24fedab4c00266b55ba9'
-    """
+    """Return the name of the folder of a key, the same in every process."""
     if not isinstance(key, str):
         raise ValueError(f"key={shown(key)} must be a string. Convert it with str(key).")
     return hashlib.sha256(key.encode()).hexdigest()[:32]

@@ -5,56 +5,31 @@ with the same files and settings skips them. The output has the file names and f
 input, and every output file is written atomically.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeVar
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple, Protocol
 
 from labelwalk import __version__
+from labelwalk.distributed import filesystem, job_tasks
 from labelwalk.distributed.dataset import read_footers, resolve_schema, split_parts
-from labelwalk.distributed.filesystem import (
-    DataFile,
-    Location,
-    check_unchanged,
-    find_files,
-    is_selected_by,
-    parse_location,
-    with_path_in_errors,
-    write_file,
-)
-from labelwalk.distributed.label_files import (
-    JoinTask,
-    LabelingPlan,
-    LabelTask,
-    Outliers,
-    join_parts,
-    label_rows,
-    read_counts,
-    tally_from_stored,
-    tally_to_stored,
-)
+from labelwalk.distributed.filesystem import DataFile, Location
 from labelwalk.distributed.model import Model, model_from_bytes, model_of, model_to_bytes
-from labelwalk.distributed.sketch_files import (
-    MergeTask,
-    SketchTask,
-    merge_sketches,
+from labelwalk.distributed.sketches import (
+    Sketch,
+    budget_from_settings,
+    decide_held,
+    in_pairs,
     read_sketch,
-    sketch_part,
 )
-from labelwalk.distributed.sketches import Sketch, budget_from_settings, decide_held, in_pairs
 from labelwalk.io.examples import Columns
 from labelwalk.io.rows import InputError
 from labelwalk.io.task import RunStats
 from labelwalk.settings import Settings
 
 WORK_FOLDER, JOB_FILE, END_FILE = ".labelwalk", "job.json", "_labelwalk.json"
-
-Task = TypeVar("Task")
-TaskResult = TypeVar("TaskResult")
 
 
 class Executor(Protocol):
@@ -64,18 +39,8 @@ class Executor(Protocol):
     with its worker runs again elsewhere, so it must write the same files.
     """
 
-    def map(
-        self, function: Callable[[Task], TaskResult], tasks: Sequence[Task]
-    ) -> Iterator[TaskResult]:
-        """Run all tasks, and yield the result of each when it is finished."""
-
-
-class SerialExecutor:
-    """Runs one task after another in this process."""
-
     def map(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
-        """Run all tasks in order."""
-        return map(function, tasks)
+        """Run all tasks, and yield the result of each when it is finished."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +79,7 @@ class Step(NamedTuple):
 
 
 class JobResult(NamedTuple):
-    """The result of a job."""
+    """The result of a job; these names are a stored format."""
 
     tally: RunStats
     files: int
@@ -124,21 +89,10 @@ class JobResult(NamedTuple):
     certificate: float
     classes: tuple[str, ...]
     held: int  # unlabelled rows too far from all others, and too few, to be learned from
-    outliers: tuple[Outliers, ...]  # of the files that have any
+    outliers: tuple[job_tasks.Outliers, ...]  # of the files that have any
 
 
 Outcome = JobResult  # its name up to version 0.7
-STORED_RESULT = {  # name in `JobResult`: name in the last file of a job
-    "tally": "tally",
-    "files": "files",
-    "features": "features",
-    "vertices": "vertices",
-    "distortion": "distortion",
-    "certificate": "certificate",
-    "classes": "classes",
-    "held": "held",
-    "outliers": "outliers",
-}
 
 
 def run(
@@ -159,7 +113,7 @@ def run(
     InputError, ColumnError
         A file cannot be read or does not match the others, or the output belongs to another job.
     """
-    running = _RunningJob(job, pool or SerialExecutor(), watch)
+    running = _RunningJob(job, pool, watch)
     result = running.output.begin()
     if result is not None:
         return result
@@ -176,12 +130,12 @@ def run(
 class _RunningJob:
     """A job with its files, parts and output folder."""
 
-    def __init__(self, job: Job, pool: Executor, watch: Callable[[Step], None]) -> None:
-        self.job, self.pool, self.watch = job, pool, watch
+    def __init__(self, job: Job, pool: Executor | None, watch: Callable[[Step], None]) -> None:
+        self.job, self.map, self.watch = job, pool.map if pool else map, watch
         self.budget = budget_from_settings(job.settings)
-        self.files = find_files(job.input)
-        location = parse_location(job.output)
-        if is_selected_by(job.input, location / self.files[0].name):
+        self.files = filesystem.find_files(job.input)
+        location = filesystem.parse_location(job.output)
+        if filesystem.is_selected_by(job.input, location / self.files[0].name):
             raise InputError(
                 f"{job.output} is inside {job.input}, so its files would be read as input. Choose "
                 "another folder."
@@ -197,19 +151,10 @@ class _RunningJob:
 
     def _describe(self) -> bytes:
         """Return all that the output depends on; these names are a stored format."""
-        columns = self.job.columns
         description = {
             "labelwalk": __version__,
             "settings": self.job.settings.describe(),
-            "columns": {
-                "features": columns.features,
-                "label": columns.label,
-                "id": columns.id,
-                "truth": columns.truth,
-                "source": columns.source,
-                "drop": columns.drop,
-                "label_optional": columns.label_optional,
-            },
+            "columns": asdict(self.job.columns),
             "features": self.rows.features,
             "unlabeled": self.job.unlabeled,
             "prefix": self.prefix,
@@ -246,23 +191,23 @@ class _RunningJob:
         for number, (file, parts) in enumerate(zip(self.files, self.parts, strict=True)):
             for i, part in enumerate(parts):
                 output = self.work / f"sketches/{number:06}-{i:06}.arrow"
-                tasks.append(SketchTask(file, part, self.rows, self.budget, (output,)))
-        self._run_tasks("sketch", sketch_part, tasks)
+                tasks.append(job_tasks.SketchTask(file, part, self.rows, self.budget, (output,)))
+        self._run_tasks("sketch", job_tasks.sketch_part, tasks)
         return [output for task in tasks for output in task.outputs]
 
     def merge(self, sketches: Sequence[Location]) -> Sketch:
         """Merge sketches in a tree that depends on their number alone."""
-        level, n_done, locations = 0, 0, list(sketches)
+        level, locations = 0, list(sketches)
         while len(locations) > 1:
             level += 1
             pairs = in_pairs(locations)
             single = pairs.pop() if len(pairs[-1]) == 1 else []
-            tasks = [
-                MergeTask(tuple(pair), self.budget, (self.work / f"merged/{level}-{i:06}.arrow",))
-                for i, pair in enumerate(pairs)
-            ]
-            self._run_tasks("merge", merge_sketches, tasks, n_done, len(sketches) - 1)
-            n_done += len(tasks)
+            tasks = []
+            for i, pair in enumerate(pairs):
+                output = self.work / f"merged/{level}-{i:06}.arrow"
+                tasks.append(job_tasks.MergeTask(tuple(pair), self.budget, (output,)))
+            n_before, n_total = len(sketches) - len(locations), len(sketches) - 1
+            self._run_tasks("merge", job_tasks.merge_sketches, tasks, n_before, n_total)
             locations = [*(task.outputs[0] for task in tasks), *single]
         return read_sketch(locations[0])
 
@@ -271,35 +216,36 @@ class _RunningJob:
         self.watch(Step("solve", 0, 1, 0))
         if self._model.exists():
             return model_from_bytes(self._model.read())
-        with with_path_in_errors(self.job.input):
+        with filesystem.with_path_in_errors(self.job.input):
             model = model_of(merged, self.job.settings)
-        write_file(self._model, lambda out: out.write(model_to_bytes(model)))
+        self._model.write(model_to_bytes(model))
         self.watch(Step("solve", 1, 1, 0))
         return model
 
-    def label(self) -> tuple[RunStats, tuple[Outliers, ...]]:
+    def label(self) -> tuple[RunStats, tuple[job_tasks.Outliers, ...]]:
         """Label the rows of every file, and return the counts."""
         digest = hashlib.sha256(self._model.read()).hexdigest()
-        plan = LabelingPlan(self.rows, self.prefix, self._model, digest, self.work)
-        tasks: list[LabelTask] = []
-        joins: list[JoinTask] = []
+        plan = job_tasks.LabelingPlan(self.rows, self.prefix, self._model, digest, self.work)
+        tasks: list[job_tasks.LabelTask] = []
+        joins: list[job_tasks.JoinTask] = []
         for number, (file, parts) in enumerate(zip(self.files, self.parts, strict=True)):
             counts = self.work / f"counts/{number:06}"
             output = self.output.location / file.name
             if len(parts) == 1:
-                tasks.append(LabelTask(file, None, plan, (output, counts / "all.json")))
+                tasks.append(job_tasks.LabelTask(file, None, plan, (output, counts / "all.json")))
                 continue
             answers = []
             for i, part in enumerate(parts):
                 location = self.work / f"verdicts/{number:06}" / f"{i:06}.arrow"
-                tasks.append(LabelTask(file, part, plan, (location, counts / f"{i:06}.json")))
+                outputs = location, counts / f"{i:06}.json"
+                tasks.append(job_tasks.LabelTask(file, part, plan, outputs))
                 answers.append((part, location))
             mark = self.work / f"joined/{number:06}"
-            joins.append(JoinTask(file, plan, tuple(answers), (output, mark)))
-        self._run_tasks("label", label_rows, tasks)
+            joins.append(job_tasks.JoinTask(file, plan, tuple(answers), (output, mark)))
+        self._run_tasks("label", job_tasks.label_rows, tasks)
         if joins:
-            self._run_tasks("join", join_parts, joins)
-        return read_counts(tasks)
+            self._run_tasks("join", job_tasks.join_parts, joins)
+        return job_tasks.read_counts(tasks)
 
     @property
     def _model(self) -> Location:
@@ -318,7 +264,7 @@ class _RunningJob:
         n_done, n_rows = n_before + len(tasks) - len(missing), 0
         n_total = n_total or len(tasks)
         self.watch(Step(step, n_done, n_total, n_rows))
-        for n in self.pool.map(function, missing):
+        for n in self.map(function, missing):
             n_done, n_rows = n_done + 1, n_rows + n
             self.watch(Step(step, n_done, n_total, n_rows))
 
@@ -339,63 +285,56 @@ class OutputFolder:
 
     def begin(self) -> JobResult | None:
         """Begin or resume; return the result if the job has finished."""
-        with with_path_in_errors(self._name):
+        with filesystem.with_path_in_errors(self._name):
             result = self.read_result()
             is_begun = (self.work / JOB_FILE).exists() and not self._end.exists()
-            names = self.location.list_names()
-            is_empty = all(name.startswith(".") for name in names)
+            is_empty = all(name.startswith(".") for name in self.location.list_names())
         if result is not None:
             self._remove_work()
-            return result
-        if is_begun:
-            return None
-        if is_empty:  # a job that began here has finished no file
+        elif not is_begun and is_empty:  # a job that began here has finished no file
             self._remove_work()
-            write_file(self.work / JOB_FILE, lambda out: out.write(self._description))
-            return None
-        raise InputError(
-            f"{self._name} has other content: files of a job with other input, settings or "
-            "labelwalk version, or an incomplete job. Choose an empty folder, or remove this one."
-        )
+            (self.work / JOB_FILE).write(self._description)
+        elif not is_begun:
+            raise InputError(
+                f"{self._name} has other content: files of a job with other input, settings or "
+                "labelwalk version, or an incomplete job. Choose an empty folder, or remove this "
+                "one."
+            )
+        return result
 
     def read_result(self) -> JobResult | None:
         """Return the result if the job has finished, whichever process ran it."""
         stored = json.loads(self._end.read()) if self._end.exists() else {}
-        if stored.get("sign") != self._fingerprint:
-            return None
-        if not all((self.location / file.name).exists() for file in self._files):
-            return None
-        return _result_from_stored(stored["outcome"])
+        is_own = stored.get("sign") == self._fingerprint
+        if is_own and all((self.location / file.name).exists() for file in self._files):
+            return _result_from_stored(stored["outcome"])
+        return None
 
     def finish(self, result: JobResult) -> None:
         """Write the result, and remove the folder of work. Input files must not have changed."""
-        check_unchanged(self._files)
+        filesystem.check_unchanged(self._files)
         if self._works.list_names() != [self._fingerprint[:16]]:
             raise InputError(
                 f"{self._name}: another job writes to this folder. Remove the folder, and use a "
                 "separate one for each job."
             )
-        stored = {"sign": self._fingerprint, "outcome": _result_to_stored(result)}
-        content = json.dumps(stored).encode()
-        write_file(self._end, lambda out: out.write(content), self.work)
+        outcome = result._asdict() | {"tally": job_tasks.stats_to_stored(result.tally)}
+        stored = {"sign": self._fingerprint, "outcome": outcome}
+        self._end.write(json.dumps(stored).encode(), self.work)
         self._remove_work()
 
     def _remove_work(self) -> None:
         """Remove the folder of work, unless another process removes it or works in it."""
         with suppress(OSError):
-            self._works.remove()
-
-
-def _result_to_stored(result: JobResult) -> dict[str, Any]:
-    """Return a result as the last file of a job has it."""
-    stored = {STORED_RESULT[name]: value for name, value in result._asdict().items()}
-    return stored | {STORED_RESULT["tally"]: tally_to_stored(result.tally)}
+            self._works.system.delete_dir(self._works.path)
 
 
 def _result_from_stored(stored: dict[str, Any]) -> JobResult:
-    values = {name: stored[key] for name, key in STORED_RESULT.items()}
-    values["tally"] = tally_from_stored(values["tally"])
-    for name in ("features", "classes"):
-        values[name] = tuple(values[name])
-    values["outliers"] = tuple(Outliers(file, n, tuple(ids)) for file, n, ids in values["outliers"])
-    return JobResult(**values)
+    outliers = (job_tasks.Outliers(file, n, tuple(ids)) for file, n, ids in stored["outliers"])
+    values = {
+        "tally": job_tasks.stats_from_stored(stored["tally"]),
+        "features": tuple(stored["features"]),
+        "classes": tuple(stored["classes"]),
+        "outliers": tuple(outliers),
+    }
+    return JobResult(**stored | values)

@@ -14,8 +14,8 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from typing import Any, Generic, TypeVar
+from dataclasses import fields
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -182,11 +182,9 @@ class _KeyedLearner:
     def observe(self, rows: Any, position: int) -> Verdicts:
         checked, n_learned = self._check(rows, position)
         with self._advance(rows):
-            calls = (
-                (self._learner.predict, checked[:n_learned]),
-                (self._learner.observe, checked[n_learned:]),
-            )
-            parts = [method(block) for method, block in calls if len(block)]
+            parts = [self._learner.predict(checked[:n_learned])] if n_learned else []
+            if n_learned < len(checked):
+                parts.append(self._learner.observe(checked[n_learned:]))
         names = [column.name for column in fields(Verdicts)]
         return Verdicts(
             *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
@@ -222,8 +220,7 @@ class LostError(LabelwalkError, RuntimeError):
     """A learner does not have rows that it reported as saved."""
 
 
-@dataclass(frozen=True)
-class RowBlock:
+class RowBlock(NamedTuple):
     """Rows, and the position in the stream of their key where they begin."""
 
     position: int
@@ -235,16 +232,6 @@ class RowBlock:
         """The position where the next block begins."""
         return self.position + len(self.rows)
 
-    def skip_to(self, position: int) -> RowBlock:
-        """Return the rows of the block that are not before a position."""
-        n = max(0, position - self.position)
-        labels = None if self.labels is None else self.labels[n:]
-        return RowBlock(self.position + n, self.rows[n:], labels)
-
-    def equals(self, other: RowBlock) -> bool:
-        """Return whether it has the same rows with the same labels."""
-        return np.array_equal(self.rows, other.rows) and self.labels == other.labels
-
 
 class KeyStream:
     """The stream of one key: its position, and the blocks that its learner has not saved."""
@@ -254,11 +241,6 @@ class KeyStream:
         self.position = self.saved = -1  # unknown until the learner is asked
         self._blocks: deque[RowBlock] = deque()
         self._unanswered: RowBlock | None = None  # unknown whether it was learned
-
-    def begin(self) -> None:
-        """Begin at the saved position of the learner."""
-        if self.position < 0:
-            self.position = self.saved = self._learners.save_key(self._key)
 
     def feed(self, rows: Floats, labels: list[Label] | None) -> Any:
         """Send a block, and before it those that the learner lacks; return its answer."""
@@ -286,7 +268,7 @@ class KeyStream:
             try:
                 for block in self._blocks:
                     if block.end > position:
-                        self._send(block.skip_to(position))
+                        self._send(block)  # what it has learned already does not count again
                 return None if last is None else self._send(last)
             except GapError as gap:
                 self._check_position(gap.position)
@@ -308,7 +290,9 @@ class KeyStream:
     def _check_repeated(self, block: RowBlock) -> None:
         """Raise an error for a new block if the block before was learned but not answered."""
         before = self._unanswered
-        if before is None or before.equals(block):
+        if before is None:
+            return
+        if np.array_equal(before.rows, block.rows) and before.labels == block.labels:
             return
         if self._learners.position(self._key) > self.position:
             raise ValueError(
@@ -405,7 +389,8 @@ class ReplayFeeder(Generic[BlockAnswer]):
         with self._lock:
             stream = self._streams.setdefault(key, KeyStream(key, self._learners))
         with stream.lock:
-            stream.begin()
+            if stream.position < 0:  # it begins at the saved position of the learner
+                stream.position = stream.saved = self._learners.save_key(key)
             before = stream.position - stream.saved
             try:
                 yield stream

@@ -8,7 +8,7 @@ and their folder is one that all machines share.
 import os
 import uuid
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from labelwalk._validation import check_whole
 from labelwalk.distributed import shared_learner
@@ -41,16 +41,12 @@ class KeyedActors(PositionedLearners[BlockAnswer]):
             ray.kill(actor)
 
     def _choose_actor(self, key: str) -> int:
-        return choose_by_hash(len(self.actors), key)
+        """Return the number of the actor of a key, the same in every process."""
+        return int(hash_key(key), 16) % len(self.actors)
 
     def _call(self, method: str, key: str, *arguments: Any) -> Any:
         actor = self.actors[self._choose_actor(key)]
         return wait_for(getattr(actor, method).remote(key, *arguments), f"the learner of {key!r}")
-
-
-def choose_by_hash(n: int, key: str) -> int:
-    """Return one of n actors for a key, the same in every process."""
-    return int(hash_key(key), 16) % n
 
 
 def start_keyed_actors(
@@ -136,29 +132,27 @@ class SharedLearnerActors(KeyedActors[SharedAnswer]):
         return self._names.index(key)
 
 
-class RayAcknowledgement:
+class RayAcknowledgement(NamedTuple):
     """The result of an update in progress."""
 
-    def __init__(self, reference: Any) -> None:
-        self._reference = reference
+    reference: Any
 
     def done(self) -> bool:
         """Return whether the update is in a model."""
-        return bool(ray.wait([self._reference], timeout=0)[0])
+        return bool(ray.wait([self.reference], timeout=0)[0])
 
     def result(self) -> int:
         """Wait until it is, and return the saved position of the partition."""
-        return int(wait_for(self._reference, "the coordinator"))
+        return int(wait_for(self.reference, "the coordinator"))
 
 
-class RayLink:
+class RayLink(NamedTuple):
     """The link from a partition to the coordinator, which it finds by name.
 
     An actor that holds a handle of another one may not restart after the driver dropped its own.
     """
 
-    def __init__(self, actor_name: str) -> None:
-        self._actor_name = actor_name
+    actor_name: str
 
     def start(self, name: str) -> SketchUpdate:
         """Return the saved sketch of a partition."""
@@ -167,7 +161,7 @@ class RayLink:
 
     def send(self, update: SketchUpdate) -> RayAcknowledgement:
         """Send an update without waiting."""
-        return RayAcknowledgement(ray.get_actor(self._actor_name).hand_over.remote(update))
+        return RayAcknowledgement(ray.get_actor(self.actor_name).hand_over.remote(update))
 
     def news(self, version: int) -> ModelUpdate:
         """Return the newest model, without the model itself if it has this version."""
@@ -175,7 +169,7 @@ class RayLink:
         return update
 
     def _call(self, method: str, argument: Any) -> Any:
-        remote = getattr(ray.get_actor(self._actor_name), method)
+        remote = getattr(ray.get_actor(self.actor_name), method)
         reference = remote.options(concurrency_group=CONTROL_GROUP).remote(argument)
         return wait_for(reference, "the coordinator")
 

@@ -1,14 +1,11 @@
 """Run tasks with Ray: on the cores of this machine, or on a running cluster."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 if "ray" not in sys.modules:  # it reads this once, when it is imported
@@ -96,7 +93,13 @@ def join(address: str = LOCAL_ADDRESS, n_workers: int | None = None) -> None:
         )
     if address == LOCAL_ADDRESS:
         _init_ray(address, num_cpus=n_workers, include_dashboard=False)
-        _check_loopback()
+        own_address = ray.get_runtime_context().gcs_address
+        if not own_address.startswith("127."):  # another version of Ray may choose it differently
+            ray.shutdown()
+            raise RuntimeError(
+                f"Ray {ray.__version__} listens at {own_address}, where other machines can reach "
+                "it. Install the version that labelwalk was tested with: pip install 'ray==2.60.*'"
+            )
         return
     if n_workers is not None:
         raise ValueError(
@@ -120,53 +123,23 @@ def check_joined() -> None:
 
 
 def _init_ray(address: str, **options: Any) -> None:
+    is_cluster_enabled = ray_constants.ENABLE_RAY_CLUSTER
+    is_main_thread = threading.current_thread() is threading.main_thread()
+    sigterm_handler = signal.getsignal(signal.SIGTERM)
+    # Otherwise Ray replaces 127.0.0.1 by an address that others can reach, unless on a laptop.
+    ray_constants.ENABLE_RAY_CLUSTER = False
     try:
-        with _listen_on_loopback(), _keep_sigterm_handler():
-            ray.init(address=address, log_to_driver=False, configure_logging=False, **options)
+        ray.init(address=address, log_to_driver=False, configure_logging=False, **options)
     except (ConnectionError, RayError, RuntimeError) as error:
         raise ConnectionError(
             f"Cannot join a cluster at {address} ({error}). Start one with `ray start --head` and "
             "run this on one of its machines, with its ~/.ray/auth_token or RAY_AUTH_TOKEN; or use "
             "the address 'local'."
         ) from error
-
-
-@contextmanager
-def _keep_sigterm_handler() -> Iterator[None]:
-    """Keep the handler of SIGTERM: Ray would exit with another code, and a traceback."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        yield
     finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@contextmanager
-def _listen_on_loopback() -> Iterator[None]:
-    """Let workers on this machine listen on the loopback interface only.
-
-    Ray replaces 127.0.0.1 by an address that others can reach, unless it detects a laptop.
-    """
-    before = ray_constants.ENABLE_RAY_CLUSTER
-    ray_constants.ENABLE_RAY_CLUSTER = False
-    try:
-        yield
-    finally:
-        ray_constants.ENABLE_RAY_CLUSTER = before
-
-
-def _check_loopback() -> None:
-    """Stop local workers that others can reach: another version of Ray may choose addresses so."""
-    address = ray.get_runtime_context().gcs_address
-    if not address.startswith("127."):
-        ray.shutdown()
-        raise RuntimeError(
-            f"Ray {ray.__version__} listens at {address}, where other machines can reach it. "
-            "Install the version that labelwalk was tested with: pip install 'ray==2.60.*'"
-        )
+        ray_constants.ENABLE_RAY_CLUSTER = is_cluster_enabled
+        if is_main_thread:  # the handler of Ray exits with another code, and a traceback
+            signal.signal(signal.SIGTERM, sigterm_handler)
 
 
 def _check_reachable(address: str) -> None:

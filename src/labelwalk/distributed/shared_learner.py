@@ -3,16 +3,10 @@
 The age of an answer is bounded in rows. A partition sends its sketch before it has taken more than
 `every` rows since the last time, and at once after labels. It takes no row while more than twice
 `every` of its rows are not in a model: `every` in updates that were sent, and `every` since. It
-asks for the newest model before each block. At that moment the model that answers lacks
-
-- of this partition: the rows since its last update in the model, at most 2 `every`, the block
-  itself included;
-- of each other partition: at most 2 `every` of the rows it has taken;
-- of labels: those of updates in progress; a label is in the first model that is begun after its
-  update arrived.
+asks for the newest model before each block. That model lacks at most 2 `every` rows of each
+partition, this block included, and the labels of updates in progress: a label is in the first model
+that is begun after its update arrived.
 """
-
-from __future__ import annotations
 
 import os
 import threading
@@ -25,19 +19,10 @@ from typing import Any, NamedTuple, Protocol
 
 from labelwalk._validation import as_labels, as_rows, check_whole, shown
 from labelwalk.arrays import Floats, Label
-from labelwalk.distributed.cover import empty_cover
+from labelwalk.distributed import sketches
 from labelwalk.distributed.filesystem import VersionedFiles, explain_write_errors, parse_location
 from labelwalk.distributed.keyed_learners import PositionedLearners, count_learned
 from labelwalk.distributed.model import Model, solve_cover
-from labelwalk.distributed.sketch_files import read_sketch, sketch_to_bytes
-from labelwalk.distributed.sketches import (
-    Sketch,
-    SketchBuilder,
-    budget_from_settings,
-    check_settings,
-    decide_held,
-    merge,
-)
 from labelwalk.settings import Settings
 from labelwalk.storage.atomic_write import write_atomic
 from labelwalk.verdicts import Verdicts, blank_answers, decide
@@ -48,7 +33,7 @@ class SketchUpdate(NamedTuple):
 
     name: str
     position: int
-    sketch: Sketch
+    sketch: sketches.Sketch
 
 
 class ModelUpdate(NamedTuple):
@@ -117,10 +102,10 @@ class Coordinator:
         self, folder: str | os.PathLike[str], names: Sequence[str], settings: Settings
     ) -> None:
         check_names(names)
-        self._settings, self._budget = settings, budget_from_settings(settings)
+        self._settings, self._budget = settings, sketches.budget_from_settings(settings)
         self._files = VersionedFiles(folder, ".arrow")
         self._save_lock, self._merge_lock = threading.Lock(), threading.Lock()
-        self._updates = {name: SketchUpdate(name, 0, Sketch(empty_cover(0))) for name in names}
+        self._updates = {name: SketchUpdate(name, 0, sketches.Sketch()) for name in names}
         self._updates = {name: self.start(name) for name in names}
         self._newest = self._make_model()
 
@@ -128,8 +113,10 @@ class Coordinator:
         """Return the saved sketch of a partition: it continues from there."""
         check_partition(name, list(self._updates))
         with self._save_lock:  # a file being written looks like one of a killed writer
-            saved = self._files.load(name, lambda path: read_sketch(parse_location(str(path))))
-        return SketchUpdate(name, *(saved or (0, Sketch(empty_cover(0)))))
+            saved = self._files.load(
+                name, lambda path: sketches.read_sketch(parse_location(str(path)))
+            )
+        return SketchUpdate(name, *(saved or (0, sketches.Sketch())))
 
     def hand_over(self, update: SketchUpdate) -> int:
         """Save a sketch, make a model with it, and return the saved position of its partition.
@@ -154,31 +141,29 @@ class Coordinator:
         newest = self._newest
         return newest if newest.version > version else newest._replace(model=None)
 
-    def sketch(self) -> Sketch:
+    def sketch(self) -> sketches.Sketch:
         """Return the sketch of all rows that were sent."""
-        return self._merge_updates(self._copy_updates())
+        return self._merge()[1]
 
-    def _copy_updates(self) -> list[SketchUpdate]:
+    def _merge(self) -> tuple[dict[str, int], sketches.Sketch]:
+        """Return the positions of all partitions, and the sketch of all rows up to there."""
         with self._save_lock:
-            return list(self._updates.values())
-
-    def _merge_updates(self, updates: list[SketchUpdate]) -> Sketch:
-        sketches = [update.sketch for update in updates]
-        return merge(sketches, self._budget.n_centroids, self._budget.labels_per_class)
+            updates = list(self._updates.values())
+        parts, budget = [update.sketch for update in updates], self._budget
+        merged = sketches.merge(parts, budget.n_centroids, budget.labels_per_class)
+        return {update.name: update.position for update in updates}, merged
 
     def _make_model(self) -> ModelUpdate:
-        updates = self._copy_updates()
-        merged = self._merge_updates(updates)
-        positions = {update.name: update.position for update in updates}
+        positions, merged = self._merge()
         if not merged.n_seen:
             return ModelUpdate(0, positions, None)
-        cover = decide_held(merged, self._budget.n_centroids).cover
+        cover = sketches.decide_held(merged, self._budget.n_centroids).cover
         model = solve_cover(cover, *merged.collect_labelled(), self._settings)
         return ModelUpdate(merged.n_seen, positions, model)
 
-    def _check_features(self, sketch: Sketch) -> None:
-        sketches = [update.sketch for update in self._updates.values()]
-        widths = {other.n_features for other in sketches if other.n_seen}
+    def _check_features(self, sketch: sketches.Sketch) -> None:
+        parts = [update.sketch for update in self._updates.values()]
+        widths = {other.n_features for other in parts if other.n_seen}
         if sketch.n_seen and widths and sketch.n_features not in widths:
             raise ValueError(
                 f"Rows have {sketch.n_features} features, but rows of other partitions have "
@@ -202,9 +187,9 @@ def check_partition(name: str, names: Sequence[str]) -> None:
         raise ValueError(f"{shown(name)} is not a partition. Choose one of {shown(list(names))}.")
 
 
-def _write_sketch(path: Path, sketch: Sketch) -> None:
+def _write_sketch(path: Path, sketch: sketches.Sketch) -> None:
     with explain_write_errors(path, "Resolve this, and send the same block again."):
-        write_atomic(path, [memoryview(sketch_to_bytes(sketch))])
+        write_atomic(path, [memoryview(sketches.sketch_to_bytes(sketch))])
 
 
 class InProcessLink:
@@ -251,7 +236,7 @@ class Partitions(PositionedLearners[SharedAnswer]):
 
     def __init__(self, link: CoordinatorLink, settings: Settings, every: int = 1000) -> None:
         check_whole("every", every, "1000")
-        check_settings(settings)
+        sketches.check_settings(settings)
         self._link, self._settings, self.every = link, settings, every
         self._partitions: dict[str, _Partition] = {}
 
@@ -268,7 +253,8 @@ class _Partition:
         start = link.start(name)
         self._name, self._link, self._every = name, link, every
         self._abstain_below = settings.abstain_below
-        self._builder = SketchBuilder(budget_from_settings(settings), start.sketch)
+        budget = sketches.budget_from_settings(settings)
+        self._builder = sketches.SketchBuilder(budget, start.sketch)
         self._newest = ModelUpdate(-1, {}, None)
         self._pending: deque[Acknowledgement] = deque()
         self._position = self._saved = self._sent = start.position
@@ -359,12 +345,12 @@ class _Partition:
 def _as_strings(labels: Label | Iterable[Label], n: int) -> list[str]:
     """Return n labels, which must be strings: sketches support no others."""
     names = as_labels(labels, n)
-    for name in names:
-        if not isinstance(name, str):
-            raise ValueError(
-                f"labels contains {shown(name)}, but a shared learner requires strings. Convert it "
-                "with str(label)."
-            )
+    numbers = [name for name in names if not isinstance(name, str)]
+    if numbers:
+        raise ValueError(
+            f"labels contains {shown(numbers[0])}, but a shared learner requires strings. Convert "
+            "it with str(label)."
+        )
     return [str(name) for name in names]
 
 

@@ -1,11 +1,13 @@
-"""Sketches of shards: a cover of the rows without a label, and one of the rows of each label."""
+"""Sketches of shards: a cover of the rows without a label, and one of the rows of each label.
 
-from __future__ import annotations
+A sketch is stored as an Arrow table.
+"""
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +24,10 @@ from labelwalk.distributed.cover import (
     split_far,
 )
 from labelwalk.distributed.dataset import RowSpec
+from labelwalk.distributed.filesystem import Location, with_path_in_errors
+from labelwalk.io.arrow_columns import from_matrix, from_numpy, from_text
 from labelwalk.io.examples import Columns, Examples
+from labelwalk.io.rows import InputError
 from labelwalk.settings import WARM_UP, Settings
 from labelwalk.similarity import Gaussian
 
@@ -30,6 +35,10 @@ Item = TypeVar("Item")
 FINAL_SHARE = 1 / 3  # of the rows, the densest, whose distances are typical at the end
 MAX_HELD_COVERS = 16
 MAX_DENSE_VERTICES = 2000  # above it, only similar pairs of vertices are stored
+METADATA_KEY = b"labelwalk.sketch"  # in the schema of a table
+SKETCH_FORMAT = 2  # of tables with held rows; tables without name no format
+# name of a column: attribute of a cover
+STORED_COLUMNS = {"point": "points", "mean": "means", "examples": "examples", "reach": "reach"}
 
 
 class Budget(NamedTuple):
@@ -93,7 +102,7 @@ class Sketch:
     until enough rows are seen to decide what they are.
     """
 
-    cover: Cover
+    cover: Cover = field(default_factory=empty_cover)
     taught: dict[str, Cover] = field(default_factory=dict)
     features: tuple[str, ...] = ()  # the feature columns, in order
     held: tuple[Cover, ...] = ()
@@ -124,11 +133,6 @@ class Sketch:
     def n_held(self) -> int:
         """Number of held rows."""
         return sum(cover.n_seen for cover in self.held)
-
-    def is_within(self, n_centroids: int, labels_per_class: int) -> bool:
-        """Return whether it has no more vertices than allowed."""
-        largest = max(map(len, self.taught.values()), default=0)
-        return largest <= labels_per_class and len(self.cover) <= n_centroids
 
     def collect_labelled(self) -> tuple[Floats, list[str]]:
         """Return the founders of the rows with labels, and their labels."""
@@ -219,7 +223,7 @@ class SketchBuilder:
     def sketch(self) -> Sketch:
         """Return a copy of the present sketch."""
         covers = {label: builder.cover() for label, builder in self._builders.items()}
-        cover = covers.pop(None, empty_cover(0))
+        cover = covers.pop(None, empty_cover())
         taught = {str(label): own_cover for label, own_cover in sorted(covers.items())}
         return Sketch(cover, taught, held=tuple(self._held))
 
@@ -267,7 +271,7 @@ def merge(sketches: Sequence[Sketch], n_centroids: int, labels_per_class: int = 
     """
     sketches = [shard for shard in sketches if shard.n_seen]
     if not sketches:
-        return Sketch(empty_cover(0))
+        return Sketch()
     features = sketches[0].features
     for other in sketches[1:]:
         if other.features != features:
@@ -286,18 +290,18 @@ def in_pairs(items: Sequence[Item]) -> list[Sequence[Item]]:
 
 
 def _merge_few(sketches: Sequence[Sketch], n_centroids: int, labels_per_class: int) -> Sketch:
-    if len(sketches) == 1 and sketches[0].is_within(n_centroids, labels_per_class):
-        return sketches[0]
-    taught = {
-        label: merge_covers(
-            [shard.taught[label] for shard in sketches if label in shard.taught], labels_per_class
-        )
-        for label in sorted({label for shard in sketches for label in shard.taught})
-    }
+    first = sketches[0]
+    n_labelled = max(map(len, first.taught.values()), default=0)
+    if len(sketches) == 1 and len(first.cover) <= n_centroids and n_labelled <= labels_per_class:
+        return first
+    taught = {}
+    for label in sorted({label for shard in sketches for label in shard.taught}):
+        covers = [shard.taught[label] for shard in sketches if label in shard.taught]
+        taught[label] = merge_covers(covers, labels_per_class)
     covers = [shard.cover for shard in sketches]
     covers += [cover for shard in sketches for cover in shard.held]
     cover, *held = merge_cover_layers(covers, n_centroids)
-    return Sketch(cover, taught, sketches[0].features, tuple(held))
+    return Sketch(cover, taught, first.features, tuple(held))
 
 
 def decide_held(sketch: Sketch, n_centroids: int) -> Sketch:
@@ -306,9 +310,122 @@ def decide_held(sketch: Sketch, n_centroids: int) -> Sketch:
     Those that are still far stay held and are not learned from.
     """
     covers = [cover for cover in (sketch.cover, *sketch.held) if len(cover)]
-    is_small = sum(cover.n_seen for cover in covers) <= WARM_UP
     held = list[Cover]()
-    if not is_small:
+    if sum(cover.n_seen for cover in covers) > WARM_UP:
         covers, held = split_far(covers, FINAL_SHARE)
     cover = covers[0] if len(covers) == 1 else merge_covers(covers, n_centroids)
     return replace(sketch, cover=cover if covers else sketch.cover, held=tuple(held))
+
+
+def to_arrow(sketch: Sketch) -> pa.RecordBatch:
+    """Return a sketch as a batch, one vertex a row; the schema holds everything else.
+
+    Examples
+    --------
+    >>> from labelwalk.distributed import sketch
+    >>> batch = pa.RecordBatch.from_pydict({"x": [0.0, 1.0], "label": ["low", None]})
+    >>> table = to_arrow(sketch([batch], n_centroids=10))
+    >>> table.schema.names, from_arrow(table).cover.points.tolist()
+    (['label', 'point', 'mean', 'examples', 'reach'], [[1.0]])
+    """
+    covers = [(label, cover) for label, cover in sketch.covers.items() if len(cover)]
+    header: dict[str, Any] = {"features": list(sketch.features)}
+    header["radius"] = [[label, cover.radius] for label, cover in covers]
+    if sketch.held:
+        header["format"] = SKETCH_FORMAT
+        header["radius"] += [[None, cover.radius, len(cover)] for cover in sketch.held]
+        covers += [(None, cover) for cover in sketch.held]
+    columns = {"label": from_text([label for label, cover in covers for _ in range(len(cover))])}
+    covers.append((None, empty_cover(max(1, sketch.n_features))))  # for the types if there are none
+    for name, attribute in STORED_COLUMNS.items():
+        values = np.concatenate([getattr(cover, attribute) for _, cover in covers])
+        columns[name] = from_matrix(values) if values.ndim == 2 else from_numpy(values)
+    return pa.RecordBatch.from_pydict(columns, metadata={METADATA_KEY: json.dumps(header)})
+
+
+def from_arrow(batch: pa.RecordBatch) -> Sketch:
+    """Return the sketch of a batch that `to_arrow` returned.
+
+    Raises
+    ------
+    ValueError
+        The batch does not hold a sketch.
+    """
+    metadata = (batch.schema.metadata or {}).get(METADATA_KEY)
+    if metadata is None:
+        raise ValueError(
+            f"A table with the columns {batch.schema.names} is not a sketch. Pass a batch from "
+            "to_arrow."
+        )
+    header = json.loads(metadata)
+    if header.get("format", SKETCH_FORMAT) > SKETCH_FORMAT:
+        raise ValueError(
+            f"The sketch has format {header['format']}, written by a newer version of labelwalk; "
+            f"this version reads formats up to {SKETCH_FORMAT}. Upgrade labelwalk."
+        )
+    columns = {
+        attribute: _read_numbers(batch.column(name)) for name, attribute in STORED_COLUMNS.items()
+    }
+    vertices = Cover(**columns, radius=0.0)
+    labels = np.array(batch.column("label").to_pylist(), dtype=object)
+    start = len(labels) - sum(sum(size) for _, _, *size in header["radius"])  # of held vertices
+    covers, held = {}, []
+    for label, radius, *size in header["radius"]:
+        if size:
+            ids = np.arange(start, start := start + size[0])
+            held.append(replace(vertices.select(ids), radius=float(radius)))
+        else:
+            ids = np.flatnonzero(labels[:start] == label)
+            covers[label] = replace(vertices.select(ids), radius=float(radius))
+    cover = covers.pop(None, empty_cover())
+    return Sketch(cover, covers, tuple(header["features"]), tuple(held))
+
+
+def _read_numbers(column: pa.Array) -> Any:
+    """Return a column of numbers, or of lists of one length, as an array."""
+    if pa.types.is_fixed_size_list(column.type):
+        return _read_numbers(column.flatten()).reshape(len(column), column.type.list_size)
+    dtype = np.int64 if pa.types.is_integer(column.type) else np.float64
+    return np.frombuffer(column.buffers()[1], dtype)[column.offset : column.offset + len(column)]
+
+
+def sketch_to_bytes(sketch: Sketch) -> bytes:
+    """Return a sketch as an Arrow file, for engines whose tables have columns of their own.
+
+    Examples
+    --------
+    >>> from labelwalk.distributed import sketch
+    >>> batch = pa.RecordBatch.from_pydict({"x": [0.0, 1.0], "label": ["low", None]})
+    >>> content = sketch_to_bytes(sketch([batch], n_centroids=10))
+    >>> sketch_from_bytes(content).taught["low"].points.tolist()
+    [[0.0]]
+    """
+    batch, sink = to_arrow(sketch), pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, batch.schema) as file:
+        file.write_batch(batch)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def sketch_from_bytes(content: bytes) -> Sketch:
+    """Return the sketch that `sketch_to_bytes` wrote.
+
+    Raises
+    ------
+    InputError
+        The content is damaged or not a sketch.
+    """
+    try:
+        batch = pa.ipc.open_file(pa.py_buffer(content)).get_batch(0)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(
+            f"the {len(content)} bytes are not a sketch, or are damaged ({error}). Pass the result "
+            "of sketch_to_bytes."
+        ) from error
+    return from_arrow(batch)
+
+
+def read_sketch(location: Location) -> Sketch:
+    """Read the file of a sketch."""
+    with with_path_in_errors(location.path):
+        return sketch_from_bytes(location.read())

@@ -24,11 +24,7 @@ from tests.unit.distributed.test_ray import processes
 from tests.unit.distributed.test_sketch import same
 
 pytest.importorskip("ray")
-from labelwalk.distributed.ray_actors import (
-    SharedLearnerActors,
-    choose_by_hash,
-    start_keyed_actors,
-)
+from labelwalk.distributed.ray_actors import KeyedActors, SharedLearnerActors, start_keyed_actors
 from labelwalk.distributed.ray_executor import join
 
 # isort: split
@@ -208,7 +204,8 @@ def test_what_is_wrong_is_told_as_here(here: None, tmp_path: Path) -> None:
 
 
 def test_keys_go_where_they_went_before() -> None:
-    assert choose_by_hash(7, "door") == 0x2534E2DE1DEC24FEDAB4C00266B55BA9 % 7
+    learners: KeyedActors[Any] = KeyedActors(range(7), EVERY)
+    assert learners._choose_actor("door") == 0x2534E2DE1DEC24FEDAB4C00266B55BA9 % 7
 
 
 def shared(folder: Path) -> SharedLearnerActors:

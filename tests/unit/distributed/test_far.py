@@ -19,8 +19,14 @@ from labelwalk import OnlineLearner
 from labelwalk.arrays import Bools, Floats
 from labelwalk.distributed import dataset, merge, model_of, sketch
 from labelwalk.distributed.job import Job, run
-from labelwalk.distributed.sketch_files import METADATA_KEY, from_arrow, to_arrow
-from labelwalk.distributed.sketches import Budget, SketchBuilder, decide_held
+from labelwalk.distributed.sketches import (
+    METADATA_KEY,
+    Budget,
+    SketchBuilder,
+    decide_held,
+    from_arrow,
+    to_arrow,
+)
 from tests.unit.distributed.test_sketch import same
 
 pytestmark = pytest.mark.compiled

@@ -149,14 +149,14 @@ def test_output_that_is_gone_is_told(rows: Path, tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from labelwalk.distributed import label_files
+from labelwalk.distributed import dataset
 from labelwalk.distributed.job import run
 from tests.unit.distributed.test_job import job
 def write_some(file, schema, tables, out):
     out.write(b"half")
     out.flush()
     os.kill(os.getpid(), signal.SIGKILL)
-label_files.write_like = write_some
+dataset.write_like = write_some
 run(job(Path(sys.argv[1]), Path(sys.argv[2])))
 """
 
@@ -209,8 +209,7 @@ def test_where_there_is_no_room_nothing_looks_complete(
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file system that is not that of this machine, as far as a job can tell."""
     store = fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem())
-    for module in (filesystem, jobs):
-        monkeypatch.setattr(module, "parse_location", lambda name: filesystem.Location(store, name))
+    monkeypatch.setattr(filesystem, "parse_location", lambda name: filesystem.Location(store, name))
     return tmp_path
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from labelwalk import Gaussian, OnlineLearner, SelfTuning
-from labelwalk.distributed import model, sparse_solution
+from labelwalk.distributed import model, sketches
 from labelwalk.distributed.cover import build_cover, merge_covers
 from labelwalk.distributed.model import learner_from_cover
 from labelwalk.learner import from_bytes
@@ -39,7 +39,7 @@ def test_a_sparse_model_is_the_dense_one(
     taught = rows[:12], who[:12].tolist()
     dense = model.solve_cover(cover, *taught, settings)
     coarse = learner_from_cover(cover, *taught, settings)
-    sparse = model.Model(coarse.classes, model._solve_sparse_cover(cover, coarse), 0.0)
+    sparse = model.Model(coarse.classes, model.solve_sparse_cover(cover, coarse), 0.0)
     for name in ("bandwidth", "weight", "f"):
         one, other = getattr(dense.frozen.solved, name), getattr(sparse.frozen.solved, name)
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
@@ -50,7 +50,7 @@ def test_a_sparse_model_is_the_dense_one(
 
 
 def test_many_vertices_are_solved_sparsely_and_proven(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model, "MAX_DENSE_VERTICES", 60)
+    monkeypatch.setattr(sketches, "MAX_DENSE_VERTICES", 60)
     rows, who = clouds(1500)
     cover = build_cover([rows], 400)
     settings = OnlineLearner(400).settings
@@ -66,7 +66,7 @@ def test_the_proof_holds(case: Graph) -> None:
     random = np.random.default_rng(n)
     codes = np.where(labelled, random.integers(0, 2, n), -1)
     v, sink = random.uniform(0.5, 3.0, n), np.full(n, 1e-3)
-    found = sparse_solution.solve_sparse(csr_array(w), v, sink, codes, 2, tolerance=1e-6)
+    found = model.solve_sparse(csr_array(w), v, sink, codes, 2, tolerance=1e-6)
     one_hot = np.stack([codes == c for c in range(2)], axis=1).astype(float)
     exact = solve_densely(w, labelled, one_hot, weights=v, sink=sink)
     assert (np.abs(found.f - exact)[~labelled] <= found.errors[~labelled, None] + 1e-12).all()
@@ -81,11 +81,11 @@ def test_pairs_are_those_of_plain_loops(seed: int, n: int, d: int, cut: float) -
     s = np.sqrt(np.outer(bandwidth, bandwidth))
     expected = np.where(apart <= cut * s, np.exp(-0.5 * (apart / s) ** 2), 0.0)
     np.fill_diagonal(expected, 0.0)
-    found = sparse_solution.compute_similarities(points, bandwidth, cut).toarray()
+    found = model.compute_similarities(points, bandwidth, cut).toarray()
     borderline = np.abs(apart - cut * s) < 1e-9
     np.testing.assert_allclose(found[~borderline], expected[~borderline], rtol=1e-12)
     positive = np.sort(np.where(apart > 0.0, apart, np.inf), axis=1)
-    for i, own in enumerate(sparse_solution.measure_local_distances(points, 3)):
+    for i, own in enumerate(model.measure_local_distances(points, 3)):
         there = positive[i][np.isfinite(positive[i])][:3]
         assert own == (there[-1] if len(there) else 0.0)
 
@@ -124,7 +124,7 @@ def test_a_bandwidth_that_follows_the_cover_is_measured_on_all_of_it() -> None:
     cover = build_cover([rows], 150)
     settings = OnlineLearner(150, similarity=Gaussian("cover")).settings
     coarse = learner_from_cover(cover, rows[:12], who[:12].tolist(), settings)
-    frozen = model._solve_sparse_cover(cover, coarse)
+    frozen = model.solve_sparse_cover(cover, coarse)
     one, other = coarse.vertices.bandwidth[0], frozen.solved.bandwidth[0]
     assert one == pytest.approx(other, rel=0.05)  # a learner keeps what has hardly changed
     said = model.Model(coarse.classes, frozen, 0.0).label(rows).label
@@ -142,5 +142,5 @@ def test_walks_on_more_vertices_still_arrive() -> None:
         build_cover([rows], 100), ends, ["inner", "outer"], OnlineLearner(100).settings
     )
     fine = build_cover([rows], 1000)
-    reached = model._solve_sparse_cover(fine, coarse).solved.f[: len(fine)].sum(axis=1)
+    reached = model.solve_sparse_cover(fine, coarse).solved.f[: len(fine)].sum(axis=1)
     assert reached.mean() > 0.4  # with sinks as large as on the coarsen_cover cover 0.19

@@ -29,8 +29,14 @@ from labelwalk.distributed.shared_learner import (
     SharedAnswer,
     SketchUpdate,
 )
-from labelwalk.distributed.sketch_files import from_arrow, to_arrow
-from labelwalk.distributed.sketches import Budget, Sketch, SketchBuilder, merge
+from labelwalk.distributed.sketches import (
+    Budget,
+    Sketch,
+    SketchBuilder,
+    from_arrow,
+    merge,
+    to_arrow,
+)
 from tests.unit.distributed.test_keyed import Disk
 from tests.unit.distributed.test_sketch import same
 
@@ -285,7 +291,7 @@ def test_those_who_wait_together_are_in_one_model(
     threads = [hand("a")]
     first_begun.wait(30)
     threads += [hand("b"), hand("c")]
-    while len([one for one in centre._copy_updates() if one.position]) < 3:
+    while len([one for one in centre._updates.values() if one.position]) < 3:
         assert centre.news().version == 0  # nobody who asks waits
     go_on.set()
     for thread in threads:

@@ -13,15 +13,17 @@ from hypothesis import strategies as st
 
 from labelwalk import OnlineLearner
 from labelwalk.distributed.cover import Cover, build_cover, empty_cover
-from labelwalk.distributed.label_files import label
+from labelwalk.distributed.job_tasks import label
 from labelwalk.distributed.model import model_of
-from labelwalk.distributed.sketch_files import (
+from labelwalk.distributed.sketches import (
+    Sketch,
     from_arrow,
+    merge,
+    sketch,
     sketch_from_bytes,
     sketch_to_bytes,
     to_arrow,
 )
-from labelwalk.distributed.sketches import Sketch, merge, sketch
 from labelwalk.io.examples import ColumnError, Columns
 from labelwalk.io.rows import InputError
 

@@ -1,29 +1,22 @@
-"""Label rows with a model: batches, and the tasks of a job that label and join files.
+"""The tasks of a job: sketch parts, merge sketches, label rows, join parts.
 
-A file of one part is labelled at once. The parts of a larger file are labelled by several tasks
-that write answers only; another task joins rows and answers.
+A task reads files and writes others, atomically. It can run on any machine, again after a worker is
+lost, and twice at the same time: what it writes depends only on what it reads. A file of one part
+is labelled at once. The parts of a larger file are labelled by several tasks that write answers
+only; another task joins rows and answers.
 """
-
-from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from labelwalk.arrays import Label
-from labelwalk.distributed.dataset import (
-    ANSWER_COLUMNS,
-    FilePart,
-    RowSpec,
-    add_answer_columns,
-    read_batches,
-    read_footer,
-    write_like,
-)
+from labelwalk.distributed import dataset, sketches
+from labelwalk.distributed.dataset import FilePart, RowSpec
 from labelwalk.distributed.filesystem import DataFile, Location, with_path_in_errors, write_file
 from labelwalk.distributed.model import Model, model_from_bytes
 from labelwalk.io.checkpoint import STORED_STATS
@@ -52,6 +45,24 @@ class LabelingPlan(NamedTuple):
     temporary: Location  # a folder for unfinished files
 
 
+class SketchTask(NamedTuple):
+    """Sketch a part of a file."""
+
+    file: DataFile
+    part: FilePart
+    rows: RowSpec
+    budget: sketches.Budget
+    outputs: tuple[Location]
+
+
+class MergeTask(NamedTuple):
+    """Merge sketches, in order."""
+
+    sketches: tuple[Location, ...]
+    budget: sketches.Budget
+    outputs: tuple[Location]
+
+
 class LabelTask(NamedTuple):
     """Label the rows of a file; or those of a part of it, and write the answers alone."""
 
@@ -68,6 +79,23 @@ class JoinTask(NamedTuple):
     plan: LabelingPlan
     answers: tuple[tuple[FilePart, Location], ...]
     outputs: tuple[Location, Location]  # and a file that marks the end
+
+
+def sketch_part(task: SketchTask) -> int:
+    """Sketch a part of a file, and return its number of rows."""
+    sketch = sketches.sketch_examples(task.rows.read_file(task.file, task.part), task.budget)
+    (output,) = task.outputs
+    output.write(sketches.sketch_to_bytes(sketch))
+    return sketch.n_seen
+
+
+def merge_sketches(task: MergeTask) -> int:
+    """Merge sketches, and return the number of rows that were read: 0."""
+    parts, budget = list(map(sketches.read_sketch, task.sketches)), task.budget
+    merged = sketches.merge(parts, budget.n_centroids, budget.labels_per_class)
+    (output,) = task.outputs
+    output.write(sketches.sketch_to_bytes(merged))
+    return 0
 
 
 def label(
@@ -114,21 +142,18 @@ def label_examples(
     batches: Iterable[Examples], model: Model, prefix: str, tally: RunStats | None
 ) -> Iterator[pa.Table]:
     """Yield the rows of examples with three more columns, as `label` does."""
-    names: dict[Label | None, str | None] = {name: str(name) for name in model.classes}
-    names[None] = None
+    names = {name: str(name) for name in model.classes}
     for examples in batches:
-        rows = examples.rows
+        rows, is_labelled = examples.rows, examples.has_label
         assert isinstance(rows, TableRows)  # the rows of Arrow batches
-        labels: list[str | None] = []
-        confidence, outlier = np.empty(0), np.empty(0, dtype=np.bool_)
+        labels = list(examples.labels) or [None] * len(rows)
+        confidence, outlier = np.ones(len(rows)), np.zeros(len(rows), dtype=np.bool_)
         if len(rows):
             verdicts = model.label(examples.matrix())
-            labels = [names[name] for name in verdicts.label.tolist()]
-            confidence, outlier = verdicts.confidence, verdicts.outlier
-        is_labelled = np.zeros(len(rows), dtype=np.bool_)
-        for i, name in enumerate(examples.labels):
-            if name is not None:
-                labels[i], confidence[i], outlier[i], is_labelled[i] = name, 1.0, False, True
+            pairs = zip(labels, verdicts.label.tolist(), strict=True)
+            labels = [names.get(name) if label is None else label for label, name in pairs]
+            confidence = np.where(is_labelled, 1.0, verdicts.confidence)
+            outlier = verdicts.outlier & ~is_labelled
         answers = AnswerColumns(labels, confidence, outlier)
         if tally is not None:
             tally.count(examples, answers, is_labelled)
@@ -137,54 +162,43 @@ def label_examples(
 
 def label_rows(task: LabelTask) -> int:
     """Label the rows of a file or of a part, and return their number."""
-    tally, outliers = RunStats(), list[int]()
-    schema = add_answer_columns(read_footer(task.file).schema, task.plan.prefix)
-    tables = _label_task(task, tally, outliers)
-
-    def write(out: Any) -> None:
-        if task.part is None:
-            write_like(task.file, schema, tables, out)
-        else:
-            _write_answers(schema, tables, out)
-
+    stats, outliers = RunStats(), list[int]()
+    schema = dataset.read_footer(task.file).schema
+    schema = dataset.add_answer_columns(schema, task.plan.prefix)
+    write = _write_answers if task.part else partial(dataset.write_like, task.file)
+    tables = _label_task(task, stats, outliers)
     output, counts_file = task.outputs
-    write_file(output, write, task.plan.temporary)
-    counts = json.dumps([tally_to_stored(tally), outliers]).encode()
-    write_file(counts_file, lambda out: out.write(counts))
-    return tally.rows
+    write_file(output, partial(write, schema, tables), task.plan.temporary)
+    counts_file.write(json.dumps([stats_to_stored(stats), outliers]).encode())
+    return stats.rows
 
 
 def join_parts(task: JoinTask) -> int:
     """Join the rows of a file and their answers, and return their number."""
-    schema = add_answer_columns(read_footer(task.file).schema, task.plan.prefix)
-    n_rows = 0
-
-    def read_tables() -> Iterator[pa.Table]:
-        nonlocal n_rows
-        for part, location in task.answers:
-            with location.system.open_input_file(location.path) as file:
-                answers = pa.ipc.open_file(file)
-                for i, batch in enumerate(read_batches(task.file, part)):
-                    columns = [*batch.columns, *answers.get_batch(i).columns]
-                    n_rows += batch.num_rows
-                    joined = pa.RecordBatch.from_arrays(columns, schema=schema)
-                    yield pa.Table.from_batches([joined])
-
-    def write(out: Any) -> None:
-        write_like(task.file, schema, read_tables(), out)
-
+    footer = dataset.read_footer(task.file)
+    schema = dataset.add_answer_columns(footer.schema, task.plan.prefix)
+    write = partial(dataset.write_like, task.file, schema, _join_answers(task, schema))
     output, mark = task.outputs
     write_file(output, write, task.plan.temporary)
-    write_file(mark, lambda out: out.write(b"joined"))
-    return n_rows
+    mark.write(b"joined")
+    return sum(footer.sizes)
 
 
-def _label_task(task: LabelTask, tally: RunStats, outliers: list[int]) -> Iterator[pa.Table]:
+def _join_answers(task: JoinTask, schema: pa.Schema) -> Iterator[pa.Table]:
+    for part, location in task.answers:
+        with location.system.open_input_file(location.path) as file:
+            answers = pa.ipc.open_file(file)
+            for i, batch in enumerate(dataset.read_batches(task.file, part)):
+                columns = [*batch.columns, *answers.get_batch(i).columns]
+                yield pa.Table.from_arrays(columns, schema=schema)
+
+
+def _label_task(task: LabelTask, stats: RunStats, outliers: list[int]) -> Iterator[pa.Table]:
     """Yield rows with their answers, count them, and list the first few outliers."""
     plan, first = task.plan, task.part.first if task.part else 0
     examples = plan.rows.read_file(task.file, task.part)
     model = _load_model(plan.model, plan.digest)
-    for table in label_examples(examples, model, plan.prefix, tally):
+    for table in label_examples(examples, model, plan.prefix, stats):
         n_missing = MAX_LISTED_OUTLIERS - len(outliers)
         places = np.flatnonzero(table[f"{plan.prefix}outlier"])[:n_missing]
         outliers += (first + 1 + places).tolist()
@@ -194,13 +208,11 @@ def _label_task(task: LabelTask, tally: RunStats, outliers: list[int]) -> Iterat
 
 def _write_answers(schema: pa.Schema, tables: Iterable[pa.Table], out: Any) -> None:
     """Write the last columns of tables, one batch each."""
-    added = pa.schema(list(schema)[-len(ANSWER_COLUMNS) :])
+    added = pa.schema(list(schema)[-len(dataset.ANSWER_COLUMNS) :])
     with pa.ipc.new_file(out, added) as writer:
         for table in tables:
-            (batch,) = table.select(added.names).combine_chunks().to_batches() or [
-                pa.RecordBatch.from_pylist([], schema=added)
-            ]
-            writer.write_batch(batch)
+            columns = [table[name].combine_chunks() for name in added.names]
+            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=added))
 
 
 _loaded_models: dict[str, Model] = {}  # the last one, by its digest
@@ -229,14 +241,14 @@ def read_counts(tasks: Iterable[LabelTask]) -> tuple[RunStats, tuple[Outliers, .
             _, n, earlier = outliers.get(name, Outliers(name, 0, ()))
             rows = (*earlier, *rows)[:MAX_LISTED_OUTLIERS]
             outliers[name] = Outliers(name, n + counts[STORED_STATS["outliers"]], rows)
-    return tally_from_stored(total), tuple(outliers.values())
+    return stats_from_stored(total), tuple(outliers.values())
 
 
-def tally_to_stored(tally: RunStats) -> dict[str, int]:
+def stats_to_stored(stats: RunStats) -> dict[str, int]:
     """Return counts with the names they have in the files of a job."""
-    return {stored: getattr(tally, name) for name, stored in STORED_STATS.items()}
+    return {stored: getattr(stats, name) for name, stored in STORED_STATS.items()}
 
 
-def tally_from_stored(counts: Mapping[str, int]) -> RunStats:
+def stats_from_stored(counts: Mapping[str, int]) -> RunStats:
     """Return counts from the files of a job; a missing one is 0."""
     return RunStats(**{name: counts.get(stored, 0) for name, stored in STORED_STATS.items()})
