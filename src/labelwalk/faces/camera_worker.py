@@ -73,9 +73,7 @@ class CameraWorker:
 
         def label(people: PeopleStore) -> list[int]:
             people.check_remembered(example)  # before anything changes
-            following = (
-                pipeline for pipeline in self._pipelines.values() if pipeline.list_views(example)
-            )
+            following = (item for item in self._pipelines.values() if item.list_views(example))
             pipeline = next(following, None) or self._make_pipeline()
             people.remove_other_labels([example, *pipeline.list_views(example)], name)
             examples = pipeline.name(example, name)

@@ -95,16 +95,7 @@ class Video(Source):
             self._seconds = max(self._seconds, self._capture.seconds)
             yield Frame(self._number, self._seconds, *shrink_to_limit(image))
             image = self._capture.read()
-        if not self._is_closed:
-            self._check_end()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._is_closed, self._first_image = True, None
-        self._capture.close()
-
-    def _check_end(self) -> None:
-        if self.n_frames is None or self.frames_per_second is None:
+        if self._is_closed or self.n_frames is None or self.frames_per_second is None:
             return
         declared_s = self.n_frames / self.frames_per_second
         shown_s = self._seconds + 1.0 / self.frames_per_second
@@ -113,6 +104,11 @@ class Video(Source):
                 f"{self.name} is damaged or truncated: it ends after frame {self._number} of about "
                 f"{self.n_frames}."
             )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._is_closed, self._first_image = True, None
+        self._capture.close()
 
 
 class LiveSource(Source):

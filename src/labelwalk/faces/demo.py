@@ -47,13 +47,8 @@ def make_features(person: int) -> dict[str, float]:
 class DemoVideo(Source):
     """People who appear one after another, alone or in pairs, and move and talk in changing light.
 
-    Parameters
-    ----------
-    people : int
-        From 1 to 8, called as in `NAMES`.
-    n_frames : int
-    seed : int
-        Of the noise and the paths; the people stay the same.
+    From 1 to 8 `people` are called as in `NAMES`. Noise and paths depend on the seed; the people
+    stay the same.
 
     Examples
     --------

@@ -274,9 +274,10 @@ class FaceRecognizer:
     def observe(self, vectors: ArrayLike) -> Recognition:
         """Learn vectors in order, and answer each as of its own step."""
         rows, _ = as_rows(vectors, self.learner.n_features)
-        parts: list[Recognition] = []
+        parts, next_choice = list[Recognition](), MIN_SINK_INTERVAL
         while len(rows):
-            next_choice = compute_next_choice(self.learner.n_seen)
+            while next_choice <= self.learner.n_seen:
+                next_choice += max(MIN_SINK_INTERVAL, next_choice // GROWTH_DIVISOR)
             n = next_choice - self.learner.n_seen
             parts.append(self.handle.observe(rows[:n]))
             rows = rows[n:]
@@ -344,14 +345,6 @@ class FaceRecognizer:
             self.handle.apply(Adjust({"sink": sink}))
 
 
-def compute_next_choice(n: int) -> int:
-    """Return after how many vectors the sink is chosen next, when n have arrived."""
-    due = MIN_SINK_INTERVAL
-    while due <= n:
-        due += max(MIN_SINK_INTERVAL, due // GROWTH_DIVISOR)
-    return due
-
-
 def clean_name(name: str) -> str:
     """Return a name in Unicode normal form, without spaces around it.
 
@@ -417,9 +410,8 @@ def find_strangers(learner: OnlineLearner, profile: Profile, to_ids: ToIds) -> l
     nameless = np.flatnonzero(is_free & np.array([label is None for label in labels]))
     if not len(nameless):
         return []
-    n, component = connected_components(
-        compute_kinship(table.means[nameless], profile), directed=False
-    )
+    kinship = compute_kinship(table.means[nameless], profile)
+    n, component = connected_components(kinship, directed=False)
     groups = sorted((nameless[component == i] for i in range(n)), key=lambda group: int(group[0]))
     founders = to_ids(table.founder)
     return [
