@@ -1,8 +1,10 @@
 """Settings of a learner: validated once, immutable."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, Self, TypedDict, get_args, get_origin
+from functools import partial
+from types import NoneType
+from typing import Any, Literal, Self, TypeAlias, TypedDict, get_args, get_origin
 
 import numpy as np
 
@@ -36,6 +38,29 @@ def reject_removed(parameters: Mapping[str, object]) -> None:
         raise TypeError(f"unexpected keyword argument {name!r}. Check its spelling.")
 
 
+Check: TypeAlias = Callable[[str, object], None]
+
+
+def _number(low: float, high: float, repair: str, *, above: bool = False) -> Check:
+    return partial(check_number, low=low, high=high, repair=repair, above=above)
+
+
+CHECKS: dict[str, Check] = {
+    "n_centroids": partial(check_whole, repair="500, or None to keep all examples"),
+    "sink": _number(1e-300, MAX_PARAMETER, "a small one such as 1e-4"),
+    "growth": _number(1, MAX_PARAMETER, "the paper's 1.5", above=True),
+    "label_weight": _number(1 / MAX_PARAMETER, MAX_PARAMETER, "3, or None"),
+    "weight_cap": _number(1, MAX_PARAMETER, "2, or None", above=True),
+    "labels_per_class": partial(check_whole, repair="64"),
+    "quarantine": partial(check_whole, repair="5, or None to drop outliers"),
+    "source_share": _number(0, 1, "0.5, or None", above=True),
+    "remember": partial(check_whole, repair="1000, or 0", least=0, most=MOST_REMEMBERED),
+    "half_life": _number(1, MAX_PARAMETER, "1000 examples, or None"),
+    "tolerance": _number(0, 1, "0.01, or 0 to solve exactly at each step"),
+    "abstain_below": _number(0, 1, "0 never to abstain for doubt"),
+}
+
+
 @dataclass(frozen=True)
 class Settings:
     """Parameters of `OnlineLearner`, documented there."""
@@ -65,45 +90,28 @@ class Settings:
     def __post_init__(self) -> None:
         plain_numbers(self)
         for field in fields(self):
+            value, kinds = getattr(self, field.name), get_args(field.type)
             if get_origin(field.type) is Literal:
-                check_choice(field.name, getattr(self, field.name), get_args(field.type))
-        if self.n_centroids is not None:
-            check_whole("n_centroids", self.n_centroids, "500, or None to keep all examples")
+                check_choice(field.name, value, kinds)
+            elif field.name in CHECKS and not (value is None and NoneType in kinds):
+                CHECKS[field.name](field.name, value)
         if not isinstance(self.similarity, Similarity):
             raise ValueError(
                 f"similarity={shown(self.similarity)} is neither a SelfTuning nor a Gaussian. "
                 f"{REMOVED_FUNCTIONS}"
             )
-        check_number("sink", self.sink, 1e-300, MAX_PARAMETER, "a small one such as 1e-4")
-        check_number("growth", self.growth, 1, MAX_PARAMETER, "the paper's 1.5", above=True)
-        if self.label_weight is not None:
-            check_number(
-                "label_weight", self.label_weight, 1 / MAX_PARAMETER, MAX_PARAMETER, "3, or None"
+        if self.source_share is not None and self.readout == "vertex":
+            raise ValueError(f"source_share={self.source_share} requires readout='example'.")
+        if self.half_life is not None and self.label_weight is None:
+            raise ValueError(
+                f"half_life={self.half_life} requires a label_weight, since labels do not fade. "
+                "Try label_weight=3.0."
             )
-        if self.weight_cap is not None:
-            check_number("weight_cap", self.weight_cap, 1, MAX_PARAMETER, "2, or None", above=True)
-        check_whole("labels_per_class", self.labels_per_class, "64")
-        if self.quarantine is not None:
-            check_whole("quarantine", self.quarantine, "5, or None to drop outliers")
-        check_whole("remember", self.remember, "1000, or 0", least=0, most=MOST_REMEMBERED)
-        if self.source_share is not None:
-            check_number("source_share", self.source_share, 0, 1, "0.5, or None", above=True)
-            if self.readout == "vertex":
-                raise ValueError(f"source_share={self.source_share} requires readout='example'.")
-        if self.half_life is not None:
-            check_number("half_life", self.half_life, 1, MAX_PARAMETER, "1000 examples, or None")
-            if self.label_weight is None:
-                raise ValueError(
-                    f"half_life={self.half_life} requires a label_weight, since labels do not "
-                    "fade. Try label_weight=3.0."
-                )
         if not isinstance(self.calibrate, bool):
             raise ValueError(f"calibrate={shown(self.calibrate)} is not True or False. Try True.")
         check_prior(self.prior)
         if isinstance(self.prior, dict):
             object.__setattr__(self, "prior", dict(self.prior))
-        check_number("tolerance", self.tolerance, 0, 1, "0.01, or 0 to solve exactly at each step")
-        check_number("abstain_below", self.abstain_below, 0, 1, "0 never to abstain for doubt")
 
     @property
     def measures_bandwidth(self) -> bool:

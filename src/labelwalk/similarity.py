@@ -5,13 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from labelwalk._validation import (
-    check_number,
-    check_whole,
-    is_number,
-    plain_numbers,
-    shown,
-)
+from labelwalk._validation import check_number, check_whole, is_number, plain_numbers, shown
 from labelwalk.arrays import Floats
 
 REMOVED_FUNCTIONS = (

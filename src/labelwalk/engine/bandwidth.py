@@ -17,13 +17,7 @@ from labelwalk.kernels.compare import compute_bandwidths, compute_similarities, 
 from labelwalk.kernels.counters import NEVER, Counters, KernelParams
 from labelwalk.kernels.cover import Vertices
 from labelwalk.settings import Settings
-from labelwalk.similarity import (
-    COVER_FRACTION,
-    COVER_NEIGHBOUR,
-    Gaussian,
-    SelfTuning,
-    Similarity,
-)
+from labelwalk.similarity import COVER_FRACTION, COVER_NEIGHBOUR, Gaussian, SelfTuning, Similarity
 
 KEPT_WITHIN = 1.05  # a cover's bandwidth that has moved less than five percent stays
 FEWER = 8  # and is measured again when an eighth more vertices have been founded

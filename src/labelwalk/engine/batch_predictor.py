@@ -8,7 +8,7 @@ from labelwalk.arrays import Floats, Ints, Singles
 from labelwalk.concurrency import single_blas_thread
 from labelwalk.engine.state import State
 from labelwalk.kernels.answer import KernelAnswers
-from labelwalk.kernels.counters import KernelParams
+from labelwalk.kernels.counters import Counters, KernelParams
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.nearest import (
     DistanceBounds,
@@ -125,6 +125,11 @@ class BatchPredictor:
         return answers
 
 
+def compute_row_sink(counters: Counters, rules: KernelParams) -> float:
+    """Return the sink of a row that is not in the graph."""
+    return float(rules.sink * (counters.mean_weight if rules.label_weight > 0.0 else 1.0))
+
+
 def freeze(state: State, rules: KernelParams, system: System, errors: Floats) -> BatchPredictor:
     """Return a predictor with the answers of a state whose vertices have at most these errors."""
     counters, n = state.counters, state.n
@@ -144,7 +149,7 @@ def freeze(state: State, rules: KernelParams, system: System, errors: Floats) ->
     if counters.n_seen <= rules.warm_up:
         outlier_distance = np.inf
     params = ReadoutParams(
-        sink=float(rules.sink * (counters.mean_weight if rules.label_weight > 0.0 else 1.0)),
+        sink=compute_row_sink(counters, rules),
         cut=rules.cut,
         neighbour=rules.neighbour,
         width=float(counters.width),

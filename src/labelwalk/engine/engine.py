@@ -11,7 +11,7 @@ import numpy as np
 from labelwalk.arrays import Floats, Ints, SmallInts
 from labelwalk.concurrency import deliver_interrupts
 from labelwalk.engine import bandwidth, cover, health_metrics, label_removal, weights
-from labelwalk.engine.batch_predictor import BatchPredictor, freeze
+from labelwalk.engine.batch_predictor import BatchPredictor, compute_row_sink, freeze
 from labelwalk.engine.scaling import Scale, check_same_scale
 from labelwalk.engine.state import State, create_state, merge_states, recode_classes, resize
 from labelwalk.kernels.answer import KernelAnswers, extend_rows, fit_biases
@@ -317,9 +317,9 @@ class Engine:
 
     def adjust(self, new: Settings) -> Self:
         """Return an engine with other settings and the same state; some arrays are shared."""
-        state, old = self.state, self.settings
+        state, old, engine = self.state, self.settings, type(self)(new, self.state, self.scale)
         if state.n_features == 0:
-            return type(self)(new, state, self.scale)
+            return engine
         if new.half_life != old.half_life:
             assert new.half_life is not None
             weights.schedule_fading(state.counters, new.half_life)
@@ -327,13 +327,11 @@ class Engine:
             state.system.bias[:] = 1.0
             state.counters.balance_at_seen = 0
         if new.sink != old.sink:
-            n, system = state.n, state.system
-            unit = 1.0 if new.label_weight is None else float(state.counters.mean_weight)
-            system.g[:n] = new.sink * unit
-            relaxation.refresh(system, n)
-            if n:
-                relaxation.solve_exactly(system, n)
-        return type(self)(new, state, self.scale)
+            state.system.g[: state.n] = engine.sink
+            relaxation.refresh(state.system, state.n)
+            if state.n:
+                relaxation.solve_exactly(state.system, state.n)
+        return engine
 
     def measure(self) -> None:
         """Measure bandwidths, and rebuild the graph if any has changed."""
@@ -410,10 +408,7 @@ class Engine:
     @property
     def sink(self) -> float:
         """The sink of a row that is not in the graph."""
-        return float(
-            self.rules.sink
-            * (self.state.counters.mean_weight if self.rules.label_weight > 0 else 1.0)
-        )
+        return compute_row_sink(self.state.counters, self.rules)
 
     def certificate(self) -> float:
         """Return the largest proven error of the present values of any vertex."""

@@ -174,9 +174,8 @@ def _list_drift_invariants(state: State) -> Iterator[tuple[str, bool]]:
 
 
 def _residuals_hold(system: System, n: int) -> bool:
-    fresh = system._replace(
-        d=system.d.copy(), r=system.r.copy(), drift=system.drift.copy(), peak=system.peak.copy()
-    )
+    changed = ("d", "r", "drift", "peak")
+    fresh = system._replace(**{name: getattr(system, name).copy() for name in changed})
     rebuild(fresh, n)
     free, total = ~system.clamped, fresh.d + fresh.g
     drift = bound_rounding(system) + bound_rounding(fresh)
