@@ -15,7 +15,6 @@ from labelwalk.engine.leave_one_out import has_label_sibling, held_out, score
 from labelwalk.engine.state import State
 from labelwalk.kernels.compare import compute_bandwidths, compute_similarities, local_distances
 from labelwalk.kernels.counters import NEVER, Counters, KernelParams
-from labelwalk.kernels.cover import Vertices
 from labelwalk.settings import Settings
 from labelwalk.similarity import COVER_FRACTION, COVER_NEIGHBOUR, Gaussian, SelfTuning, Similarity
 
@@ -28,54 +27,42 @@ def schedule(counters: Counters, similarity: Similarity) -> None:
     if isinstance(similarity, SelfTuning):
         counters.measure_at_founded = 2
         counters.width, counters.evenness = similarity.pairs[0]
-    elif isinstance(similarity, Gaussian):
-        if similarity.bandwidth == "scale":
-            counters.measure_at_seen = 2
-        elif similarity.bandwidth == "cover":
-            counters.measure_at_founded = 2
-        else:
-            counters.sigma = float(similarity.bandwidth)
+    elif similarity.bandwidth == "scale":
+        counters.measure_at_seen = 2
+    elif similarity.bandwidth == "cover":
+        counters.measure_at_founded = 2
+    else:
+        counters.sigma = float(similarity.bandwidth)
 
 
-def measure(
-    counters: Counters,
-    similarity: Similarity,
-    rules: KernelParams,
-    vertices: Vertices,
-    moments: Floats,
-) -> bool:
+def measure(state: State, similarity: Similarity, rules: KernelParams) -> bool:
     """Measure all bandwidths, schedule the next time, and return whether any has changed."""
-    before = vertices.bandwidth[: counters.n].copy()
+    counters, vertices = state.counters, state.vertices
+    before = vertices.bandwidth[: state.n].copy()
     if counters.measure_at_founded != NEVER:
         counters.measure_at_founded = counters.n_founded + max(1, counters.n // FEWER)
     if isinstance(similarity, SelfTuning):
-        _measure_each(counters, rules, vertices)
-    elif isinstance(similarity, Gaussian):
-        _measure_one(counters, similarity, vertices, moments)
-        vertices.bandwidth[: counters.n] = counters.sigma
-    return bool(np.any(vertices.bandwidth[: counters.n] != before))
+        local = local_distances(vertices.mean_distances, state.n, rules.neighbour)
+        counters.typical = typical(local)
+        counters.sigma = counters.width * counters.typical
+        compute_bandwidths(local, counters, vertices.bandwidth)
+    else:
+        _measure_one(state, similarity)
+        vertices.bandwidth[: state.n] = counters.sigma
+    return bool(np.any(vertices.bandwidth[: state.n] != before))
 
 
-def _measure_one(
-    counters: Counters, similarity: Gaussian, vertices: Vertices, moments: Floats
-) -> None:
+def _measure_one(state: State, similarity: Gaussian) -> None:
+    counters = state.counters
     if similarity.bandwidth == "scale":
-        counters.sigma = from_features(moments, counters.n_moments)
-        counters.measure_at_seen = (
-            2 * counters.n_seen if counters.sigma > 0 else counters.n_seen + 1
-        )
+        counters.sigma = from_features(state.comparison.moments, counters.n_moments)
+        is_measured = counters.sigma > 0
+        counters.measure_at_seen = 2 * counters.n_seen if is_measured else counters.n_seen + 1
     elif similarity.bandwidth == "cover":
-        local = local_distances(vertices.mean_distances, counters.n, COVER_NEIGHBOUR)
+        local = local_distances(state.vertices.mean_distances, state.n, COVER_NEIGHBOUR)
         sigma = COVER_FRACTION * typical(local)
         if not counters.sigma / KEPT_WITHIN <= sigma <= counters.sigma * KEPT_WITHIN:
             counters.sigma = sigma
-
-
-def _measure_each(counters: Counters, rules: KernelParams, vertices: Vertices) -> None:
-    local = local_distances(vertices.mean_distances, counters.n, rules.neighbour)
-    counters.typical = typical(local)
-    counters.sigma = counters.width * counters.typical
-    compute_bandwidths(local, counters, vertices.bandwidth)
 
 
 def from_features(moments: Floats, n_seen: int) -> float:

@@ -7,16 +7,11 @@ import numpy as np
 from labelwalk.arrays import Floats, Ints, Singles
 from labelwalk.concurrency import single_blas_thread
 from labelwalk.engine.state import State
+from labelwalk.kernels import nearest as kernels
 from labelwalk.kernels.answer import KernelAnswers
 from labelwalk.kernels.counters import Counters, KernelParams
 from labelwalk.kernels.cover import UNLABELLED
-from labelwalk.kernels.nearest import (
-    DistanceBounds,
-    ReadoutParams,
-    SolvedGraph,
-    answer_rows,
-    find_nearest,
-)
+from labelwalk.kernels.nearest import DistanceBounds, ReadoutParams, SolvedGraph
 from labelwalk.kernels.system import System
 from labelwalk.verdicts import blank_answers
 
@@ -70,7 +65,7 @@ class PrefilterIndex:
         below = np.full(n, m, dtype=np.int64) if below is None else below
         nearest, distances = np.empty((n, n_nearest), dtype=np.int64), np.empty((n, n_nearest))
         for block, bounds in self.bound_distances(rows, m):
-            find_nearest(
+            kernels.find_nearest(
                 bounds, rows[block], points, below[block], nearest[block], distances[block]
             )
         return nearest, distances
@@ -121,7 +116,7 @@ class BatchPredictor:
         """Answer rows, each by the harmonic extension of the graph to it."""
         answers = blank_answers(len(rows), self.solved.f.shape[1])
         for block, bounds in self._index.bound_distances(rows, len(self.solved.points)):
-            answer_rows(self.solved, self.params, bounds, rows[block], answers, block.start)
+            kernels.answer_rows(self.solved, self.params, bounds, rows[block], answers, block.start)
         return answers
 
 

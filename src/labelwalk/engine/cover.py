@@ -11,20 +11,10 @@ import numpy as np
 
 from labelwalk.arrays import Ints
 from labelwalk.engine.state import FIELDS
+from labelwalk.kernels import cover as kernels
 from labelwalk.kernels.assign import REMOVED
 from labelwalk.kernels.counters import Counters
-from labelwalk.kernels.cover import (
-    ABSORBING,
-    UNLABELLED,
-    MergeRule,
-    Vertices,
-    find_smallest_gap,
-    find_smallest_positive_distance,
-    keep_pairs,
-    merge_closest,
-    remeasure_moved,
-    repartition,
-)
+from labelwalk.kernels.cover import ABSORBING, UNLABELLED, MergeRule, Vertices, keep_pairs
 from labelwalk.settings import Settings
 
 NO_DISTANCE = -1.0  # no pair is closer
@@ -51,21 +41,21 @@ def coarsen(vertices: Vertices, counters: Counters, settings: Settings) -> Verte
     absorb, growth = settings.labelled == "absorb", float(settings.growth)
     if settings.coarsening == "doubling":
         if counters.radius == 0.0:
-            counters.radius = find_smallest_positive_distance(vertices, counters.n)
+            counters.radius = kernels.find_smallest_positive_distance(vertices, counters.n)
         left = counters.n_unlabelled
         while left > settings.n_centroids:
             # where R is so small that a product rounds back to it, the next larger number
             counters.radius = max(growth * counters.radius, np.nextafter(counters.radius, np.inf))
-            left = repartition(vertices, counters.n, merged_into, counters.radius, absorb)
+            left = kernels.repartition(vertices, counters.n, merged_into, counters.radius, absorb)
             if left > settings.n_centroids:
-                gap = find_smallest_gap(vertices, counters.n, merged_into, absorb)
+                gap = kernels.find_smallest_gap(vertices, counters.n, merged_into, absorb)
                 counters.radius = grow_radius(counters.radius, growth, gap)
     else:
         group = ABSORBING if absorb else UNLABELLED
         limit = settings.n_centroids
         aim = math.ceil(TARGET_SHARE * limit)
         rule = MergeRule(NO_DISTANCE, limit, aim, growth)
-        last = merge_closest(vertices, counters.n, merged_into, group, rule)
+        last = kernels.merge_closest(vertices, counters.n, merged_into, group, rule)
         counters.radius = max(counters.radius, last)
     return compact(vertices, counters, merged_into)
 
@@ -91,7 +81,7 @@ def trim_labels(vertices: Vertices, counters: Counters, label: int, budget: int)
     """Merge closest labelled vertices of a class until at most `labels_per_class` remain."""
     merged_into = np.arange(counters.n)
     rule = MergeRule(NO_DISTANCE, budget, budget, 1.0)
-    merge_closest(vertices, counters.n, merged_into, label, rule)
+    kernels.merge_closest(vertices, counters.n, merged_into, label, rule)
     return compact(vertices, counters, merged_into)
 
 
@@ -106,11 +96,11 @@ def merge_covers(
     merged_into = np.arange(counters.n)
     limit = counters.n if settings.n_centroids is None else settings.n_centroids
     rule = MergeRule(float(counters.radius), limit, limit, 1.0)
-    last = merge_closest(vertices, counters.n, merged_into, UNLABELLED, rule)
+    last = kernels.merge_closest(vertices, counters.n, merged_into, UNLABELLED, rule)
     budget = settings.labels_per_class
     rule = MergeRule(0.0, budget, budget, 1.0)
     for label in range(n_classes):
-        merge_closest(vertices, counters.n, merged_into, label, rule)
+        kernels.merge_closest(vertices, counters.n, merged_into, label, rule)
     counters.radius = max(counters.radius, last)
     return compact(vertices, counters, merged_into)
 
@@ -123,7 +113,7 @@ def compact(vertices: Vertices, counters: Counters, merged_into: Ints) -> Vertex
     while np.any(merged_into[merged_into] != merged_into):
         merged_into = merged_into[merged_into]
     _keep(vertices, counters, kept)
-    remeasure_moved(vertices, counters.n)
+    kernels.remeasure_moved(vertices, counters.n)
     return VertexRemap(kept, place[merged_into])
 
 

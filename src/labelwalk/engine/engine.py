@@ -341,10 +341,7 @@ class Engine:
             relaxation.refresh(self.state.system, self.state.n)
 
     def _bandwidths_moved(self) -> bool:
-        state, similarity = self.state, self.settings.similarity
-        return bandwidth.measure(
-            state.counters, similarity, self.rules, state.vertices, state.comparison.moments
-        )
+        return bandwidth.measure(self.state, self.settings.similarity, self.rules)
 
     def _draw(self) -> None:
         state, vertices = self.state, self.state.vertices

@@ -12,17 +12,8 @@ from numpy.typing import ArrayLike
 
 from labelwalk.arrays import Floats
 from labelwalk.concurrency import single_blas_thread
-from labelwalk.solver.linear_system import (
-    Graph,
-    as_columns,
-    as_graph,
-    as_positive,
-    as_similarity,
-    as_targets,
-    as_weights,
-    degrees,
-    factorise_graph,
-)
+from labelwalk.solver import linear_system as linear
+from labelwalk.solver.linear_system import Graph, as_graph, factorise_graph
 
 __all__ = ["laplacian", "sink_probability", "solve", "solve_normalised", "solve_soft"]
 
@@ -79,7 +70,7 @@ def solve(
     [0.   0.25 0.   1.  ]
     """
     graph = as_graph(similarity, is_labelled, weights, sink)
-    return _solve_hard(graph, as_targets(targets, graph.labelled))
+    return _solve_hard(graph, linear.as_targets(targets, graph.labelled))
 
 
 def solve_normalised(
@@ -128,8 +119,8 @@ def solve_normalised(
     True
     """
     graph = as_graph(similarity, is_labelled, weights, sink, copies=True)
-    y = as_targets(targets, graph.labelled)
-    _, D = degrees(graph.w, graph.v)
+    y = linear.as_targets(targets, graph.labelled)
+    _, D = linear.degrees(graph.w, graph.v)
     D[D == 0.0] = 1.0  # no edge at all: the solution is 0 there, whatever the sink
     root = np.sqrt(D)[:, None]
     f = root * _solve_hard(graph._replace(gamma=graph.gamma * D), y / root)
@@ -187,11 +178,11 @@ def solve_soft(
     """
     graph = as_graph(similarity, is_labelled, weights, sink, copies=normalised)
     w, v, gamma, labelled = graph
-    y = as_targets(targets, labelled)
-    hold = np.where(labelled, as_positive("c_l", c_l, 1), as_positive("c_u", c_u, 1))
+    y = linear.as_targets(targets, labelled)
+    hold = np.where(labelled, linear.as_positive("c_l", c_l, 1), linear.as_positive("c_u", c_u, 1))
     escape, root = gamma + hold, np.ones(len(w))
     if normalised:
-        _, D = degrees(w, v)
+        _, D = linear.degrees(w, v)
         escape = np.where(D > 0.0, escape * D, escape + 1.0)  # L_ii = 1 where there is no edge
         root = np.sqrt(np.where(D > 0.0, D, 1.0))
     nobody = np.zeros(len(w), np.bool_)
@@ -243,9 +234,9 @@ def laplacian(
     [[ 1. -1.]
      [-1.  1.]]
     """
-    w = as_similarity(similarity)
-    v = as_weights(weights, w, copies=normalised)
-    d, D = degrees(w, v)
+    w = linear.as_similarity(similarity)
+    v = linear.as_weights(weights, w, copies=normalised)
+    d, D = linear.degrees(w, v)
     if not normalised:
         L = -(v[:, None] * w * v)
         np.fill_diagonal(L, v * d)
@@ -275,7 +266,7 @@ def sink_probability(f: ArrayLike) -> Floats:
     >>> print(sink_probability([[1.0, 0.0], [0.25, 0.5]]))
     [0.   0.25]
     """
-    missing: Floats = 1.0 - as_columns("f", f).sum(axis=1)
+    missing: Floats = 1.0 - linear.as_columns("f", f).sum(axis=1)
     return np.minimum(np.maximum(missing, 0.0), 1.0)
 
 
