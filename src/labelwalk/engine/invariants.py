@@ -88,14 +88,17 @@ def _list_invariants(state: State, settings: Settings) -> Iterator[tuple[str, bo
     yield "vertices were founded", counters.n_founded >= state.n
     k = settings.n_centroids
     yield "there are at most n_centroids", k is None or counters.n_unlabelled <= k
-
     yield from _list_fading_invariants(state, settings)
     yield from _list_drift_invariants(state)
+    yield from _list_graph_invariants(state, settings)
 
+
+def _list_graph_invariants(state: State, settings: Settings) -> Iterator[tuple[str, bool]]:
+    counters, vertices, system = state.counters, state.vertices, state.system
     points = (vertices.points, vertices.means)
     yield "points can be compared", all(bool(np.all(np.abs(p) <= MAX_VALUE)) for p in points)
-    stored = bool(len(vertices.means)) == (alive and settings.moving)
-    yield "means are stored if they move", stored
+    are_moving = settings.moving and state.n_features > 0
+    yield "means are stored if they move", bool(len(vertices.means)) == are_moving
     drawn = (vertices.similarity_count >= 1) & (vertices.similarity_count <= vertices.examples)
     yield "similarities of vertices are computed", bool(np.all(drawn))
     biased = np.all(system.bias > 0) and (settings.prior is not None or np.all(system.bias == 1))
