@@ -19,6 +19,7 @@ from labelwalk._validation import check_number, check_whole
 from labelwalk.cli.errors import exit_on_error
 from labelwalk.cli.options import read_passphrase
 from labelwalk.cli.terminal import pluralize, show_progress
+from labelwalk.concurrency import StopSignals
 from labelwalk.faces.demo import DemoVideo, NamedBox
 from labelwalk.faces.detection import HaarDetector
 from labelwalk.faces.frame_run import DEMO, FrameRun, open_named_source
@@ -28,7 +29,6 @@ from labelwalk.faces.pipeline import FacePipeline
 from labelwalk.faces.recognizer import AUTOMATIC, FaceRecognizer, LearnerHandle
 from labelwalk.faces.representations import find_representation
 from labelwalk.io import InputError
-from labelwalk.io.stop_signals import StopSignals
 from labelwalk.learner import from_bytes
 
 DEFAULT_LABELS = 4

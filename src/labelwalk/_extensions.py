@@ -4,11 +4,9 @@ An extension is a package that nothing else imports. Its command group, its serv
 and its routes are declared here by name.
 """
 
-from __future__ import annotations
-
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Protocol
 
 # what is extended, and by which module and attribute
@@ -38,8 +36,7 @@ def load_extension(name: str) -> Any:
     >>> sorted(load_extension("schemas faces"))[:2]
     ['Everybody', 'Face']
     """
-    module, _, attribute = ENTRY_POINTS[name].partition(":")
-    return getattr(import_module(module), attribute)
+    return resolve_name(ENTRY_POINTS[name])
 
 
 def list_page_folders() -> list[Path]:

@@ -1,5 +1,6 @@
-"""Concurrency: locks of shared objects, deferred interrupts, and BLAS with one thread."""
+"""Concurrency: locks, deferred interrupts, signals that end a run, and BLAS with one thread."""
 
+import os
 import signal
 import threading
 from _signal import getsignal as get_handler  # type: ignore[import-not-found]
@@ -8,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, wraps
 from types import FrameType
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -149,6 +150,55 @@ def recover_interrupts() -> Iterator[None]:
             set_handler(number, handlers[number])
     if raised:
         raise raised[-1]
+
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Stopped(BaseException):
+    """Raised while waiting for a batch. Not an `Exception`, which user code might catch."""
+
+
+class StopSignals:
+    """SIGINT and SIGTERM end a run between two batches, or while it waits for one.
+
+    `signal` is the number of the signal, if one has come. Handlers are installed inside `with`, in
+    the main thread.
+    """
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+        self._is_waiting = False
+        self._previous: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._previous = {n: signal.signal(n, self._handle) for n in STOP_SIGNALS}
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Raise `Stopped` inside the block as soon as a signal arrives."""
+        self._is_waiting = True
+        try:
+            if self.signal is not None:
+                raise Stopped
+            yield
+        finally:
+            self._is_waiting = False
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.signal is not None:  # the second signal ends the process at once
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+        self.signal = number
+        if self._is_waiting:
+            self._is_waiting = False
+            raise Stopped
 
 
 _blas_lock = threading.RLock()

@@ -1,7 +1,5 @@
 """Demonstration: the digits of scikit-learn as a stream, with a few labels at the start."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from time import perf_counter
@@ -104,22 +102,8 @@ def run_demo(
 ) -> DemoResult:
     """Teach a few digits of each class, then answer all others strictly online.
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the order of the digits.
-    labels_per_class : int
-        Number of labels of each class, from 1 to 100.
-    n_centroids : int
-        Maximum number of unlabelled vertices.
-    limit : int, optional
-        Maximum number of examples.
-    watch : function, optional
-        Called every few examples with the progress.
-
-    Returns
-    -------
-    result : DemoResult
+    The seed determines their order. `limit` is the maximum number of examples, and `watch` is
+    called every few of them.
 
     Examples
     --------

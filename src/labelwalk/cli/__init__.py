@@ -1,21 +1,20 @@
 """The command line interface; commands call the library."""
 
-from __future__ import annotations
-
 import atexit
 import gc
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from labelwalk import __version__
 from labelwalk._extensions import load_extension
 from labelwalk.cli import demo, plot, saved_learners, scale, serve, streams
-from labelwalk.cli.errors import EXIT_CODES, WRONG_USAGE, fail
+from labelwalk.cli.errors import EXIT_CODES, WRONG_USAGE, exit_on_error, fail
 
 REMOVED_COMMANDS = {
     "bench": "Run scripts/bench of the repository, see docs/guide/speed.md.",
+    "faces evaluate": "Run `python -m paper.face_evaluation` in a clone.",
     "config": "Write settings into labelwalk.toml; `labelwalk label --help` lists them.",
     "reproduce": "Run `python -m paper` in a clone, see docs/guide/reproducing.md.",
 }
@@ -25,13 +24,21 @@ EXTENSION_COMMANDS = ("faces",)
 class CommandGroup(TyperGroup):
     """Group of commands. Removed ones print a replacement; extensions are imported at first use."""
 
-    def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Reject removed commands before the others are read."""
+        for name in REMOVED_COMMANDS.keys() & {" ".join(args[:1]), " ".join(args[:2])}:
+            fail(f"`{name}` was removed. {REMOVED_COMMANDS[name]}", WRONG_USAGE)
+        return super().parse_args(ctx, args)
+
+    def get_command(  # type: ignore[override]
+        self, ctx: typer.Context, cmd_name: str
+    ) -> TyperCommand | TyperGroup | None:
         """Return a command by name."""
-        if cmd_name in REMOVED_COMMANDS:
-            fail(f"`{cmd_name}` was removed. {REMOVED_COMMANDS[cmd_name]}", WRONG_USAGE)
         if cmd_name in EXTENSION_COMMANDS:
             return typer.main.get_group(load_extension(f"command {cmd_name}"))
-        return super().get_command(ctx, cmd_name)
+        command = super().get_command(ctx, cmd_name)
+        assert command is None or isinstance(command, TyperCommand | TyperGroup)
+        return command
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """Return the names of all commands, those of extensions last."""
@@ -90,5 +97,5 @@ for command in (
     serve.restore,
     demo.demo,
 ):
-    app.command(epilog=EXIT_CODES)(command)
+    app.command(epilog=EXIT_CODES)(exit_on_error()(command))
 app.add_typer(scale.app, name="scale")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
 CONFIG_FILE = "labelwalk.toml"
 VARIABLE_PREFIX = "LABELWALK_"
-LEARNER_PANEL, COLUMNS_PANEL, ROWS_PANEL = "Learner", "Columns", "Rows"
 SIMILARITY_FIELDS = ("similarity", "bandwidth", "threshold")
-REMOVED_SETTINGS = {"window": "Use half_life."}
+REMOVED_SETTINGS = {"window": "half_life"}  # with the setting to use instead
 
 
 class ConfigurationError(LabelwalkError, ValueError):
@@ -45,15 +44,111 @@ def _parse_shares(value: Any) -> Any:
     return {name.strip(): share for name, _, share in pairs}
 
 
-Maybe = BeforeValidator(_parse_none)
+T = TypeVar("T")
+Maybe = Annotated[T | None, BeforeValidator(_parse_none)]
 Names = Annotated[list[str], BeforeValidator(_split_names)]
 
 
-def _declare(default: Any, panel: str, help: str) -> Any:
-    return Field(default, description=help, json_schema_extra={"panel": panel})
+def _option(default: Any, help: str) -> Any:
+    return Field(default, description=help)
 
 
-class Configuration(BaseModel):
+class ColumnOptions(BaseModel):
+    """The roles of columns."""
+
+    features: Names = _option(
+        [],
+        "Feature columns (names or glob patterns, e.g. 'f*,age'). Default: every column without "
+        "another role.",
+    )
+    label_column: Maybe[str] = _option(
+        None, "Column of labels, empty where a row has none. Default: 'label', if present."
+    )
+    id_column: Maybe[str] = _option(None, "Column with a unique row id; duplicates are rejected.")
+    truth_column: Maybe[str] = _option(
+        None, "Column of true labels, used only to measure accuracy."
+    )
+    source_column: Maybe[str] = _option(
+        None, "Column with the source of each row, for --source-share."
+    )
+    drop: Names = _option([], "Columns that are not features (names or glob patterns).")
+    unlabeled: str = _option("", 'Value that means "unlabelled", in addition to an empty cell.')
+
+
+class RowOptions(BaseModel):
+    """The treatment of rows."""
+
+    on_error: Literal["stop", "skip", "report"] = _option(
+        "stop", "What to do with faulty rows: stop the run, skip them, or skip and report them."
+    )
+
+
+class LearnerOptions(BaseModel):
+    """The settings of a learner."""
+
+    profile: Literal["default", "paper"] = _option(
+        "default", "Defaults of all other settings: ours, or those of the paper."
+    )
+    n_centroids: Maybe[int] = _option(
+        500, "Maximum number of unlabelled vertices; none keeps every example."
+    )
+    similarity: Literal["self-tuning", "gaussian"] = _option(
+        "self-tuning", "Similarity of two examples."
+    )
+    bandwidth: float | Literal["cover", "scale"] = _option(
+        "cover", "σ of the gaussian similarity: a number, or how to measure it."
+    )
+    threshold: Maybe[float] = _option(
+        None, "ε: similarities below it are zero. Default: the one of --similarity."
+    )
+    scale: Literal["none", "robust"] = _option(
+        "none", "Feature scaling: none, or by the robust spread of each feature."
+    )
+    sink: float = _option(1e-4, 'γ: weight of the sink ("don\'t know") at each vertex.')
+    growth: float = _option(1.5, "m: how far coarsening continues past n-centroids.")
+    coarsening: Literal["just-enough", "doubling"] = _option(
+        "just-enough", "How vertices merge if there are too many."
+    )
+    labelled: Literal["pure", "absorb"] = _option(
+        "pure", "Whether labelled vertices absorb unlabelled examples."
+    )
+    label_weight: Maybe[float] = _option(3.0, "Weight of a labelled vertex, in mean vertices.")
+    weight_cap: Maybe[float] = _option(
+        2.0, "Maximum weight of an unlabelled vertex, in mean vertices."
+    )
+    labels_per_class: int = _option(64, "Maximum number of labelled vertices of a class.")
+    representative: Literal["mean", "founder"] = _option(
+        "mean", "Point of a vertex from which similarities are measured."
+    )
+    readout: Literal["example", "vertex"] = _option("example", "Where the answer is read.")
+    unreached: Literal["nearest", "abstain"] = _option(
+        "nearest", "Answer if no label can be reached."
+    )
+    quarantine: Maybe[int] = _option(5, "Number of outliers close together that create a vertex.")
+    source_share: Maybe[float] = _option(
+        None, "Maximum share of a single source in the learned examples."
+    )
+    remember: int = _option(1000, "Number of recent examples that can be taught later.")
+    half_life: Maybe[float] = _option(
+        None, "Number of examples after which an unlabelled example has half its weight."
+    )
+    calibrate: bool = _option(True, "Whether confidence is calibrated by leaving out labels.")
+    prior: Annotated[
+        Maybe[Literal["uniform"] | dict[str, float]], BeforeValidator(_parse_shares)
+    ] = _option(None, "Shares of the classes: uniform, or cat=0.7,dog=0.3.")
+    tolerance: float = _option(1e-2, "Maximum error of a probability.")
+    abstain_below: float = _option(0.0, "Abstain if the confidence is below this.")
+
+
+PANELS: dict[str, type[BaseModel]] = {
+    "Columns": ColumnOptions,
+    "Rows": RowOptions,
+    "Learner": LearnerOptions,
+}
+"""Groups of options in the help."""
+
+
+class Configuration(LearnerOptions, RowOptions, ColumnOptions):
     """All settings of the command line that a file or the environment can hold.
 
     Examples
@@ -64,112 +159,6 @@ class Configuration(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     _origins: dict[str, str] = PrivateAttr(default_factory=dict)
-
-    features: Names = _declare(
-        [],
-        COLUMNS_PANEL,
-        "Feature columns (names or glob patterns, e.g. 'f*,age'). Default: every column without "
-        "another role.",
-    )
-    label_column: Annotated[str | None, Maybe] = _declare(
-        None,
-        COLUMNS_PANEL,
-        "Column of labels, empty where a row has none. Default: 'label', if present.",
-    )
-    id_column: Annotated[str | None, Maybe] = _declare(
-        None, COLUMNS_PANEL, "Column with a unique row id; duplicates are rejected."
-    )
-    truth_column: Annotated[str | None, Maybe] = _declare(
-        None, COLUMNS_PANEL, "Column of true labels, used only to measure accuracy."
-    )
-    source_column: Annotated[str | None, Maybe] = _declare(
-        None, COLUMNS_PANEL, "Column with the source of each row, for --source-share."
-    )
-    drop: Names = _declare(
-        [], COLUMNS_PANEL, "Columns that are not features (names or glob patterns)."
-    )
-    unlabeled: str = _declare(
-        "", COLUMNS_PANEL, 'Value that means "unlabelled", in addition to an empty cell.'
-    )
-
-    on_error: Literal["stop", "skip", "report"] = _declare(
-        "stop",
-        ROWS_PANEL,
-        "What to do with faulty rows: stop the run, skip them, or skip and report them.",
-    )
-
-    profile: Literal["default", "paper"] = _declare(
-        "default",
-        LEARNER_PANEL,
-        "Defaults of all other settings: ours, or those of the paper.",
-    )
-    n_centroids: Annotated[int | None, Maybe] = _declare(
-        500, LEARNER_PANEL, "Maximum number of unlabelled vertices; none keeps every example."
-    )
-    similarity: Literal["self-tuning", "gaussian"] = _declare(
-        "self-tuning", LEARNER_PANEL, "Similarity of two examples."
-    )
-    bandwidth: float | Literal["cover", "scale"] = _declare(
-        "cover", LEARNER_PANEL, "σ of the gaussian similarity: a number, or how to measure it."
-    )
-    threshold: Annotated[float | None, Maybe] = _declare(
-        None, LEARNER_PANEL, "ε: similarities below it are zero. Default: the one of --similarity."
-    )
-    scale: Literal["none", "robust"] = _declare(
-        "none", LEARNER_PANEL, "Feature scaling: none, or by the robust spread of each feature."
-    )
-    sink: float = _declare(
-        1e-4, LEARNER_PANEL, 'γ: weight of the sink ("don\'t know") at each vertex.'
-    )
-    growth: float = _declare(
-        1.5, LEARNER_PANEL, "m: how far coarsening continues past n-centroids."
-    )
-    coarsening: Literal["just-enough", "doubling"] = _declare(
-        "just-enough", LEARNER_PANEL, "How vertices merge if there are too many."
-    )
-    labelled: Literal["pure", "absorb"] = _declare(
-        "pure", LEARNER_PANEL, "Whether labelled vertices absorb unlabelled examples."
-    )
-    label_weight: Annotated[float | None, Maybe] = _declare(
-        3.0, LEARNER_PANEL, "Weight of a labelled vertex, in mean vertices."
-    )
-    weight_cap: Annotated[float | None, Maybe] = _declare(
-        2.0, LEARNER_PANEL, "Maximum weight of an unlabelled vertex, in mean vertices."
-    )
-    labels_per_class: int = _declare(
-        64, LEARNER_PANEL, "Maximum number of labelled vertices of a class."
-    )
-    representative: Literal["mean", "founder"] = _declare(
-        "mean", LEARNER_PANEL, "Point of a vertex from which similarities are measured."
-    )
-    readout: Literal["example", "vertex"] = _declare(
-        "example", LEARNER_PANEL, "Where the answer is read."
-    )
-    unreached: Literal["nearest", "abstain"] = _declare(
-        "nearest", LEARNER_PANEL, "Answer if no label can be reached."
-    )
-    quarantine: Annotated[int | None, Maybe] = _declare(
-        5, LEARNER_PANEL, "Number of outliers close together that create a vertex."
-    )
-    source_share: Annotated[float | None, Maybe] = _declare(
-        None, LEARNER_PANEL, "Maximum share of a single source in the learned examples."
-    )
-    remember: int = _declare(
-        1000, LEARNER_PANEL, "Number of recent examples that can be taught later."
-    )
-    half_life: Annotated[float | None, Maybe] = _declare(
-        None,
-        LEARNER_PANEL,
-        "Number of examples after which an unlabelled example has half its weight.",
-    )
-    calibrate: bool = _declare(
-        True, LEARNER_PANEL, "Whether confidence is calibrated by leaving out labels."
-    )
-    prior: Annotated[
-        Literal["uniform"] | dict[str, float] | None, Maybe, BeforeValidator(_parse_shares)
-    ] = _declare(None, LEARNER_PANEL, "Shares of the classes: uniform, or cat=0.7,dog=0.3.")
-    tolerance: float = _declare(1e-2, LEARNER_PANEL, "Maximum error of a probability.")
-    abstain_below: float = _declare(0.0, LEARNER_PANEL, "Abstain if the confidence is below this.")
 
     @property
     def columns(self) -> Columns:
@@ -186,19 +175,13 @@ class Configuration(BaseModel):
         )
 
     def settings(self) -> Settings:
-        """Return the settings of a learner.
-
-        Raises
-        ------
-        ConfigurationError
-            A setting is out of range, or conflicts with another.
-        """
+        """Return the settings of a learner, all valid."""
         from labelwalk.learner import OnlineLearner
         from labelwalk.settings import Settings
         from labelwalk.similarity import SelfTuning
 
         base: dict[str, Any]
-        learner_fields = set(list_settings(LEARNER_PANEL)) - {"profile", *SIMILARITY_FIELDS}
+        learner_fields = LearnerOptions.model_fields.keys() - {"profile", *SIMILARITY_FIELDS}
         try:
             if self.profile == "paper":
                 base = OnlineLearner.paper().settings.parameters()
@@ -220,14 +203,9 @@ class Configuration(BaseModel):
         return OnlineLearner(**self.settings().parameters())
 
     def check_fits(self, learner: OnlineLearner, path: str) -> None:
-        """Reject explicit settings that differ from those of a saved learner.
-
-        Raises
-        ------
-        ConfigurationError
-        """
+        """Reject explicit settings that differ from those of a saved learner."""
         requested, present = self.settings().parameters(), learner.settings.parameters()
-        explicit = self.model_fields_set & set(list_settings(LEARNER_PANEL))
+        explicit = self.model_fields_set & LearnerOptions.model_fields.keys()
         if "profile" in explicit:
             explicit = set(requested)
         elif explicit & set(SIMILARITY_FIELDS):
@@ -257,43 +235,12 @@ class Configuration(BaseModel):
         return similarity
 
 
-def list_settings(*panels: str) -> dict[str, Any]:
-    """Return the fields of some panels of the configuration, by name.
-
-    Examples
-    --------
-    >>> list(list_settings("Rows"))
-    ['on_error']
-    """
-    fields = Configuration.model_fields.items()
-    return {name: field for name, field in fields if find_panel(field) in panels}
-
-
-def find_panel(field: Any) -> str:
-    """Return the panel of a setting in the help."""
-    return str(field.json_schema_extra["panel"])
-
-
 def load_configuration(
     options: Mapping[str, Any], path: str | None, environment: Mapping[str, str]
 ) -> Configuration:
     """Combine settings: options take precedence over the file, and that over the environment.
 
-    Parameters
-    ----------
-    options : mapping
-        Explicit options of the command line.
-    path : str or None
-        A TOML file; None: `labelwalk.toml`, if it exists.
-    environment : mapping
-        LABELWALK_SINK sets the sink, and so on.
-
-    Examples
-    --------
-    >>> environment = {"LABELWALK_SINK": "0.2", "LABELWALK_REMEMBER": "9"}
-    >>> configuration = load_configuration({"sink": "0.1"}, None, environment)
-    >>> configuration.sink, configuration.remember
-    (0.1, 9)
+    Without a path, the file is `labelwalk.toml`, if it exists.
     """
     names = [*Configuration.model_fields, *REMOVED_SETTINGS]
     variables = {name: VARIABLE_PREFIX + name.upper() for name in names}
@@ -307,9 +254,10 @@ def load_configuration(
     _check_spelling(environment, variables)
     values = from_environment | from_file | dict(options)
     for name in REMOVED_SETTINGS.keys() & values:
-        origin = origins[name]
-        place = origin if name in options else f"{name} in {origin}"
-        raise ConfigurationError(f"{place} was removed. {REMOVED_SETTINGS[name]}")
+        place, other = f"{name} in {origins[name]}", REMOVED_SETTINGS[name]
+        if name in options:
+            place, other = (f"--{setting.replace('_', '-')}" for setting in (name, other))
+        raise ConfigurationError(f"{place} was removed. Use {other}.")
     try:
         configuration = Configuration(**values)
     except ValidationError as error:

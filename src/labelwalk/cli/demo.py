@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from labelwalk.cli.errors import exit_if_not_writable
-from labelwalk.cli.terminal import echo
+from labelwalk.cli.terminal import Status, echo, show_bar
 
 if TYPE_CHECKING:
     from labelwalk.demo import DemoProgress, DemoResult
@@ -52,10 +51,13 @@ def demo(
       labelwalk demo
       labelwalk demo --labels-per-class 1 --seed 3 --picture one-label.png
     """  # noqa: D301
-    from labelwalk.demo import run_demo
+    from labelwalk.demo import run_demo, warm_up
 
-    console = Console(highlight=False)
-    _compile(console)
+    console, compiling = Console(highlight=False), "compiling (first run only) ..."
+    if not console.is_terminal:
+        console.print(compiling)
+    with console.status(compiling):
+        warm_up()
     with _show_progress(console) as watch:
         result = run_demo(
             seed,
@@ -67,19 +69,11 @@ def demo(
     console.print(_format_table(result))
     console.print(_summarize(result))
     if json_path is not None:
-        _save_numbers(console, result, json_path)
+        with exit_if_not_writable(json_path):
+            json_path.write_text(json.dumps(result.numbers(), indent=2) + "\n", "utf-8")
+        echo(console, f"Results: {json_path}")
     if not no_picture:
         _save_picture(console, result, picture)
-
-
-def _compile(console: Console) -> None:
-    from labelwalk.demo import warm_up
-
-    message = "compiling (first run only) ..."
-    if not console.is_terminal:
-        console.print(message)
-    with console.status(message):
-        warm_up()
 
 
 @contextmanager
@@ -88,15 +82,9 @@ def _show_progress(console: Console) -> Iterator[Callable[[DemoProgress], None]]
     if not console.is_terminal:
         yield partial(_print_some, console)
         return
-    line = BarColumn(None, complete_style="cyan", finished_style="cyan")
-    bar = Progress(line, TextColumn("{task.description}"), console=console, expand=True)
-    task = bar.add_task("reading the digits ...")
-    with bar:
-        yield lambda progress: bar.update(
-            task,
-            total=progress.n_total,
-            completed=progress.n_done,
-            description=_format_progress(progress),
+    with show_bar(console) as show:
+        yield lambda progress: show(
+            Status(progress.n_done, progress.n_done / progress.n_total, _format_progress(progress))
         )
 
 
@@ -142,12 +130,6 @@ def _summarize(result: DemoResult) -> str:
         "answers are those of the exact solution on its graph, which never has more than "
         f"{result.n_centroids} unlabelled vertices."
     )
-
-
-def _save_numbers(console: Console, result: DemoResult, path: Path) -> None:
-    with exit_if_not_writable(path):
-        path.write_text(json.dumps(result.numbers(), indent=2) + "\n", "utf-8")
-    echo(console, f"Results: {path}")
 
 
 def _save_picture(console: Console, result: DemoResult, path: Path | None) -> None:

@@ -1,7 +1,5 @@
 """Errors of the library as messages and exit codes."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

@@ -1,30 +1,29 @@
-"""Options that several commands share, and settings as options."""
+"""Options that several commands share, and arguments of commands that are made from options."""
 
 from __future__ import annotations
 
-import functools
 import inspect
 import os
-from collections.abc import Callable
-from typing import Annotated, Any, Literal, get_args, get_origin
+from collections.abc import Callable, Sequence
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args, get_origin
 
 import typer
+from rich.console import Console
 
-from labelwalk.cli.config import (
-    CONFIG_FILE,
-    LEARNER_PANEL,
-    REMOVED_SETTINGS,
-    find_panel,
-    list_settings,
-    load_configuration,
-)
-from labelwalk.cli.errors import exit_on_error
+from labelwalk.cli.config import CONFIG_FILE, PANELS, REMOVED_SETTINGS, load_configuration
+
+if TYPE_CHECKING:
+    from labelwalk.io import ReadOptions
 
 FILES_PANEL = "Input and output"
 PASSPHRASE_VARIABLE = "LABELWALK_PASSPHRASE"
 METAVARS = {int: "N", float: "NUMBER", bool: "true|false", str: "TEXT"}
 
 Command = Callable[..., None]
+Reading: TypeAlias = "ReadOptions"
+
+file_option = partial(typer.Option, rich_help_panel=FILES_PANEL)
 
 Model = Annotated[str, typer.Argument(help="Model file.")]
 Input = Annotated[
@@ -35,75 +34,54 @@ Input = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option(
-        "--format",
+    file_option(
         help="Input format: csv, tsv, ndjson, parquet, arrow, arrows, npz, npy, images or kafka.",
         show_default="by file name, or by the first bytes of stdin",
-        rich_help_panel=FILES_PANEL,
     ),
 ]
 Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        help="Field delimiter; 'tab' is accepted.", show_default=",", rich_help_panel=FILES_PANEL
-    ),
+    str | None, file_option(help="Field delimiter; 'tab' is accepted.", show_default=",")
 ]
 NoHeader = Annotated[
-    bool,
-    typer.Option(
-        "--no-header",
-        help="The file has no header; name its columns 1, 2, ...",
-        rich_help_panel=FILES_PANEL,
-    ),
+    bool, file_option("--no-header", help="The file has no header; name its columns 1, 2, ...")
 ]
 Embed = Annotated[
     str | None,
-    typer.Option(
+    file_option(
         help="Function that embeds an image as a vector: package.module:function.",
         show_default="a small grey thumbnail",
-        rich_help_panel=FILES_PANEL,
     ),
 ]
 Output = Annotated[
     str,
-    typer.Option(
-        "--output",
-        "-o",
-        help="Output: a file, kafka://host:port/topic, or - for stdout.",
-        rich_help_panel=FILES_PANEL,
-    ),
+    file_option("--output", "-o", help="Output: a file, kafka://host:port/topic, or - for stdout."),
 ]
 To = Annotated[
     str | None,
-    typer.Option(
+    file_option(
         help="Output format: csv, tsv, ndjson, parquet, arrows (Arrow stream) or kafka.",
         show_default="by file name, or that of the input",
-        rich_help_panel=FILES_PANEL,
     ),
 ]
 Prefix = Annotated[
     str | None,
-    typer.Option(
+    file_option(
         help="Prefix of the added columns.",
         show_default="none, or predicted_ if the input has such columns",
-        rich_help_panel=FILES_PANEL,
     ),
 ]
 Rejects = Annotated[
     str | None,
-    typer.Option(
+    file_option(
         help="File for rejected rows.",
         show_default="OUTPUT.rejects.ndjson, or labelwalk.rejects.ndjson",
-        rich_help_panel=FILES_PANEL,
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not print progress or a summary.")]
 PassphraseFile = Annotated[
     str | None,
     typer.Option(
-        "--passphrase-file",
-        help="File with the passphrase of an encrypted folder.",
-        show_default=PASSPHRASE_VARIABLE,
+        help="File with the passphrase of an encrypted folder.", show_default=PASSPHRASE_VARIABLE
     ),
 ]
 ConfigFile = Annotated[
@@ -117,46 +95,93 @@ ConfigFile = Annotated[
 HiddenOption = Annotated[str | None, typer.Option(hidden=True)]
 
 
-def with_config_options(*panels: str) -> Callable[[Command], Command]:
-    """Add the settings of some panels as options; the command receives `configuration`."""
-    fields = list_settings(*panels)
-    removed = REMOVED_SETTINGS if LEARNER_PANEL in panels else ()
+def make_reading(
+    format: Format = None,
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
+    embed: Embed = None,
+) -> Reading:
+    """Return how to read the input."""
+    from labelwalk.io import ReadOptions
+
+    return ReadOptions(format, delimiter, not no_header, embed=embed)
+
+
+def make_console(quiet: Quiet = False) -> Console:
+    """Return the console for messages."""
+    return Console(stderr=True, highlight=False, quiet=quiet)
+
+
+def _declare_settings(panels: Sequence[str]) -> Callable[..., object]:
+    """Return a function that makes a configuration from the settings of some panels."""
+
+    def make_configuration(config: str | None, **settings: str | None) -> object:
+        explicit = {name: value for name, value in settings.items() if value is not None}
+        return load_configuration(explicit, config, os.environ)
+
+    annotations: dict[str, Any] = {
+        name: _describe(field, panel)
+        for panel in panels
+        for name, field in PANELS[panel].model_fields.items()
+    }
+    annotations["config"] = ConfigFile
+    annotations |= dict.fromkeys(REMOVED_SETTINGS if "Learner" in panels else (), HiddenOption)
+    parameters = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
+        for name, option in annotations.items()
+    ]
+    vars(make_configuration)["__signature__"] = inspect.Signature(parameters)
+    return make_configuration
+
+
+def with_options(*panels: str) -> Callable[[Command], Command]:
+    """Make the arguments `reading`, `console` and `configuration` of a command from options.
+
+    The configuration has the settings of some panels.
+    """
+    makers: dict[str, Callable[..., object]] = {
+        "reading": make_reading,
+        "console": make_console,
+        "configuration": _declare_settings(panels),
+    }
 
     def add_options(command: Command) -> Command:
-        @functools.wraps(command)
-        def run(**arguments: Any) -> None:
-            path = arguments.pop("config")
-            values = {name: arguments.pop(name) for name in (*fields, *removed)}
-            explicit = {name: value for name, value in values.items() if value is not None}
-            with exit_on_error():
-                command(configuration=load_configuration(explicit, path, os.environ), **arguments)
+        parameters = inspect.signature(command, eval_str=True).parameters
+        options_of = {
+            name: inspect.signature(maker, eval_str=True).parameters
+            for name, maker in makers.items()
+            if name in parameters
+        }
 
-        signature = inspect.signature(command, eval_str=True)
-        parameters = [p for name, p in signature.parameters.items() if name != "configuration"]
-        parameters += [_make_parameter(name, _describe(field)) for name, field in fields.items()]
-        parameters.append(_make_parameter("config", ConfigFile))
-        parameters += [_make_parameter(name, HiddenOption) for name in removed]
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        @wraps(command)
+        def run(**arguments: Any) -> None:
+            for name, parts in options_of.items():
+                values = {part: arguments.pop(part) for part in parts}
+                arguments[name] = makers[name](**values)
+            command(**arguments)
+
+        options = [
+            option.replace(kind=option.KEYWORD_ONLY)
+            for name, parameter in parameters.items()
+            for option in options_of.get(name, {name: parameter}).values()
+        ]
+        vars(run)["__signature__"] = inspect.Signature(options)
+        run.__annotations__ = {option.name: option.annotation for option in options}
         return run
 
     return add_options
 
 
-def _make_parameter(name: str, annotation: Any) -> inspect.Parameter:
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, kind, default=None, annotation=annotation)
-
-
-def _describe(field: Any) -> Any:
+def _describe(field: Any, panel: str) -> Any:
     """Return a setting as an option, whose value is text: the configuration checks it."""
     default = field.default
-    shown = "none" if default is None else "" if default == [] else str(default).lower()
+    is_explained = default == [] or "Default: " in field.description
+    shown = "" if is_explained else "none" if default is None else str(default).lower()
     option = typer.Option(
         help=field.description,
         metavar=_find_metavar(field.annotation),
         show_default=shown or False,
-        rich_help_panel=find_panel(field),
+        rich_help_panel=panel,
     )
     return Annotated[str | None, option]
 
@@ -177,13 +202,6 @@ def read_passphrase(path: str | None) -> str | None:
     """Return the passphrase in a file, or else in the environment; None without either.
 
     A line break at the end of the file is not part of it.
-
-    Raises
-    ------
-    OSError
-        The file cannot be read.
-    ValueError
-        The passphrase is empty, or not UTF-8 text.
     """
     if path is None:
         passphrase, where = os.environ.get(PASSPHRASE_VARIABLE), PASSPHRASE_VARIABLE

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
-from rich.console import Console
 
-from labelwalk.cli.errors import exit_if_not_writable, exit_on_error
+from labelwalk.cli.errors import exit_if_not_writable
 from labelwalk.cli.options import Delimiter, Format
-from labelwalk.cli.terminal import echo
 
 if TYPE_CHECKING:
     from labelwalk.arrays import Bools, Floats
     from labelwalk.io import ReadOptions
 
 
-class PictureKind(StrEnum):
-    """Kinds of plots."""
-
-    centroids = "centroids"
-    accuracy = "accuracy"
-    precision_recall = "precision-recall"
-
-
 def plot(
     kind: Annotated[
-        PictureKind,
+        Literal["centroids", "accuracy", "precision-recall"],
         typer.Argument(
             help="Plot: centroids of a learner, or accuracy or precision-recall of its answers."
         ),
@@ -63,25 +52,24 @@ def plot(
       labelwalk plot centroids learner.lw -o map.svg
       labelwalk plot accuracy labelled.csv --truth-column y
     """  # noqa: D301
-    with exit_on_error():
-        from labelwalk import plotting
-        from labelwalk.io import ReadOptions
-        from labelwalk.learner import load
+    from labelwalk import plotting
+    from labelwalk.io import ReadOptions
+    from labelwalk.learner import load
 
-        if kind is PictureKind.centroids:
-            figure = plotting.draw_centroids(load(input))
-        else:
-            reading = ReadOptions(format, delimiter)
-            scores = read_scored_output(input, truth_column, label_column, prefix, reading)
-            figure = (
-                plotting.draw_accuracy(scores.is_right)
-                if kind is PictureKind.accuracy
-                else plotting.draw_precision_recall(*compute_precision_and_recall(scores))
-            )
-        path = output or Path(f"{kind.value}.png")
-        with exit_if_not_writable(path):
-            figure.savefig(path)
-        echo(Console(stderr=True, highlight=False), f"Plot: {path}")
+    if kind == "centroids":
+        figure = plotting.draw_centroids(load(input))
+    else:
+        reading = ReadOptions(format, delimiter)
+        scores = read_scored_output(input, truth_column, label_column, prefix, reading)
+        figure = (
+            plotting.draw_accuracy(scores.is_right)
+            if kind == "accuracy"
+            else plotting.draw_precision_recall(*compute_precision_and_recall(scores))
+        )
+    path = output or Path(f"{kind}.png")
+    with exit_if_not_writable(path):
+        figure.savefig(path)
+    typer.echo(f"Plot: {path}", err=True)
 
 
 class ScoredRows(NamedTuple):
@@ -104,15 +92,13 @@ def read_scored_output(
 
     from labelwalk.io import ColumnError, InputError
     from labelwalk.io.examples import DEFAULT_LABEL_COLUMN
-    from labelwalk.io.formats import open_source
+    from labelwalk.io.formats import read_batches
     from labelwalk.io.rows import as_label_text
     from labelwalk.io.task import PREDICTED_PREFIX
 
     is_named, is_right, confidences = [], [], []
-    for batch in open_source(path, options).batches(None):
+    for batch in read_batches(path, options):
         names = batch.rows.names
-        if batch.faults:
-            raise InputError(f"{path}, {batch.faults[0]}.")
         start = prefix
         if start is None:
             start = PREDICTED_PREFIX if f"{PREDICTED_PREFIX}label" in names else ""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterable
+from dataclasses import asdict
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich import box
@@ -14,32 +15,22 @@ from rich.table import Table
 
 from labelwalk.cli import options
 from labelwalk.cli.config import Configuration
-from labelwalk.cli.errors import exit_on_error
-from labelwalk.cli.options import with_config_options
-from labelwalk.cli.streams import read_feature_names
+from labelwalk.cli.streams import make_task, read_feature_names
 from labelwalk.cli.terminal import echo
 
 if TYPE_CHECKING:
     from labelwalk.learner import OnlineLearner
 
-MAX_SHOWN_EXAMPLE_FEATURES = 6
-MAX_SHOWN_VERTEX_FEATURES = 8
-
-
-class Criterion(StrEnum):
-    """What a label should reduce."""
-
-    error = "error"
-    uncertainty = "uncertainty"
-    variance = "variance"
+MAX_SHOWN_COORDINATES = 8
 
 
 def ask(
     model: options.Model,
     n: Annotated[int, typer.Option("-n", min=1, help="Maximum number of questions.")] = 10,
     by: Annotated[
-        Criterion, typer.Option(help="What a label should reduce: error, uncertainty or variance.")
-    ] = Criterion.error,
+        Literal["error", "uncertainty", "variance"],
+        typer.Option(help="What a label should reduce: error, uncertainty or variance."),
+    ] = "error",
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per line, with the whole example.")
     ] = False,
@@ -53,50 +44,44 @@ def ask(
       labelwalk ask learner.lw -n 5
       labelwalk ask learner.lw --by uncertainty --json > questions.ndjson
     """  # noqa: D301
-    with exit_on_error():
-        from labelwalk.learner import load
+    from labelwalk.learner import load
 
-        questions = load(model).ask(n, by=by.value)
-        if as_json:
-            for question in questions:
-                fields = {
-                    "example": question.example_id,
-                    "guess": question.guess,
-                    "confidence": question.confidence,
-                    "stands_for": question.count,
-                    "features": question.example.tolist(),
-                }
-                typer.echo(json.dumps(fields, ensure_ascii=False))
-            return
-        table = Table(box=box.SIMPLE)
-        for head in ("example", "guess", "confidence", "stands for", "features"):
-            table.add_column(head)
+    questions = load(model).ask(n, by=by)
+    if as_json:
         for question in questions:
-            features = ", ".join(f"{x:.4g}" for x in question.example[:MAX_SHOWN_EXAMPLE_FEATURES])
-            has_more = len(question.example) > MAX_SHOWN_EXAMPLE_FEATURES
-            table.add_row(
-                "-" if question.example_id is None else str(question.example_id),
-                "-" if question.guess is None else str(question.guess),
-                f"{question.confidence:.3f}",
-                str(question.count),
-                features + (" ..." if has_more else ""),
-            )
-        Console(highlight=False).print(table)
+            fields = {
+                "example": question.example_id,
+                "guess": question.guess,
+                "confidence": question.confidence,
+                "stands_for": question.count,
+                "features": question.example.tolist(),
+            }
+            typer.echo(json.dumps(fields, ensure_ascii=False))
+        return
+    table = Table(box=box.SIMPLE)
+    for head in ("example", "guess", "confidence", "stands for", "features"):
+        table.add_column(head)
+    for question in questions:
+        table.add_row(
+            "-" if question.example_id is None else str(question.example_id),
+            "-" if question.guess is None else str(question.guess),
+            f"{question.confidence:.3f}",
+            str(question.count),
+            _format_point(question.example),
+        )
+    Console(highlight=False).print(table)
 
 
-@with_config_options("Columns")
+@options.with_options("Columns")
 def explain(
+    *,
     model: options.Model,
     input: options.Input = "-",
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 10,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per line.")
     ] = False,
-    format: options.Format = None,
-    delimiter: options.Delimiter = None,
-    no_header: options.NoHeader = False,
-    embed: options.Embed = None,
-    *,
+    reading: options.Reading,
     configuration: Configuration,
 ) -> None:
     """Explain the answer to each row, without learning: reachable labels, most probable path.
@@ -106,16 +91,10 @@ def explain(
       labelwalk explain learner.lw doubtful.csv
       labelwalk explain learner.lw doubtful.csv --limit 1 --json
     """  # noqa: D301
-    from labelwalk.io import ReadOptions, Task, read_examples
+    from labelwalk.io import read_examples
     from labelwalk.learner import load
 
-    task = Task(
-        input,
-        columns=replace(configuration.columns, label_optional=True),
-        reading=ReadOptions(format, delimiter, not no_header, embed=embed),
-        unlabeled=configuration.unlabeled,
-        taught_by=read_feature_names(model),
-    )
+    task = make_task(configuration, model, input, reading, label_optional=True)
     learner, n_left = load(model), limit
     for batch, examples in read_examples(task, learner):
         for i, x in enumerate(examples.matrix()[:n_left]):
@@ -145,40 +124,32 @@ def inspect(
       labelwalk inspect learner.lw
       labelwalk inspect learner.lw --vertices --json
     """  # noqa: D301
-    with exit_on_error():
-        from labelwalk.learner import load
+    from labelwalk.learner import load
 
-        learner = load(model)
-        if as_json:
-            fields = _collect_all(learner) | (
-                {"vertices": _list_vertices(learner)} if vertices else {}
-            )
-            typer.echo(json.dumps(fields, indent=2, ensure_ascii=False))
-            return
-        for name, value in _collect_facts(learner).items():
-            typer.echo(f"{name:22} {_format_fact(value)}")
-        typer.echo(f"\n{learner.health()}")
-        for event in learner.events:
-            typer.echo(f"at example {event.at}: {event.meaning}")
-        if vertices:
-            typer.echo("")
-            for vertex in _list_vertices(learner):
-                name = "-" if vertex["label"] is None else str(vertex["label"])
-                shown = vertex["point"][:MAX_SHOWN_VERTEX_FEATURES]
-                point = ", ".join(f"{x:.4g}" for x in shown)
-                more = ", ..." if len(vertex["point"]) > len(shown) else ""
-                size = f"{vertex['count']:>8} within {vertex['reach']:.4g}"
-                typer.echo(f"{name:16} {size} of ({point}{more})")
+    learner = load(model)
+    if as_json:
+        fields = _collect_all(learner) | ({"vertices": _list_vertices(learner)} if vertices else {})
+        typer.echo(json.dumps(fields, indent=2, ensure_ascii=False))
+        return
+    for name, value in _collect_facts(learner).items():
+        typer.echo(f"{name:22} {_format_fact(value)}")
+    typer.echo(f"\n{learner.health()}")
+    for event in learner.events:
+        typer.echo(f"at example {event.at}: {event.meaning}")
+    if vertices:
+        typer.echo("")
+        for vertex in _list_vertices(learner):
+            name = "-" if vertex["label"] is None else str(vertex["label"])
+            size = f"{vertex['count']:>8} within {vertex['reach']:.4g}"
+            typer.echo(f"{name:16} {size} of ({_format_point(vertex['point'])})")
 
 
 def _collect_all(learner: OnlineLearner) -> dict[str, Any]:
-    metric_fields = ("name", "value", "limit", "ok", "meaning")
-    event_fields = ("at", "name", "value", "ok", "meaning")
     return _collect_facts(learner) | {
         "feature_names": list(learner.feature_names),
         "settings": learner.settings.describe(),
-        "health": [{f: getattr(metric, f) for f in metric_fields} for metric in learner.health()],
-        "events": [{f: getattr(event, f) for f in event_fields} for event in learner.events],
+        "health": [asdict(metric) for metric in learner.health()],
+        "events": [asdict(event) for event in learner.events],
     }
 
 
@@ -208,6 +179,11 @@ def _list_vertices(learner: OnlineLearner) -> list[dict[str, Any]]:
     ]
 
 
+def _format_point(point: Iterable[float]) -> str:
+    first = [f"{x:.4g}" for x in islice(point, MAX_SHOWN_COORDINATES + 1)]
+    return ", ".join(first if len(first) <= MAX_SHOWN_COORDINATES else [*first[:-1], "..."])
+
+
 def _format_fact(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
@@ -225,23 +201,20 @@ def merge(
       labelwalk merge monday.lw tuesday.lw -o both.lw
       labelwalk merge shard-*.lw -o whole.lw
     """  # noqa: D301
-    with exit_on_error():
-        if len(models) < 2:
-            raise ValueError(
-                f"There is only one file, {models[0]}. Give two or more files to merge."
-            )
-        learner = _load_with_feature_names(models[0])
-        for path in models[1:]:
-            try:
-                learner.merge(_load_with_feature_names(path))
-            except ValueError as error:
-                raise type(error)(f"{path} cannot be merged: {error}") from error
-        learner.save(output)
-        typer.echo(
-            f"{learner.n_seen:,} examples, {learner.n_vertices} vertices, "
-            f"{len(learner.classes)} classes: {output}",
-            err=True,
-        )
+    if len(models) < 2:
+        raise ValueError(f"There is only one file, {models[0]}. Give two or more files to merge.")
+    learner = _load_with_feature_names(models[0])
+    for path in models[1:]:
+        try:
+            learner.merge(_load_with_feature_names(path))
+        except ValueError as error:
+            raise type(error)(f"{path} cannot be merged: {error}") from error
+    learner.save(output)
+    typer.echo(
+        f"{learner.n_seen:,} examples, {learner.n_vertices} vertices, "
+        f"{len(learner.classes)} classes: {output}",
+        err=True,
+    )
 
 
 def _load_with_feature_names(model: str) -> OnlineLearner:
@@ -254,7 +227,9 @@ def _load_with_feature_names(model: str) -> OnlineLearner:
     return learner
 
 
+@options.with_options()
 def retract(
+    *,
     model: options.Model,
     example: Annotated[
         list[int] | None,
@@ -266,7 +241,7 @@ def retract(
     forget: Annotated[
         bool, typer.Option("--forget", help="Also remove the class and its vertices.")
     ] = False,
-    quiet: options.Quiet = False,
+    console: Console,
 ) -> None:
     """Retract wrong labels of examples, or all labels of a class.
 
@@ -277,23 +252,21 @@ def retract(
       labelwalk retract learner.lw --example 1380
       labelwalk retract learner.lw --label leek --forget
     """  # noqa: D301
-    with exit_on_error():
-        from labelwalk.io.rows import to_class_names
-        from labelwalk.learner import load
+    from labelwalk.io.rows import to_class_names
+    from labelwalk.learner import load
 
-        examples = example or []
-        if bool(examples) == (label is not None) or (forget and label is None):
-            raise ValueError("Give either --example, or --label with or without --forget.")
-        console = Console(stderr=True, highlight=False, quiet=quiet)
-        learner = load(model)
-        for number in examples:
-            learner.retract(number)
-        if label is not None:
-            name = to_class_names([label], learner.classes)[0]
-            if forget:
-                learner.forget(name)
-            else:
-                learner.retract(label=name)
-        learner.save(model)
-        echo(console, f"Retracted: {label or ', '.join(map(str, examples))}.")
-        echo(console, f"Learner: {model}")
+    examples = example or []
+    if bool(examples) == (label is not None) or (forget and label is None):
+        raise ValueError("Give either --example, or --label with or without --forget.")
+    learner = load(model)
+    for number in examples:
+        learner.retract(number)
+    if label is not None:
+        name = to_class_names([label], learner.classes)[0]
+        if forget:
+            learner.forget(name)
+        else:
+            learner.retract(label=name)
+    learner.save(model)
+    echo(console, f"Retracted: {label or ', '.join(map(str, examples))}.")
+    echo(console, f"Learner: {model}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from labelwalk.cli import terminal
 from labelwalk.cli.config import Configuration
-from labelwalk.cli.errors import EXIT_CODES, TERMINATED, fail
-from labelwalk.cli.options import Prefix, Quiet, with_config_options
-from labelwalk.cli.streams import MAX_SHOWN_CLASSES
-from labelwalk.cli.terminal import Status, echo, pluralize, show_progress, summarize
+from labelwalk.cli.errors import EXIT_CODES, TERMINATED, exit_on_error, fail
+from labelwalk.cli.options import Prefix, with_options
 
 if TYPE_CHECKING:
     from labelwalk.distributed.job import Executor, JobResult, Step
@@ -45,8 +44,10 @@ def scale() -> None:
 
 
 @app.command(epilog=EXIT_CODES)
-@with_config_options("Columns", "Learner")
+@exit_on_error()
+@with_options("Columns", "Learner")
 def label(
+    *,
     input: Annotated[
         str,
         typer.Argument(help="Input: a file, a folder or a pattern, as a path or s3://bucket/key."),
@@ -73,8 +74,7 @@ def label(
             rich_help_panel=WORKERS_PANEL,
         ),
     ] = None,
-    quiet: Quiet = False,
-    *,
+    console: Console,
     configuration: Configuration,
 ) -> None:
     """Label every row of a data set from the few rows with a label.
@@ -90,7 +90,6 @@ def label(
     """  # noqa: D301
     from labelwalk.distributed.job import Job, run
 
-    console = Console(stderr=True, highlight=False, quiet=quiet)
     job = Job(
         input,
         output,
@@ -100,7 +99,7 @@ def label(
         prefix,
     )
     steps: list[Step] = []
-    with _open_executor(address, workers) as executor, show_progress(console) as show:
+    with _open_executor(address, workers) as executor, terminal.show_progress(console) as show:
 
         def watch(step: Step) -> None:
             steps.append(step)
@@ -108,8 +107,9 @@ def label(
 
         result = run(job, executor, watch)
     if not steps:
-        echo(console, "Nothing to do: this job has already finished.")
-    _print_result(console, result, output)
+        terminal.echo(console, "Nothing to do: this job has already finished.")
+    for line in _describe_result(result, output):
+        terminal.echo(console, line)
 
 
 @contextmanager
@@ -138,43 +138,34 @@ def _terminate(number: int, frame: FrameType | None) -> None:
     fail("Terminated. Run the same command to continue.", TERMINATED)
 
 
-def _format_step(step: Step) -> Status:
+def _format_step(step: Step) -> terminal.Status:
     text, begin, end = STEP_PROGRESS[step.what]
     share = begin + (end - begin) * (step.done / max(1, step.of))
     line = f"{text}: {step.done} of {step.of}"
-    return Status(step.rows, share, f"{line}, {step.rows:,} rows" if step.rows else line)
+    return terminal.Status(step.rows, share, f"{line}, {step.rows:,} rows" if step.rows else line)
 
 
-def _print_result(console: Console, result: JobResult, output: str) -> None:
-    echo(console, summarize(result.tally))
+def _describe_result(result: JobResult, output: str) -> Iterator[str]:
+    """Yield what is printed about a result, line by line."""
+    yield terminal.summarize(result.tally)
     if result.tally.taught == result.tally.rows:
-        echo(console, "Every row has a label. Give the value of unlabelled rows with --unlabeled.")
-    echo(
-        console,
+        yield "Every row has a label. Give the value of unlabelled rows with --unlabeled."
+    yield (
         f"{result.vertices:,} vertices. Proven: no row is farther than {result.distortion:.3g} "
         f"from its vertex, and probabilities are within {result.certificate:.2g} of the exact "
-        "solution.",
+        "solution."
     )
     if result.held:
-        echo(
-            console,
-            f"Not learned, because too far from all others: {pluralize(result.held, 'row')}.",
-        )
+        n_rows = terminal.pluralize(result.held, "row")
+        yield f"Not learned, because too far from all others: {n_rows}."
     if result.outliers:
-        echo(
-            console, f"Outliers: {_join_names([_format_outliers(own) for own in result.outliers])}."
-        )
-    echo(console, f"Features: {_join_names(result.features)}.")
-    echo(console, f"Classes: {_join_names(result.classes)}.")
-    echo(console, f"{pluralize(result.files, 'file')}: {output}")
+        yield f"Outliers: {terminal.join_names([*map(_format_outliers, result.outliers)])}."
+    yield f"Features: {terminal.join_names(result.features)}."
+    yield f"Classes: {terminal.join_names(result.classes)}."
+    yield f"{terminal.pluralize(result.files, 'file')}: {output}"
 
 
 def _format_outliers(outliers: Outliers) -> str:
     rows = ", ".join(map(str, outliers.rows))
     n_others = outliers.total - len(outliers.rows)
     return f"{outliers.file} (row {rows}{f' and {n_others:,} more' if n_others else ''})"
-
-
-def _join_names(names: Sequence[str]) -> str:
-    n_others = len(names) - MAX_SHOWN_CLASSES
-    return ", ".join(names[:MAX_SHOWN_CLASSES]) + (f" and {n_others} more" if n_others > 0 else "")

@@ -8,12 +8,9 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.console import Console
 
 from labelwalk._extensions import load_extension
-from labelwalk.cli.errors import exit_on_error
 from labelwalk.cli.options import PassphraseFile, read_passphrase
-from labelwalk.cli.terminal import echo
 
 if TYPE_CHECKING:
     from labelwalk.service.auth import Tokens
@@ -104,68 +101,67 @@ def serve(
     if faces is None and (watch is not None or keep_crops):
         raise typer.BadParameter("--watch and --keep-crops require --faces.")
     folder = folder or DEMO_FOLDER
-    with exit_on_error():
-        from labelwalk.service.auth import join_token_path, load_or_create_tokens
-        from labelwalk.service.database import DamagedError, FolderInUseError
-        from labelwalk.service.encryption import PassphraseError
-        from labelwalk.service.learner_store import LearnerStore
-        from labelwalk.service.limits import Limits
-        from labelwalk.service.request_log import ServiceLog
-        from labelwalk.service.server import bind_socket, format_address, list_host_names
-        from labelwalk.service.server import serve as serve_until_stopped
+    from labelwalk.service.auth import join_token_path, load_or_create_tokens
+    from labelwalk.service.database import DamagedError, FolderInUseError
+    from labelwalk.service.encryption import PassphraseError
+    from labelwalk.service.learner_store import LearnerStore
+    from labelwalk.service.limits import Limits
+    from labelwalk.service.request_log import ServiceLog
+    from labelwalk.service.server import bind_socket, format_address, list_host_names
+    from labelwalk.service.server import serve as serve_until_stopped
 
-        warnings.simplefilter("ignore")  # those of learners contain labels; health reports the same
-        service_log = ServiceLog(sys.stderr, log, log_level)
-        retain = None if keep_days is None else SECONDS_PER_DAY * keep_days
-        try:
-            passphrase = read_passphrase(passphrase_file)
-            sock = bind_socket(host, port)  # before any file is created
-            tokens, is_new = load_or_create_tokens(folder)
-            store = LearnerStore(folder, retain=retain, passphrase=passphrase)
-        except (DamagedError, FolderInUseError, PassphraseError, OSError) as error:
-            if log == "json":
-                service_log.write("error", "not started", reason=str(error))
-                raise typer.Exit(1) from error
-            raise OSError(str(error)) from error
-        with ExitStack() as resources:  # the server closes both too, unless a signal comes first
-            resources.callback(store.close)
-            camera_service = None
-            if faces is not None:
-                start = load_extension("service faces")
-                camera_service = start(folder, store, faces, watch=watch, keep_crops=keep_crops)
-                resources.callback(camera_service.close)
-            address = format_address(host, port, allow_host or [], secure=certificate is not None)
-            token_path = join_token_path(folder)
-            if log == "json":
-                fields = {"folder": folder, "address": address, "tokens": token_path}
-                service_log.write("info", "started", **fields)
-            else:
-                _print_address(folder, address, token_path, tokens if is_new else None)
-                if camera_service is not None:
-                    echo(Console(stderr=True, highlight=False), f"Faces: {address}/faces")
-            serve_until_stopped(
-                store,
-                tokens,
-                sock,
-                list_host_names(host, port, allow_host or []),
-                certificate=certificate,
-                private_key=private_key,
-                demo=demo,
-                faces=camera_service,
-                limits=Limits(patience=patience, timeout=timeout, sockets=sockets, rate=rate),
-                log=service_log,
-            )
+    warnings.simplefilter("ignore")  # those of learners contain labels; health reports the same
+    service_log = ServiceLog(sys.stderr, log, log_level)
+    retain = None if keep_days is None else SECONDS_PER_DAY * keep_days
+    try:
+        passphrase = read_passphrase(passphrase_file)
+        sock = bind_socket(host, port)  # before any file is created
+        tokens, is_new = load_or_create_tokens(folder)
+        store = LearnerStore(folder, retain=retain, passphrase=passphrase)
+    except (DamagedError, FolderInUseError, PassphraseError, OSError) as error:
+        if log == "json":
+            service_log.write("error", "not started", reason=str(error))
+            raise typer.Exit(1) from error
+        raise OSError(str(error)) from error
+    with ExitStack() as resources:  # the server closes both too, unless a signal comes first
+        resources.callback(store.close)
+        camera_service = None
+        if faces is not None:
+            start = load_extension("service faces")
+            camera_service = start(folder, store, faces, watch=watch, keep_crops=keep_crops)
+            resources.callback(camera_service.close)
+        address = format_address(host, port, allow_host or [], secure=certificate is not None)
+        token_path = join_token_path(folder)
+        if log == "json":
+            fields = {"folder": folder, "address": address, "tokens": token_path}
+            service_log.write("info", "started", **fields)
+        else:
+            _print_address(folder, address, token_path, tokens if is_new else None)
+            if camera_service is not None:
+                typer.echo(f"Faces: {address}/faces", err=True)
+        serve_until_stopped(
+            store,
+            tokens,
+            sock,
+            list_host_names(host, port, allow_host or []),
+            certificate=certificate,
+            private_key=private_key,
+            demo=demo,
+            faces=camera_service,
+            limits=Limits(patience=patience, timeout=timeout, sockets=sockets, rate=rate),
+            log=service_log,
+        )
 
 
 def _print_address(folder: str, address: str, token_path: str, new: Tokens | None) -> None:
     """Print the address; tokens only to a terminal, since other output is often stored."""
-    console = Console(stderr=True, highlight=False)
-    echo(console, f"Serving {folder} at {address}")
-    if new is None or not sys.stderr.isatty():
-        echo(console, f"The tokens are in {token_path}")
-        return
-    echo(console, f"Open this link (the token is shown only once): {address}/#token={new.write}")
-    echo(console, f"Read-only token: {new.read}")
+    lines = [f"Serving {folder} at {address}", f"The tokens are in {token_path}"]
+    if new is not None and sys.stderr.isatty():
+        lines[1:] = [
+            f"Open this link (the token is shown only once): {address}/#token={new.write}",
+            f"Read-only token: {new.read}",
+        ]
+    typer.echo("\n".join(lines), err=True)
 
 
 def restore(
@@ -181,13 +177,11 @@ def restore(
       labelwalk restore kept/backups/2026-11-16T03-58-00-1200.db again
       labelwalk restore yesterday.db kept-of-yesterday
     """  # noqa: D301
-    with exit_on_error():
-        from labelwalk.service.database import DamagedError
-        from labelwalk.service.snapshots import restore as restore_backup
+    from labelwalk.service.database import DamagedError
+    from labelwalk.service.snapshots import restore as restore_backup
 
-        try:
-            n = restore_backup(backup, folder)
-        except DamagedError as error:
-            raise OSError(f"{backup} cannot be restored: {error}.") from error
-        console = Console(stderr=True, highlight=False)
-        echo(console, f"{n:,} events, each verified. Continue with: labelwalk serve {folder}")
+    try:
+        n = restore_backup(backup, folder)
+    except DamagedError as error:
+        raise OSError(f"{backup} cannot be restored: {error}.") from error
+    typer.echo(f"{n:,} events, each verified. Continue with: labelwalk serve {folder}", err=True)

@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Collection
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,74 +15,57 @@ from rich.console import Console
 
 from labelwalk.cli import options
 from labelwalk.cli.config import Configuration
-from labelwalk.cli.options import with_config_options
-from labelwalk.cli.terminal import describe_progress, echo, show_progress, summarize
+from labelwalk.cli.terminal import describe_progress, echo, join_names, show_progress, summarize
 
 if TYPE_CHECKING:
     from labelwalk.arrays import Label
     from labelwalk.io import RunResult, Task
     from labelwalk.learner import OnlineLearner
 
-LONG_RUNS_PANEL = "Long runs"
-MAX_SHOWN_CLASSES = 10
+long_run_option = partial(typer.Option, rich_help_panel="Long runs")
 WIDE_SPREAD_FACTOR = 100.0  # times the median spread: the other features hardly count any more
 MIN_COMPARED_FEATURES = 3
 
 
-@with_config_options("Columns", "Rows", "Learner")
+@options.with_options("Columns", "Rows", "Learner")
 def label(
+    *,
     input: options.Input = "-",
     output: options.Output = "-",
     model: Annotated[
         str | None,
-        typer.Option(
-            help="Model file. Loaded if it exists; written when the run ends.",
-            rich_help_panel=options.FILES_PANEL,
-        ),
+        options.file_option(help="Model file. Loaded if it exists; written when the run ends."),
     ] = None,
-    format: options.Format = None,
+    reading: options.Reading,
     to: options.To = None,
-    delimiter: options.Delimiter = None,
-    no_header: options.NoHeader = False,
-    embed: options.Embed = None,
     prefix: options.Prefix = None,
     example_ids: Annotated[
         bool,
-        typer.Option(
+        options.file_option(
             "--example-ids",
             help="Add a column with the id of each example, for `teach --by-id`.",
-            rich_help_panel=options.FILES_PANEL,
         ),
     ] = False,
     rejects: options.Rejects = None,
     follow: Annotated[
         bool,
-        typer.Option(
-            "--follow",
-            help="At the end of the input, wait for more rows until Ctrl-C.",
-            rich_help_panel=LONG_RUNS_PANEL,
+        long_run_option(
+            "--follow", help="At the end of the input, wait for more rows until Ctrl-C."
         ),
     ] = False,
     checkpoint: Annotated[
         str | None,
-        typer.Option(
-            help="Checkpoint file. If it exists, the run resumes from it.",
-            rich_help_panel=LONG_RUNS_PANEL,
-        ),
+        long_run_option(help="Checkpoint file. If it exists, the run resumes from it."),
     ] = None,
     every: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Number of rows between checkpoints.", rich_help_panel=LONG_RUNS_PANEL
-        ),
+        int, long_run_option(min=1, help="Number of rows between checkpoints.")
     ] = 50_000,
-    quiet: options.Quiet = False,
-    *,
+    console: Console,
     configuration: Configuration,
 ) -> None:
     """Label every row of a stream while learning from it; rows with a label are taught.
 
-    Rows are written unchanged with three added columns: label (empty if the learner abstains),
+    Rows keep their values and get three more columns: label (empty if the learner abstains),
     confidence and outlier. Settings can also be set in labelwalk.toml, or in environment variables
     such as LABELWALK_N_CENTROIDS.
 
@@ -90,29 +74,24 @@ def label(
       labelwalk label stream.csv --label-column y -o labelled.csv --model learner.lw
       labelwalk label - < stream.ndjson > labelled.ndjson
     """  # noqa: D301
-    from labelwalk.io import ReadOptions, Task
-
-    task = Task(
-        input,
-        output,
-        configuration.columns,
-        ReadOptions(format, delimiter, not no_header, follow, embed),
+    task = replace(
+        make_task(configuration, model, input, replace(reading, follow=follow)),
+        output=output,
         to=to,
         prefix=prefix,
-        unlabeled=configuration.unlabeled,
-        on_error=configuration.on_error,
         rejects=rejects,
         example_ids=example_ids,
-        taught_by=read_feature_names(model),
     )
-    console = Console(stderr=True, highlight=False, quiet=quiet)
-    learner = load_or_create(configuration, model, console)
+    is_resumed = checkpoint is not None and os.path.exists(checkpoint)
+    learner = load_or_create(configuration, model, None if is_resumed else console)
     classes = learner.classes
     result = _run(task, learner, console, model=model, checkpoint=checkpoint, every=every)
     _print_summary(console, result, task)
     if result.already_finished:
         files = " and ".join(filter(None, [checkpoint, model]))
         echo(console, f"This run has already finished. To run it again, delete {files}.")
+    elif result.resumed:
+        echo(console, f"Resumed from {checkpoint} at row {result.first_row:,}.")
     if not result.learner.classes:
         echo(
             console, "No label was taught, so no row was labelled. Give --label-column or --model."
@@ -123,9 +102,8 @@ def label(
     if result.signal is not None:
         rest = f"the same command resumes from {checkpoint}"
         if checkpoint is None:
-            rest = "the rows so far have been written" + (
-                "" if is_saved else ", the learner is not saved"
-            )
+            end = "" if is_saved else ", the learner is not saved"
+            rest = f"the rows so far have been written{end}"
         echo(console, f"Ended by {signal.Signals(result.signal).name}; {rest}.")
     _print_new_classes(console, classes, result.learner)
     _print_mixed_units(console, result.learner, result.features)
@@ -133,8 +111,9 @@ def label(
         raise typer.Exit(128 + result.signal)
 
 
-@with_config_options("Columns", "Rows", "Learner")
+@options.with_options("Columns", "Rows", "Learner")
 def teach(
+    *,
     model: Annotated[str, typer.Argument(help="Model file; created if it does not exist.")],
     input: options.Input = "-",
     by_id: Annotated[
@@ -145,13 +124,9 @@ def teach(
             metavar="COLUMN",
         ),
     ] = None,
-    format: options.Format = None,
-    delimiter: options.Delimiter = None,
-    no_header: options.NoHeader = False,
-    embed: options.Embed = None,
+    reading: options.Reading,
     rejects: options.Rejects = None,
-    quiet: options.Quiet = False,
-    *,
+    console: Console,
     configuration: Configuration,
 ) -> None:
     """Teach labelled rows to a learner. The model file is replaced at the end.
@@ -161,21 +136,11 @@ def teach(
       labelwalk teach learner.lw labels.csv --label-column y
       labelwalk teach learner.lw answers.csv --by-id example --label-column y
     """  # noqa: D301
-    from labelwalk.io import ReadOptions, Task, teach_by_id
+    from labelwalk.io import teach_by_id
     from labelwalk.io.formats import check_distinct
 
-    task = Task(
-        input,
-        None,
-        configuration.columns,
-        ReadOptions(format, delimiter, not no_header, embed=embed),
-        all_labelled=True,
-        unlabeled=configuration.unlabeled,
-        on_error=configuration.on_error,
-        rejects=rejects,
-        taught_by=read_feature_names(model),
-    )
-    console = Console(stderr=True, highlight=False, quiet=quiet)
+    task = make_task(configuration, model, input, reading)
+    task = replace(task, all_labelled=True, rejects=rejects)
     learner = load_or_create(configuration, model, console)
     classes = learner.classes
     if by_id is not None:
@@ -193,20 +158,17 @@ def teach(
     echo(console, f"Learner: {model}")
 
 
-@with_config_options("Columns", "Rows")
+@options.with_options("Columns", "Rows")
 def predict(
+    *,
     model: options.Model,
     input: options.Input = "-",
     output: options.Output = "-",
-    format: options.Format = None,
+    reading: options.Reading,
     to: options.To = None,
-    delimiter: options.Delimiter = None,
-    no_header: options.NoHeader = False,
-    embed: options.Embed = None,
     prefix: options.Prefix = None,
     rejects: options.Rejects = None,
-    quiet: options.Quiet = False,
-    *,
+    console: Console,
     configuration: Configuration,
 ) -> None:
     """Label every row of a stream without learning. The model file does not change.
@@ -216,31 +178,39 @@ def predict(
       labelwalk predict learner.lw new.csv -o named.csv
       labelwalk predict learner.lw new.parquet --truth-column y -o named.parquet
     """  # noqa: D301
-    from labelwalk.io import ReadOptions, Task
     from labelwalk.learner import load
 
-    task = Task(
-        input,
-        output,
-        replace(configuration.columns, label_optional=True),
-        ReadOptions(format, delimiter, not no_header, embed=embed),
-        to=to,
-        learn=False,
-        prefix=prefix,
-        unlabeled=configuration.unlabeled,
-        on_error=configuration.on_error,
-        rejects=rejects,
-        taught_by=read_feature_names(model),
-    )
-    console = Console(stderr=True, highlight=False, quiet=quiet)
+    task = make_task(configuration, model, input, reading, label_optional=True)
+    task = replace(task, output=output, to=to, learn=False, prefix=prefix, rejects=rejects)
     result = _run(task, load(model), console, model=model)
     _print_summary(console, result, task)
     if result.signal is not None:
         raise typer.Exit(128 + result.signal)
 
 
+def make_task(
+    configuration: Configuration,
+    model: str | None,
+    input: str,
+    reading: options.Reading,
+    *,
+    label_optional: bool = False,
+) -> Task:
+    """Return the parameters of a task that all commands have."""
+    from labelwalk.io import Task
+
+    return Task(
+        input,
+        columns=replace(configuration.columns, label_optional=label_optional),
+        reading=reading,
+        unlabeled=configuration.unlabeled,
+        on_error=configuration.on_error,
+        taught_by=read_feature_names(model),
+    )
+
+
 def load_or_create(
-    configuration: Configuration, model: str | None, console: Console
+    configuration: Configuration, model: str | None, console: Console | None
 ) -> OnlineLearner:
     """Load the learner of a model file and print a message, or create one if it does not exist."""
     if model is None or not os.path.exists(model):
@@ -249,7 +219,8 @@ def load_or_create(
 
     learner = load(model)
     configuration.check_fits(learner, model)
-    echo(console, f"Continuing with {model}, which has seen {learner.n_seen:,} examples.")
+    if console is not None:
+        echo(console, f"Continuing with {model}, which has seen {learner.n_seen:,} examples.")
     return learner
 
 
@@ -296,11 +267,9 @@ def _print_summary(console: Console, result: RunResult, task: Task) -> None:
 
 def _print_new_classes(console: Console, before: Collection[Label], learner: OnlineLearner) -> None:
     """Print the new classes, so that a misspelt label is noticed."""
-    new = [str(name) for name in learner.classes if name not in before]
+    new = [name for name in learner.classes if name not in before]
     if new:
-        n_more = len(new) - MAX_SHOWN_CLASSES
-        more = f" and {n_more} more" if n_more > 0 else ""
-        echo(console, f"New classes: {', '.join(new[:MAX_SHOWN_CLASSES])}{more}.")
+        echo(console, f"New classes: {join_names(new)}.")
 
 
 def _print_mixed_units(console: Console, learner: OnlineLearner, names: tuple[str, ...]) -> None:

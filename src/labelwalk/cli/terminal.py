@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LINE_INTERVAL_S = 10.0  # between lines, where no terminal can update one
 NOTICE_AFTER_S = 5.0  # without a row
+MAX_SHOWN_NAMES = 10
 COMPILING = (
     "No row has been answered yet. The first run after an installation compiles for a minute."
 )
@@ -39,22 +40,25 @@ def pluralize(n: int, noun: str) -> str:
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
-class Status(NamedTuple):
-    """The progress of a command.
+def join_names(names: Sequence[object]) -> str:
+    """Return names in one line, only the first of many.
 
-    Attributes
-    ----------
-    n_done : int
-        Rows, or frames.
-    share : float or None
-        The share of all, if that is known.
-    line : str
-        The progress in one line.
+    Examples
+    --------
+    >>> join_names("abc"), join_names(range(12))
+    ('a, b, c', '0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more')
     """
+    n_more = len(names) - MAX_SHOWN_NAMES
+    shown = ", ".join(map(str, names[:MAX_SHOWN_NAMES]))
+    return shown + (f" and {n_more} more" if n_more > 0 else "")
 
-    n_done: int
-    share: float | None
-    line: str
+
+class Status(NamedTuple):
+    """The progress of a command."""
+
+    n_done: int  # rows, or frames
+    share: float | None  # of all, if that is known
+    line: str  # the progress in one line
 
 
 ShowStatus = Callable[[Status], None]
@@ -68,7 +72,7 @@ def show_progress(console: Console) -> Iterator[ShowStatus]:
     notice.start()
     show_interactive = console.is_terminal and not console.quiet
     try:
-        with (_show_bar if show_interactive else _print_lines)(console) as show:
+        with (show_bar if show_interactive else _print_lines)(console) as show:
 
             def show_status(status: Status) -> None:
                 if status.n_done:
@@ -81,7 +85,8 @@ def show_progress(console: Console) -> Iterator[ShowStatus]:
 
 
 @contextmanager
-def _show_bar(console: Console) -> Iterator[ShowStatus]:
+def show_bar(console: Console) -> Iterator[ShowStatus]:
+    """Yield a function that shows the progress as a bar."""
     bar = Progress(
         BarColumn(None), TimeRemainingColumn(), TextColumn("{task.description}"), console=console
     )

@@ -19,10 +19,9 @@ from labelwalk.distributed import dataset, sketches
 from labelwalk.distributed.dataset import FilePart, RowSpec
 from labelwalk.distributed.filesystem import DataFile, Location, with_path_in_errors, write_file
 from labelwalk.distributed.model import Model, model_from_bytes
-from labelwalk.io.checkpoint import STORED_STATS
 from labelwalk.io.examples import Columns, Examples
 from labelwalk.io.rows import AnswerColumns, TableRows, append_columns
-from labelwalk.io.task import RunStats
+from labelwalk.io.task import STORED_STATS, RunStats
 
 MAX_LISTED_OUTLIERS = 5  # of a file
 

@@ -205,6 +205,8 @@ def events(state: State) -> list[Event]:
 
 
 def _describe_metric(name: str, measured: Measurement) -> str:
+    if name == "radius" and measured.value == 0:
+        return "Only examples equal to a vertex join it."
     fine, wrong = SENTENCES[name]
     return (fine if measured.ok else wrong).format(value=measured.value)
 

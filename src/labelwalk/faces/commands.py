@@ -123,13 +123,13 @@ def watch(
     if keep_crops and people is None:
         raise typer.BadParameter("--keep-crops requires --people. Give both.")
     with exit_on_error():
+        from labelwalk.concurrency import StopSignals
         from labelwalk.faces import frame_run, people_store
         from labelwalk.faces.detection import HaarDetector
         from labelwalk.faces.drawing import Recording
         from labelwalk.faces.pipeline import FacePipeline
         from labelwalk.faces.representations import find_representation
         from labelwalk.io.formats import check_distinct
-        from labelwalk.io.stop_signals import StopSignals
 
         check_distinct(source=source, output=output, events=events)
         console = Console(stderr=True, highlight=False, quiet=quiet)

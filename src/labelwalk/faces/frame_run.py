@@ -16,6 +16,7 @@ from rich.console import Console
 
 from labelwalk.cli.errors import FAILED, exit_if_not_writable, fail
 from labelwalk.cli.terminal import Status, echo
+from labelwalk.concurrency import Stopped, StopSignals
 from labelwalk.faces.capture import open_source
 from labelwalk.faces.demo import DemoVideo
 from labelwalk.faces.drawing import Recording
@@ -23,7 +24,6 @@ from labelwalk.faces.frames import Box, Frame, Source, SourceError, scale_box
 from labelwalk.faces.people_store import CropStore
 from labelwalk.faces.pipeline import Face, FacePipeline
 from labelwalk.faces.recognizer import format_person
-from labelwalk.io.stop_signals import Stopped, StopSignals
 
 DEMO = "demo"
 

@@ -1,29 +1,24 @@
 """The learner as a semi-supervised classifier of CapyMOA. Importing it starts Java."""
 
-from __future__ import annotations
-
-from inspect import signature
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 
 from labelwalk._validation import MAX_VALUE
-from labelwalk.arrays import Floats, Label
+from labelwalk.arrays import Floats
+from labelwalk.integrations import adopt_settings
 from labelwalk.learner import OnlineLearner
-from labelwalk.similarity import Similarity
 from labelwalk.verdicts import Verdict
 
 try:
     from capymoa.base import ClassifierSSL
+    from capymoa.core import Instance, LabeledInstance
+    from capymoa.stream import Schema
 except (RuntimeError, ValueError) as error:
     raise ImportError(
         f"CapyMOA requires Java, which could not be started: {error} Install a Java runtime, such "
         "as OpenJDK 17, or set JAVA_HOME to its folder."
     ) from error
-
-if TYPE_CHECKING:
-    from capymoa.core import Instance, LabeledInstance
-    from capymoa.stream import Schema
 
 NOMINAL_VALUE = np.sqrt(0.5)  # one-hot encoded with this, two values are at distance 1
 
@@ -59,36 +54,8 @@ class OnlineHarmonicSSL(ClassifierSSL):
     (0, ('0', '1'))
     """
 
-    def __init__(
-        self,
-        schema: Schema,
-        n_centroids: int | None = 200,
-        *,
-        similarity: Similarity | None = None,
-        scale: Literal["none", "robust"] = "none",
-        sink: float = 1e-4,
-        growth: float = 1.5,
-        coarsening: Literal["just-enough", "doubling"] = "just-enough",
-        labelled: Literal["pure", "absorb"] = "pure",
-        label_weight: float | None = 3.0,
-        weight_cap: float | None = 2.0,
-        labels_per_class: int = 64,
-        representative: Literal["mean", "founder"] = "mean",
-        readout: Literal["example", "vertex"] = "example",
-        unreached: Literal["nearest", "abstain"] = "nearest",
-        quarantine: int | None = 5,
-        half_life: float | None = None,
-        calibrate: bool = True,
-        prior: Literal["uniform"] | dict[Label, float] | None = None,
-        tolerance: float = 1e-2,
-        abstain_below: float = 0.0,
-    ) -> None:
-        arguments = locals()
-        settings = {
-            name: arguments[name]
-            for name in signature(OnlineLearner).parameters
-            if name in arguments
-        }
+    @adopt_settings
+    def __init__(self, schema: Schema, n_centroids: int | None = 200, **settings: Any) -> None:
         super().__init__(schema)
         if not schema.is_classification():
             raise ValueError(
@@ -96,7 +63,7 @@ class OnlineHarmonicSSL(ClassifierSSL):
                 "the schema of a stream with a nominal target."
             )
         self._encoder = _RowEncoder(schema)
-        self.learner = OnlineLearner(**settings, remember=0)
+        self.learner = OnlineLearner(n_centroids, **settings, remember=0)
 
     def train(self, instance: LabeledInstance) -> None:
         """Learn an instance with its label, or as unlabelled if the label is missing.

@@ -1,11 +1,8 @@
 """The learner as a River classifier."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Collection, Hashable
-from inspect import signature
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -13,8 +10,8 @@ from river import base
 
 from labelwalk._validation import MAX_VALUE, shown
 from labelwalk.arrays import Label
+from labelwalk.integrations import adopt_settings
 from labelwalk.learner import OnlineLearner
-from labelwalk.similarity import Similarity
 
 Example: TypeAlias = dict[Hashable, Any]
 Target: TypeAlias = bool | str | int
@@ -54,32 +51,10 @@ class OnlineHarmonicClassifier(base.Classifier):
 
     prior: Literal["uniform"] | dict[Target, float] | None
 
-    def __init__(
-        self,
-        n_centroids: int | None = 200,
-        *,
-        similarity: Similarity | None = None,
-        scale: Literal["none", "robust"] = "none",
-        sink: float = 1e-4,
-        growth: float = 1.5,
-        coarsening: Literal["just-enough", "doubling"] = "just-enough",
-        labelled: Literal["pure", "absorb"] = "pure",
-        label_weight: float | None = 3.0,
-        weight_cap: float | None = 2.0,
-        labels_per_class: int = 64,
-        representative: Literal["mean", "founder"] = "mean",
-        readout: Literal["example", "vertex"] = "example",
-        unreached: Literal["nearest", "abstain"] = "nearest",
-        quarantine: int | None = 5,
-        half_life: float | None = None,
-        calibrate: bool = True,
-        prior: Literal["uniform"] | dict[Target, float] | None = None,
-        tolerance: float = 1e-2,
-        abstain_below: float = 0.0,
-    ) -> None:
-        arguments = locals()
-        for name in list(signature(OnlineHarmonicClassifier).parameters):
-            setattr(self, name, arguments[name])
+    @adopt_settings
+    def __init__(self, n_centroids: int | None = 200, **settings: Any) -> None:
+        for name, value in {"n_centroids": n_centroids, **settings}.items():
+            setattr(self, name, value)
         self.learner: OnlineLearner | None = None
         self.features: tuple[Hashable, ...] = ()
         self._booleans: dict[Label | None, bool] = {}

@@ -1,7 +1,5 @@
 """The learner as a scikit-learn classifier."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Any, Literal, Self, TypeAlias
@@ -11,14 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
+from sklearn.utils import validation
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import (
-    assert_all_finite,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
 
 from labelwalk._validation import as_rows
 from labelwalk.arrays import Bools, Floats, Label
@@ -227,7 +219,7 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
         """
         predicted = self.predict(X)
         has_label, labels = _split_labels(y, self.unlabeled)
-        check_consistent_length(predicted, has_label, sample_weight)
+        validation.check_consistent_length(predicted, has_label, sample_weight)
         if not len(labels):
             raise ValueError(
                 f"y contains no label to compare with: all of its {len(has_label)} entries are "
@@ -251,8 +243,8 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
                 f"unlabeled={self.unlabeled!r}. Label at least one row, or set unlabeled=... to "
                 "the value that marks unlabelled rows."
             )
-        rows, _ = as_rows(validate_data(self, X, dtype=np.float64, order="C", reset=reset), None)
-        check_consistent_length(rows, has_label)
+        rows, _ = as_rows(self._validate_rows(X, reset=reset), None)
+        validation.check_consistent_length(rows, has_label)
         return has_label, labels, rows
 
     def _new_learner(self) -> OnlineLearner:
@@ -292,8 +284,11 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
         return merged
 
     def _check_query(self, X: ArrayLike) -> Floats:
-        check_is_fitted(self)
-        rows: Floats = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        validation.check_is_fitted(self)
+        return self._validate_rows(X, reset=False)
+
+    def _validate_rows(self, X: ArrayLike, *, reset: bool) -> Floats:
+        rows: Floats = validation.validate_data(self, X, dtype=np.float64, order="C", reset=reset)
         return rows
 
     def _predict(self, rows: Floats) -> Labels:
@@ -341,7 +336,7 @@ def _split_labels(y: Targets, unlabeled: object) -> tuple[Bools, Labels]:
     """Return which entries of y are labels, and those labels."""
     if isinstance(y, list | tuple) and {isinstance(label, str) for label in y} == {True, False}:
         y = np.array(y, dtype=object)  # otherwise NumPy turns the -1 in ["a", -1] into a string
-    targets = column_or_1d(y, warn=True)
+    targets = validation.column_or_1d(y, warn=True)
     has_label = ~_is_unlabeled(targets, unlabeled)
     labels = _unify_labels(targets[has_label], unlabeled)
     # check_classification_targets would warn of many classes on few rows, which is normal here
@@ -374,7 +369,7 @@ def _unify_labels(labels: Labels, unlabeled: object) -> Labels:
             "label. Set unlabeled=None if missing means unlabelled."
         )
     if labels.dtype != object:
-        assert_all_finite(labels, input_name="y")
+        validation.assert_all_finite(labels, input_name="y")
         return labels
     kinds = {isinstance(label, str) for label in labels}
     if kinds == {True, False}:

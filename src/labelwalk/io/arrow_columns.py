@@ -3,9 +3,7 @@
 The conversions copy buffers, since those of pyarrow import pandas if it is installed.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,19 +15,22 @@ from labelwalk.arrays import Floats
 
 MISSING = "is missing: fill it in, or remove the row"
 NOT_A_NUMBER = (
-    "is not a number: correct it, exclude the column with --drop, or declare it as the labels with "
-    "--label-column"
+    "is not a number: correct it, exclude the column with --drop, or declare it with "
+    "--label-column or --id-column"
 )
 NOT_FINITE = f"is not a finite number of at most {MAX_VALUE:g}: correct it, or remove the row"
 OTHER_WIDTH = "numbers where {width} are expected"
 
 
 class BadValue(NamedTuple):
-    """A value that is not a number: its row, its text, and what is wrong."""
+    """A value that is not a number: its text, and what is wrong."""
 
-    row: int
     value: str | None
     problem: str
+
+
+BadValues = dict[int, BadValue]
+"""The values of a column that are not numbers, by row."""
 
 
 def from_numpy(values: NDArray[Any]) -> pa.Array:
@@ -103,7 +104,7 @@ def read_width(column: pa.ChunkedArray) -> int | None:
     return 0
 
 
-def parse_numbers(column: pa.ChunkedArray, width: int) -> tuple[Floats, list[BadValue]]:
+def parse_numbers(column: pa.ChunkedArray, width: int) -> tuple[Floats, BadValues]:
     """Return a column as a matrix, and the values that are not numbers.
 
     `width` is the length of its lists; 0 if the column holds single numbers.
@@ -112,7 +113,7 @@ def parse_numbers(column: pa.ChunkedArray, width: int) -> tuple[Floats, list[Bad
     --------
     >>> import pyarrow as pa
     >>> numbers, bad = parse_numbers(pa.chunked_array([["1.5", " 2 ", "x"]]), 0)
-    >>> numbers.tolist(), bad[0].value
+    >>> numbers.tolist(), bad[2].value
     ([[1.5], [2.0], [nan]], 'x')
     """
     if pa.types.is_dictionary(column.type):
@@ -120,48 +121,45 @@ def parse_numbers(column: pa.ChunkedArray, width: int) -> tuple[Floats, list[Bad
     return _parse_lists(column, width) if width else _parse_values(column)
 
 
-def find_not_finite(numbers: Floats) -> list[tuple[int, int]]:
-    """Return the places of all numbers that are not finite, or too large to be compared."""
+def add_not_finite(bad: BadValues, numbers: Floats, get_text: Callable[[int], str]) -> None:
+    """Add the numbers of a vector that are not finite, or too large to be compared."""
     # NaN fails the comparison too: a single pass if all numbers are usable
     if numbers.size == 0 or np.abs(numbers).max() <= MAX_VALUE:
-        return []
-    return [(int(i), int(j)) for i, j in np.argwhere(~(np.abs(numbers) <= MAX_VALUE))]
+        return
+    for i in np.flatnonzero(~(np.abs(numbers) <= MAX_VALUE)).tolist():
+        if i not in bad:
+            bad[i] = BadValue(get_text(i), NOT_FINITE)
 
 
-def _parse_values(column: pa.ChunkedArray) -> tuple[Floats, list[BadValue]]:
+def _parse_values(column: pa.ChunkedArray) -> tuple[Floats, BadValues]:
     values, bad = _cast_to_doubles(column)
-    numbers = to_floats(values).reshape(-1, 1)
+    numbers = to_floats(values)
     if values.null_count:
-        bad_rows = {value.row for value in bad}
-        empty = [i for i, value in enumerate(column) if not value.is_valid and i not in bad_rows]
-        bad += [BadValue(i, None, MISSING) for i in empty]
-    bad_rows = {value.row for value in bad}
-    bad += [
-        BadValue(i, str(column[i].as_py()), NOT_FINITE)
-        for i, _ in find_not_finite(numbers)
-        if i not in bad_rows
-    ]
-    return numbers, sorted(bad, key=lambda value: value.row)
+        for i, value in enumerate(column):
+            if not value.is_valid:
+                bad.setdefault(i, BadValue(None, MISSING))
+    add_not_finite(bad, numbers, lambda i: str(column[i].as_py()))
+    return numbers.reshape(-1, 1), bad
 
 
-def _cast_to_doubles(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[BadValue]]:
+def _cast_to_doubles(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, BadValues]:
     """Convert the column as a whole if possible, else value by value, by the same rules."""
     if column.type == pa.float64():
-        return column, []
+        return column, {}
     is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     try:
-        return column.cast(pa.float64(), safe=is_text), []
+        return column.cast(pa.float64(), safe=is_text), {}
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         if is_text:
             return _cast_each(column)
     problem = f"of type {column.type} is not a number: exclude the column with --drop"
-    bad = [BadValue(i, str(value.as_py()), problem) for i, value in enumerate(column)]
+    bad = {i: BadValue(str(value.as_py()), problem) for i, value in enumerate(column)}
     return pa.chunked_array([pa.nulls(len(column), pa.float64())]), bad
 
 
-def _cast_each(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[BadValue]]:
+def _cast_each(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, BadValues]:
     values: list[float | None] = []
-    bad: list[BadValue] = []
+    bad: BadValues = {}
     trimmed = _compute().utf8_trim_whitespace(column)
     try:
         return trimmed.cast(pa.float64()), bad
@@ -173,30 +171,25 @@ def _cast_each(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[BadValue]
         except pa.ArrowInvalid:
             values.append(None)
             text = column[i].as_py()
-            is_empty = not text.strip()
-            bad.append(BadValue(i, None, MISSING) if is_empty else BadValue(i, text, NOT_A_NUMBER))
+            bad[i] = BadValue(text, NOT_A_NUMBER) if text.strip() else BadValue(None, MISSING)
     return pa.chunked_array([pa.array(values, pa.float64())]), bad
 
 
-def _parse_lists(column: pa.ChunkedArray, width: int) -> tuple[Floats, list[BadValue]]:
+def _parse_lists(column: pa.ChunkedArray, width: int) -> tuple[Floats, BadValues]:
     lengths = to_floats(_list_lengths(column).cast(pa.float64()))
     has_width = lengths == width
-    bad = [
-        BadValue(int(i), None, MISSING)
-        if np.isnan(lengths[i])
-        else BadValue(int(i), f"{lengths[i]:.0f}", OTHER_WIDTH.format(width=width))
-        for i in np.flatnonzero(~has_width)
-    ]
-    numbers = np.full((len(column), width), np.nan)
+    bad: BadValues = {}
+    for i in np.flatnonzero(~has_width).tolist():
+        other_width = BadValue(f"{lengths[i]:.0f}", OTHER_WIDTH.format(width=width))
+        bad[i] = BadValue(None, MISSING) if np.isnan(lengths[i]) else other_width
     flat = _compute().list_flatten(column.filter(from_numpy(has_width))).combine_chunks()
     elements, bad_elements = _parse_values(pa.chunked_array([flat]))
     places = np.flatnonzero(has_width)
-    numbers[has_width] = elements.reshape(-1, width)
-    first: dict[int, BadValue] = {}
-    for element in bad_elements:
-        row = int(places[element.row // width])
-        first.setdefault(row, element._replace(row=row))
-    return numbers, sorted([*bad, *first.values()], key=lambda value: value.row)
+    numbers = np.full((len(column), width), np.nan)
+    numbers[places] = elements.reshape(-1, width)
+    for i in sorted(bad_elements):  # only the first of a row counts
+        bad.setdefault(int(places[i // width]), bad_elements[i])
+    return numbers, bad
 
 
 def _list_lengths(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -1,7 +1,5 @@
 """Roles of columns (features, labels, ids ...), and conversion of rows to examples."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -135,19 +133,10 @@ def list_names(names: Sequence[str], max_listed: int = MAX_LISTED_COLUMNS) -> st
 
 @dataclass(frozen=True)
 class Examples:
-    """Rows that can be learned.
-
-    Attributes
-    ----------
-    rows : Rows
-    features : dict from names to matrices
-        The numbers of each feature.
-    labels, truths, ids, sources : lists of text or None
-        Empty if the column does not exist.
-    """
+    """Rows that can be learned. The lists of text are empty if the column does not exist."""
 
     rows: Rows
-    features: dict[str, Floats]
+    features: dict[str, Floats]  # a matrix for each name
     labels: TextColumn
     truths: TextColumn
     ids: TextColumn
@@ -168,11 +157,10 @@ class Examples:
     @property
     def has_label(self) -> Bools:
         """Which rows have a label."""
-        if not self.labels:
-            return np.zeros(len(self.rows), dtype=bool)
-        return np.array([label is not None for label in self.labels], dtype=bool)
+        labels = self.labels or [None] * len(self.rows)
+        return np.array([label is not None for label in labels], dtype=bool)
 
-    def filter(self, keep: Bools) -> Examples:
+    def filter(self, keep: Bools) -> "Examples":
         """Return the examples selected by a mask."""
         if keep.all():
             return self
@@ -184,36 +172,22 @@ class Examples:
         )
 
 
-Faults = dict[int, tuple[str | None, str | None, str]]
-"""Column, value and problem of each faulty row."""
+Faults = dict[int, tuple[str, str | None, str | None]]
+"""Problem, column and value of each faulty row."""
 
 
 @dataclass
 class ExampleReader:
-    """Converts rows to examples. The first batch determines which columns are features.
-
-    Attributes
-    ----------
-    columns : Columns
-    unlabeled : str
-        A value that means "unlabelled", in addition to an empty one.
-    all_labelled : bool
-        Whether a row without a label is an error.
-    widths : dict from names to int or None
-        The features, once they are known, and the lengths of their lists; 0: no lists; None: no
-        value has been read yet.
-    taught_by : names
-        The features of the learner, in order; empty if it has no names.
-    recent : dict from ids to None
-        The last ids, in order.
-    """
+    """Converts rows to examples. The first batch determines which columns are features."""
 
     columns: Columns
-    unlabeled: str = ""
-    all_labelled: bool = False
+    unlabeled: str = ""  # a value that means "unlabelled", in addition to an empty one
+    all_labelled: bool = False  # whether a row without a label is an error
+    # the features, once they are known, and the lengths of their lists; 0: no lists; None: no value
+    # has been read yet
     widths: dict[str, int | None] = field(default_factory=dict)
-    recent: dict[str, None] = field(default_factory=dict)
-    taught_by: tuple[str, ...] = ()
+    recent: dict[str, None] = field(default_factory=dict)  # the last ids, in order
+    taught_by: tuple[str, ...] = ()  # the features of the learner, if it has names
 
     @property
     def n_features(self) -> int | None:
@@ -234,22 +208,22 @@ class ExampleReader:
         features = {}
         for name, width in self.widths.items():
             features[name], bad_values = rows.numbers(name, width or 0)
-            for bad in bad_values:
-                faults.setdefault(bad.row, (name, bad.value, bad.problem))
+            for i, bad in bad_values.items():
+                faults.setdefault(i, (bad.problem, name, bad.value))
         roles = self.columns
         label = roles.find_label(rows.names, has_optional_columns=rows.has_optional_columns)
         labels, truths, ids, sources = (
             _read_texts(rows, name, faults) for name in (label, roles.truth, roles.id, roles.source)
         )
         labels = [None if text == self.unlabeled else text for text in labels]
-        if self.all_labelled and label is None:
-            raise ColumnError("No column contains labels. Give its name with --label-column.")
         if self.all_labelled:
+            if label is None:
+                raise ColumnError("No column contains labels. Give its name with --label-column.")
             _check_no_gaps(labels, label, "every row needs a label", faults)
         _check_no_gaps(sources, roles.source, "every row needs a source", faults)
         self._check_ids(ids, faults)
         row_errors = [
-            RowError(i, batch.where(i), faults[i][2], faults[i][0], faults[i][1], rows.text(i))
+            RowError(i, batch.where(i), *faults[i], rows.text(i))
             for i in sorted(faults)[: 1 if first_fault else None]
         ]
         ordered = sorted([*batch.faults, *row_errors], key=lambda error: error.at)
@@ -293,9 +267,9 @@ class ExampleReader:
             if i in faults:
                 continue
             if name is None:
-                faults[i] = (self.columns.id, None, "is missing: every row needs an id")
+                faults[i] = ("is missing: every row needs an id", self.columns.id, None)
             elif name in recent:
-                faults[i] = (self.columns.id, name, "is a duplicate: ids must be unique")
+                faults[i] = ("is a duplicate: ids must be unique", self.columns.id, name)
             else:
                 _remember(recent, name)
 
@@ -309,14 +283,14 @@ def _read_texts(rows: Rows, column: str | None, faults: Faults) -> TextColumn:
             texts.append(as_label_text(value))
         except ValueError as error:
             texts.append(None)
-            faults.setdefault(i, (column, str(value), str(error)))
+            faults.setdefault(i, (str(error), column, str(value)))
     return texts
 
 
 def _check_no_gaps(texts: TextColumn, column: str | None, rule: str, faults: Faults) -> None:
     for i, text in enumerate(texts):
         if text is None:
-            faults.setdefault(i, (column, None, f"is missing: {rule}"))
+            faults.setdefault(i, (f"is missing: {rule}", column, None))
 
 
 def _remember(recent: dict[str, None], name: str) -> None:

@@ -1,9 +1,7 @@
 """Formats: detected by name, validated, and opened as a source or a sink."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,7 +9,7 @@ from urllib.parse import urlsplit
 
 from labelwalk.errors import LabelwalkError
 from labelwalk.io.output import RowSink
-from labelwalk.io.rows import RowSource
+from labelwalk.io.rows import Batch, InputError, RowSource
 from labelwalk.io.text_records import open_stdin
 
 TEXT_FORMATS = ("csv", "tsv", "ndjson")
@@ -20,6 +18,7 @@ FORMAT_OF_SUFFIX = {f".{name}": name for name in TEXT_FORMATS + TABLE_FORMATS}
 FORMAT_OF_SUFFIX |= {".tab": "tsv", ".jsonl": "ndjson", ".feather": "arrow"}
 FORMATS = (*TEXT_FORMATS, *TABLE_FORMATS, "images", "kafka")
 COMPRESSED_SUFFIXES = (".gz", ".zst")
+WRITTEN_FORMATS = (*TEXT_FORMATS, "parquet", "arrows", "kafka")
 REMOVED_OUTPUTS = {"arrow": "an Arrow file", "npz": "NPZ"}
 
 
@@ -56,22 +55,18 @@ class ReadOptions:
     embed: str | None = None
 
 
-def find_format(path: str, name: str | None = None) -> str:
+def find_format(path: str, name: str | None = None, *, is_output: bool = False) -> str:
     """Return the format of a path: the one of that name, or by the suffix, or by the first bytes.
-
-    Raises
-    ------
-    FormatError
-        The format is unknown.
 
     Examples
     --------
     >>> find_format("stream.csv.gz"), find_format("kafka://localhost:9092/rows")
     ('csv', 'kafka')
     """
+    choices = ", ".join(WRITTEN_FORMATS if is_output else FORMATS)
     if name is not None:
         if name not in FORMATS:
-            raise FormatError(f"Format {name!r} is unknown. Choose one of {', '.join(FORMATS)}.")
+            raise FormatError(f"Format {name!r} is unknown. Choose one of {choices}.")
         return name
     if path == "-":
         return _guess_stdin_format()
@@ -86,8 +81,8 @@ def find_format(path: str, name: str | None = None) -> str:
     if kind in TEXT_FORMATS or (kind is not None and not is_compressed):
         return str(kind)
     raise FormatError(
-        f"The name of {path!r} does not determine its format. Give --format (--to for the output), "
-        f"one of {', '.join(FORMATS)}."
+        f"The name of {path!r} does not determine its format. Give "
+        f"{'--to' if is_output else '--format'}, one of {choices}."
     )
 
 
@@ -134,6 +129,14 @@ def open_source(path: str, options: ReadOptions, also: Sequence[str] = ()) -> Ro
     return ArrowSource(path) if "arrow" in kind else NumpySource(path, kind == "npy")
 
 
+def read_batches(path: str, options: ReadOptions) -> Iterator[Batch]:
+    """Yield the rows of a path or address; a record that is not a row is an error."""
+    for batch in open_source(path, options).batches(None):
+        if batch.faults:
+            raise InputError(f"{path}, {batch.faults[0]}.")
+        yield batch
+
+
 def open_sink(path: str, kind: str, size: int | None, options: ReadOptions) -> RowSink:
     """Return the sink of a path or address, in a format, to resume from a size or None.
 
@@ -158,12 +161,7 @@ def open_sink(path: str, kind: str, size: int | None, options: ReadOptions) -> R
 
 
 def check_output(path: str, kind: str, *, is_resumable: bool) -> None:
-    """Reject an output whose format cannot be written, or that cannot be resumed if it must be.
-
-    Raises
-    ------
-    FormatError, PathError
-    """
+    """Reject an output whose format cannot be written, or that cannot be resumed if it must be."""
     is_special = path == "-" or (os.path.exists(path) and not os.path.isfile(path))
     if is_resumable and is_special:
         raise PathError("--checkpoint requires an output that can be truncated. Give -o FILE.")
@@ -188,10 +186,6 @@ def check_output(path: str, kind: str, *, is_resumable: bool) -> None:
 
 def check_distinct(**paths: str | None) -> None:
     """Reject a file with two roles, since writing one would destroy the other.
-
-    Raises
-    ------
-    PathError
 
     Examples
     --------

@@ -1,11 +1,9 @@
 """A folder of images, each embedded as a vector by a function."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -102,16 +100,9 @@ def make_thumbnail(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
 
 
 def import_embedding(name: str) -> Embedding:
-    """Return the function that `package.module:function` names.
-
-    Raises
-    ------
-    ValueError
-        The function does not exist.
-    """
-    module, _, attribute = name.partition(":")
+    """Return the function that `package.module:function` names."""
     try:
-        function = getattr(import_module(module), attribute)
+        function = resolve_name(name)
     except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(
             f"embed={name!r} does not name a function ({error}). Give package.module:function."

@@ -1,20 +1,10 @@
 """Kafka topics: messages are read and sent as rows, one JSON object each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import (
-    OFFSET_BEGINNING,
-    Consumer,
-    KafkaError,
-    KafkaException,
-    Message,
-    Producer,
-    TopicPartition,
-)
+import confluent_kafka as kafka
 
 from labelwalk.arrays import Floats
 from labelwalk.io.output import RowSink
@@ -45,7 +35,7 @@ class TopicSource:
 
     def batches(self, position: Position | None) -> Iterator[Batch]:
         """Yield batches of messages; the position is the next offset of each partition."""
-        consumer = Consumer(
+        consumer = kafka.Consumer(
             {
                 "bootstrap.servers": self.servers,
                 "group.id": "labelwalk",  # required by the client; no offset is committed
@@ -57,7 +47,7 @@ class TopicSource:
         try:
             offsets = self._start(consumer, position)
             yield from self._read(consumer, offsets, [] if position is None else position["names"])
-        except KafkaException as error:
+        except kafka.KafkaException as error:
             raise OSError(
                 f"Kafka at {self.servers} is not available ({error.args[0]}). Check that it is "
                 "running."
@@ -65,7 +55,7 @@ class TopicSource:
         finally:
             consumer.close()
 
-    def _start(self, consumer: Consumer, position: Position | None) -> dict[int, int]:
+    def _start(self, consumer: kafka.Consumer, position: Position | None) -> dict[int, int]:
         topics = consumer.list_topics(self.name, timeout=BROKER_TIMEOUT_S).topics
         if topics[self.name].error is not None or not topics[self.name].partitions:
             raise InputError(
@@ -74,12 +64,12 @@ class TopicSource:
         stored = {} if position is None else position["offsets"]
         read = {int(number): offset for number, offset in stored.items()}
         partitions = sorted(topics[self.name].partitions)
-        offsets = {number: read.get(number, OFFSET_BEGINNING) for number in partitions}
-        consumer.assign([TopicPartition(self.name, n, offset) for n, offset in offsets.items()])
+        starts = [(number, read.get(number, kafka.OFFSET_BEGINNING)) for number in partitions]
+        consumer.assign([kafka.TopicPartition(self.name, n, offset) for n, offset in starts])
         return read
 
     def _read(
-        self, consumer: Consumer, offsets: dict[int, int], names: list[str]
+        self, consumer: kafka.Consumer, offsets: dict[int, int], names: list[str]
     ) -> Iterator[Batch]:
         unfinished = {partition.partition for partition in consumer.assignment()}
         while unfinished:
@@ -88,15 +78,26 @@ class TopicSource:
                 error = message.error()
                 if error is None:
                     messages.append(message)
-                elif error.code() == KafkaError._PARTITION_EOF:
+                elif error.code() == kafka.KafkaError._PARTITION_EOF:
                     if self.until_end:
                         unfinished.discard(message.partition())
                 else:
-                    raise KafkaException(error)
+                    raise kafka.KafkaException(error)
             if messages:
-                batch = _make_batch(messages, offsets, names, self.also)
+                batch = self._make_batch(messages, offsets, names)
                 offsets, names = _advance(offsets, messages), batch.rows.names
                 yield batch
+
+    def _make_batch(
+        self, messages: list[kafka.Message], before: Mapping[int, int], names: list[str]
+    ) -> Batch:
+        def locate(n: int) -> Position:
+            offsets = _advance(before, messages[:n])
+            return {"offsets": {str(number): offset for number, offset in offsets.items()}}
+
+        wheres = [f"partition {m.partition()}, offset {m.offset()}" for m in messages]
+        texts = [message.value() or b"" for message in messages]
+        return parse_objects(texts, wheres, locate, names, self.also)
 
 
 class TopicSink(RowSink):
@@ -105,7 +106,7 @@ class TopicSink(RowSink):
     def __init__(self, servers: str, name: str) -> None:
         self._servers, self._name = servers, name
         self._failed: list[str] = []
-        self._producer = Producer(
+        self._producer = kafka.Producer(
             {
                 "bootstrap.servers": servers,
                 "enable.idempotence": True,
@@ -123,7 +124,7 @@ class TopicSink(RowSink):
                     break
                 except BufferError:
                     self._producer.poll(POLL_TIMEOUT_S)
-                except KafkaException as error:
+                except kafka.KafkaException as error:
                     raise OSError(
                         f"Topic {self._name!r} rejects a message of {len(line.encode()):,} bytes "
                         f"({error.args[0]}). Reduce the size of the row, or write to a file."
@@ -152,33 +153,18 @@ class TopicSink(RowSink):
         """Send the rest, also if an error has ended the run."""
         self._producer.flush(CLOSE_TIMEOUT_S)
 
-    def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
+    def _on_delivery(self, error: kafka.KafkaError | None, message: kafka.Message) -> None:
         if error is not None:
             self._failed.append(str(error))
 
 
-def _poll(consumer: Consumer) -> list[Message]:
+def _poll(consumer: kafka.Consumer) -> list[kafka.Message]:
     """Return the messages that have been fetched; if there are none, wait briefly for one."""
     first = consumer.poll(POLL_TIMEOUT_S)
     return [] if first is None else [first, *consumer.consume(MAX_BATCH_MESSAGES, 0)]
 
 
-def _make_batch(
-    messages: list[Message], before: Mapping[int, int], names: list[str], also: Sequence[str]
-) -> Batch:
-    wheres = [f"partition {m.partition()}, offset {m.offset()}" for m in messages]
-    values = [message.value() or b"" for message in messages]
-    rows, faults, good = parse_objects(values, wheres, names, also)
-
-    def after(n: int | None) -> Position:
-        n_read = len(messages) if n is None else (good[n - 1] + 1 if n else 0)
-        offsets = _advance(before, messages[:n_read])
-        return {"offsets": {str(n): offset for n, offset in offsets.items()}, "names": rows.names}
-
-    return Batch(rows, where=lambda i: wheres[good[i]], after=after, faults=faults)
-
-
-def _advance(offsets: Mapping[int, int], messages: list[Message]) -> dict[int, int]:
+def _advance(offsets: Mapping[int, int], messages: list[kafka.Message]) -> dict[int, int]:
     """Return the offsets after some messages."""
     ends = {int(m.partition() or 0): int(m.offset() or 0) + 1 for m in messages}
     return {**offsets, **ends}

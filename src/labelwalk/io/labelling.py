@@ -1,9 +1,8 @@
 """Runs over streams: answer and learn row by row, resumable, in constant memory."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,9 +11,9 @@ from numpy.typing import NDArray
 
 from labelwalk._validation import NamedRows
 from labelwalk.arrays import Bools, Floats, Label
-from labelwalk.io.checkpoint import RunCheckpoint, load_checkpoint
+from labelwalk.concurrency import Stopped, StopSignals
+from labelwalk.io import formats
 from labelwalk.io.examples import ColumnError, ExampleReader, Examples, describe_missing, list_names
-from labelwalk.io.formats import check_distinct, check_output, open_sink, open_source
 from labelwalk.io.output import RejectFile, RowSink
 from labelwalk.io.rows import (
     AnswerColumns,
@@ -25,8 +24,7 @@ from labelwalk.io.rows import (
     as_label_text,
     to_class_names,
 )
-from labelwalk.io.stop_signals import Stopped, StopSignals
-from labelwalk.io.task import Progress, RunStats, Task
+from labelwalk.io.task import Progress, RunCheckpoint, RunStats, Task, load_checkpoint
 from labelwalk.learner import OnlineLearner
 
 CHECKPOINT_ROWS = 50_000
@@ -48,6 +46,8 @@ class RunResult:
         Whether it was resumed from a checkpoint; whether there was nothing left to do.
     features : names
         The columns that were learned, in order.
+    first_row : int
+        Number of rows that were read before it was resumed.
     """
 
     learner: OnlineLearner
@@ -56,6 +56,7 @@ class RunResult:
     resumed: bool
     already_finished: bool
     features: tuple[str, ...]
+    first_row: int = 0
 
 
 def run(
@@ -109,15 +110,16 @@ def run(
     8,9,,high,0.99...,false
     """
     files = {"model": model, "input": task.input, "output": task.output}
-    check_distinct(**files, rejects=task.reject_path, checkpoint=checkpoint)
+    formats.check_distinct(**files, rejects=task.reject_path, checkpoint=checkpoint)
     if task.output is not None:
-        check_output(task.output, task.output_format, is_resumable=checkpoint is not None)
+        formats.check_output(task.output, task.output_format, is_resumable=checkpoint is not None)
     progress, stored_learner = load_checkpoint(checkpoint, task, learner)
     is_resumed = stored_learner is not None
     learner = stored_learner or learner
     if progress.is_finished:
         features = tuple(name for name, _ in progress.widths)
-        return RunResult(learner, progress.stats, None, True, True, features)
+        return RunResult(learner, progress.stats, None, True, True, features, progress.stats.rows)
+    first_row = progress.stats.rows
 
     def save_model() -> None:
         if model is not None and task.learn:
@@ -125,37 +127,31 @@ def run(
         if save is not None:
             save(learner)
 
-    with StopSignals() as stop, _Run(task, learner, progress, checkpoint) as job:
-        job.process(stop, every, watch, report)
+    with StopSignals() as stop, closing(_Run(task, learner, progress, checkpoint, report)) as job:
+        job.process(stop, every, watch)
         signal = stop.signal
-        if signal is None:
-            job.finish(save_model)
-        elif checkpoint is not None:
-            job.pause(save_model)
-        else:
-            job.end_early(save_model)
-    return RunResult(learner, job.stats, signal, is_resumed, False, job.features)
+        job.end(save_model, is_complete=signal is None)
+    return RunResult(learner, job.stats, signal, is_resumed, False, job.features, first_row)
 
 
 class _Run:
     """A run in progress."""
 
     def __init__(
-        self, task: Task, learner: OnlineLearner, progress: RunCheckpoint, checkpoint: str | None
+        self,
+        task: Task,
+        learner: OnlineLearner,
+        progress: RunCheckpoint,
+        checkpoint: str | None,
+        report: Callable[[RowError], None] | None,
     ) -> None:
-        names = tuple(dict.fromkeys(learner.feature_names)) or task.taught_by
         self.task, self.learner = task, learner
         self.stats = progress.stats
-        self._progress, self._checkpoint = progress, checkpoint
-        self._reader = ExampleReader(
-            task.columns,
-            task.unlabeled,
-            task.all_labelled,
-            dict(progress.widths),
-            dict.fromkeys(progress.recent_ids),
-            names,
-        )
-        self._source = open_source(task.input, task.reading, task.columns.role_names)
+        self._progress, self._checkpoint, self._report = progress, checkpoint, report
+        self._reader = _make_reader(task, learner)
+        self._reader.widths = dict(progress.widths)
+        self._reader.recent = dict.fromkeys(progress.recent_ids)
+        self._source = formats.open_source(task.input, task.reading, task.columns.role_names)
         self._sink: RowSink | None = None
         self._empty_rows: Rows | None = None  # the columns of an input without rows
         if progress.output_size is not None:
@@ -163,10 +159,8 @@ class _Run:
         self._rejects = RejectFile(task.reject_path, progress.rejects_size)
         self._first_batch: tuple[float, int] | None = None  # its end: time and rows
 
-    def __enter__(self) -> _Run:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
+        """Close files."""
         self._rejects.close()
         if self._sink is not None:
             self._sink.close()
@@ -177,16 +171,12 @@ class _Run:
         return tuple(self._reader.widths)
 
     def process(
-        self,
-        stop: StopSignals,
-        every: int,
-        watch: Callable[[Progress], None] | None,
-        report: Callable[[RowError], None] | None,
+        self, stop: StopSignals, every: int, watch: Callable[[Progress], None] | None
     ) -> None:
         """Answer batch after batch, until the end or a signal."""
         saved = self.stats.rows
         for batch in _read_until_stopped(self._source.batches(self._progress.position), stop):
-            fault = self._answer(batch, report)
+            fault = self._answer(batch)
             if watch is not None:
                 watch(self._measure_progress(batch.share))
             if self.stats.rows - saved >= every or fault is not None:
@@ -195,31 +185,23 @@ class _Run:
             if fault is not None:
                 raise InputError(f"{self.task.input}, {fault}.")
 
-    def finish(self, save_model: Callable[[], None]) -> None:
-        """End a run whose input was read completely.
+    def end(self, save_model: Callable[[], None], *, is_complete: bool) -> None:
+        """End the run at the end of its input, or at a signal.
 
         The checkpoint comes before the model: after a crash between them, the resumed run must not
-        learn the rows a second time.
+        learn the rows a second time. With `follow`, a signal is the normal end, at which the output
+        is complete and the model is saved.
         """
+        follow, can_resume = self.task.reading.follow, not is_complete and self._checkpoint
         self.save_checkpoint()
-        self.finalize_output()
-        save_model()
-        self.save_checkpoint(is_finished=True)
-        self.cleanup()
-
-    def pause(self, save_model: Callable[[], None]) -> None:
-        """End a run that can be resumed. The output of `follow` is complete at each pause."""
-        self.save_checkpoint()
-        if self.task.reading.follow:
+        if follow or not can_resume:
             self.finalize_output()
+        if follow or is_complete:
             save_model()
-
-    def end_early(self, save_model: Callable[[], None]) -> None:
-        """End a run that cannot be resumed. The model is saved if a signal is the normal end."""
-        self.finalize_output()
-        if self.task.reading.follow:
-            save_model()
-        self.cleanup()
+        if is_complete:
+            self.save_checkpoint(is_finished=True)
+        if not can_resume:
+            self.cleanup()
 
     def save_checkpoint(self, *, is_finished: bool = False) -> None:
         """Make the output durable, then save the progress and the learner."""
@@ -251,10 +233,10 @@ class _Run:
     def _open_sink(self, size: int | None) -> RowSink:
         """Open the output; a new one only with the first rows, so that bad input keeps the old."""
         task = self.task
-        self._sink = open_sink(str(task.output), task.output_format, size, task.reading)
+        self._sink = formats.open_sink(str(task.output), task.output_format, size, task.reading)
         return self._sink
 
-    def _answer(self, batch: Batch, report: Callable[[RowError], None] | None) -> RowError | None:
+    def _answer(self, batch: Batch) -> RowError | None:
         """Learn, answer and write a batch; return the faulty row that ends the run, if any."""
         is_strict = self.task.on_error == "stop"
         examples, faults = self._reader.read(batch, first_fault=is_strict)
@@ -262,7 +244,12 @@ class _Run:
         n = len(batch.rows) if fatal is None else fatal.at
         examples = examples.filter(_select_good(len(batch.rows), n, faults))
         if fatal is None:
-            self._reject(faults, report)
+            for fault in faults:
+                self._rejects.write(fault)
+                if self._report is not None:
+                    self._report(fault)
+            self.stats.skipped += len(faults)
+            self.stats.rows += len(faults)
         self._check_width()
         answers = self._predict_and_learn(examples)
         if len(examples.rows) == 0:
@@ -294,14 +281,6 @@ class _Run:
         if self.task.example_ids:
             return answers._replace(example=np.arange(first, self.learner.n_seen))
         return answers
-
-    def _reject(self, faults: list[RowError], report: Callable[[RowError], None] | None) -> None:
-        for fault in faults:
-            self._rejects.write(fault)
-            if report is not None:
-                report(fault)
-        self.stats.skipped += len(faults)
-        self.stats.rows += len(faults)
 
     def _check_width(self) -> None:
         width = self._reader.n_features
@@ -373,15 +352,18 @@ def _select_good(n: int, stop: int, faults: list[RowError]) -> Bools:
 
 
 def _read_until_stopped(batches: Iterator[Batch], stop: StopSignals) -> Iterator[Batch]:
-    while True:
-        try:
+    with suppress(Stopped):
+        while True:
             with stop.waiting():
                 batch = next(batches, None)
-        except Stopped:
-            return
-        if batch is None:
-            return
-        yield batch
+            if batch is None:
+                return
+            yield batch
+
+
+def _make_reader(task: Task, learner: OnlineLearner) -> ExampleReader:
+    names = tuple(dict.fromkeys(learner.feature_names)) or task.taught_by
+    return ExampleReader(task.columns, task.unlabeled, task.all_labelled, taught_by=names)
 
 
 def read_examples(task: Task, learner: OnlineLearner) -> Iterator[tuple[Batch, Examples]]:
@@ -392,9 +374,8 @@ def read_examples(task: Task, learner: OnlineLearner) -> Iterator[tuple[Batch, E
     InputError
         A row cannot be read.
     """
-    names = tuple(dict.fromkeys(learner.feature_names)) or task.taught_by
-    reader = ExampleReader(task.columns, task.unlabeled, taught_by=names)
-    for batch in open_source(task.input, task.reading).batches(None):
+    reader = _make_reader(task, learner)
+    for batch in formats.open_source(task.input, task.reading).batches(None):
         examples, faults = reader.read(batch)
         if faults:
             raise InputError(f"{task.input}, {faults[0]}.")
@@ -417,9 +398,7 @@ def teach_by_id(learner: OnlineLearner, task: Task, number_column: str) -> int:
         A number or label is missing, or the example is no longer remembered.
     """
     n = 0
-    for batch in open_source(task.input, task.reading).batches(None):
-        if batch.faults:
-            raise InputError(f"{task.input}, {batch.faults[0]}.")
+    for batch in formats.read_batches(task.input, task.reading):
         names = batch.rows.names
         label_column = task.columns.find_label(names)
         if label_column is None:
@@ -433,21 +412,16 @@ def teach_by_id(learner: OnlineLearner, task: Task, number_column: str) -> int:
         rows = zip(batch.rows.values(number_column), batch.rows.values(label_column), strict=True)
         for i, (number, label) in enumerate(rows):
             try:
-                text = as_label_text(label)
+                text, id_text = as_label_text(label), as_label_text(number) or ""
                 if text is None or text == task.unlabeled:
                     raise ValueError("The label is missing. Add it, or remove the row.")
-                class_name = to_class_names([text], learner.classes)[0]
-                learner.teach_later(_parse_example_number(number), class_name)
+                if not id_text.isdigit():
+                    raise ValueError(
+                        f"{id_text!r} is not the id of an example. Use the ids that --example-ids "
+                        "adds."
+                    )
+                learner.teach_later(int(id_text), *to_class_names([text], learner.classes))
             except ValueError as error:
                 raise InputError(f"{task.input}, {batch.where(i)}: {error}") from error
             n += 1
     return n
-
-
-def _parse_example_number(value: object) -> int:
-    text = as_label_text(value) or ""
-    if not text.isdigit():
-        raise ValueError(
-            f"{text!r} is not the id of an example. Use the ids that --example-ids adds."
-        )
-    return int(text)

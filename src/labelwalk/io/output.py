@@ -1,7 +1,5 @@
 """Output files that a resumed run can truncate to a checkpoint: plain, compressed, or stdout."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
@@ -21,26 +19,7 @@ BUFFER_BYTES = 1 << 20
 
 
 class TruncatableFile:
-    """A file that is truncated to a size and appended to; None for a new file.
-
-    `checkpoint` makes the content durable, and returns the size to resume from.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "a.txt"
-    ...     file = TruncatableFile(str(path), None)
-    ...     file.write(b"durable, ")
-    ...     size = file.checkpoint()
-    ...     file.write(b"lost")
-    ...     file.close()
-    ...     resumed = TruncatableFile(str(path), size)
-    ...     resumed.write(b"and more")
-    ...     resumed.close()
-    ...     path.read_text()
-    'durable, and more'
-    """
+    """A file that is truncated to a size and appended to; None for a new file."""
 
     def __init__(self, path: str, size: int | None) -> None:
         self.path = path
@@ -128,13 +107,7 @@ class StandardOutput(TruncatableFile):
 
 @cache
 def open_stdout() -> io.BufferedWriter:
-    """Return standard output, always buffered, since an unbuffered one may write partially.
-
-    Raises
-    ------
-    OSError
-        It is closed.
-    """
+    """Return standard output, always buffered, since an unbuffered one may write partially."""
     if sys.stdout is None:
         raise OSError("Standard output is closed. Give a path with -o.")
     return io.BufferedWriter(io.FileIO(sys.stdout.fileno(), "w", closefd=False), BUFFER_BYTES)

@@ -1,32 +1,18 @@
 """Rows in batches, as sources yield them: tables of Arrow or objects of JSON, and faulty rows."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from labelwalk.arrays import Bools, Floats, Ints, Label
 from labelwalk.errors import LabelwalkError
-from labelwalk.io.arrow_columns import (
-    MISSING,
-    NOT_A_NUMBER,
-    NOT_FINITE,
-    OTHER_WIDTH,
-    BadValue,
-    find_not_finite,
-    from_matrix,
-    from_numpy,
-    from_text,
-    parse_numbers,
-    read_width,
-)
+from labelwalk.io import arrow_columns as arrow
 
 MAX_SHOWN_CHARACTERS = 60
 NUMBER_TYPES = {int, float}
@@ -87,7 +73,7 @@ class AnswerColumns(NamedTuple):
     example: Ints | None = None
 
     @classmethod
-    def for_no_rows(cls, *, example_ids: bool = False) -> AnswerColumns:
+    def for_no_rows(cls, *, example_ids: bool = False) -> Self:
         """Return the columns without any row."""
         example = np.empty(0, dtype=np.int64) if example_ids else None
         return cls([], np.empty(0), np.empty(0, dtype=bool), example)
@@ -100,17 +86,10 @@ class AnswerColumns(NamedTuple):
 
 @dataclass(frozen=True)
 class TableRows:
-    """Rows of an Arrow table, whose columns are passed on unchanged.
-
-    Attributes
-    ----------
-    content : pyarrow.Table
-    not_features : collection of str
-        Columns that are features only if the user names them.
-    """
+    """Rows of an Arrow table, whose columns are passed on unchanged."""
 
     content: pa.Table
-    not_features: Collection[str] = ()
+    not_features: Collection[str] = ()  # columns that are features only if the user names them
     has_optional_columns = False
 
     @property
@@ -123,20 +102,20 @@ class TableRows:
 
     def width(self, name: str) -> int | None:
         """Return the length of the lists of a column; 0: no lists; None: all values missing."""
-        return read_width(self.content[name])
+        return arrow.read_width(self.content[name])
 
-    def numbers(self, name: str, width: int) -> tuple[Floats, list[BadValue]]:
+    def numbers(self, name: str, width: int) -> tuple[Floats, arrow.BadValues]:
         """Return a column of that width as a matrix, and the values that are not numbers."""
-        return parse_numbers(self.content[name], width)
+        return arrow.parse_numbers(self.content[name], width)
 
     def values(self, name: str) -> list[Any]:
         """Return a column as Python objects."""
         values: list[Any] = self.content[name].to_pylist()
         return values
 
-    def filter(self, keep: Bools) -> TableRows:
+    def filter(self, keep: Bools) -> "TableRows":
         """Return the rows selected by a mask."""
-        return TableRows(self.content.filter(from_numpy(keep)), self.not_features)
+        return TableRows(self.content.filter(arrow.from_numpy(keep)), self.not_features)
 
     def text(self, i: int) -> str:
         """Return a row as JSON, for the reject file."""
@@ -148,7 +127,7 @@ class TableRows:
         for name, numbers in features.items():
             if pa.types.is_string(table[name].type):
                 place = table.column_names.index(name)
-                table = table.set_column(place, name, from_numpy(numbers[:, 0]))
+                table = table.set_column(place, name, arrow.from_numpy(numbers[:, 0]))
         return append_columns(table, added)
 
     def to_json_lines(self, features: Mapping[str, Floats], added: Mapping[str, Any]) -> list[str]:
@@ -175,7 +154,7 @@ class JsonRows:
         lists = (value for value in values if isinstance(value, list))
         return len(next(lists, ())) if values else None
 
-    def numbers(self, name: str, width: int) -> tuple[Floats, list[BadValue]]:
+    def numbers(self, name: str, width: int) -> tuple[Floats, arrow.BadValues]:
         """Return a column as a matrix, and the values that are not numbers."""
         values = self.values(name)
         return _read_lists(values, width) if width else _read_numbers(values)
@@ -184,7 +163,7 @@ class JsonRows:
         """Return a column; None where an object lacks it."""
         return [row.get(name) for row in self.objects]
 
-    def filter(self, keep: Bools) -> JsonRows:
+    def filter(self, keep: Bools) -> "JsonRows":
         """Return the rows selected by a mask."""
         texts, objects = compress(self.texts, keep), compress(self.objects, keep)
         return JsonRows(list(texts), list(objects), self.names)
@@ -194,43 +173,31 @@ class JsonRows:
         return self.texts[i]
 
     def to_table(self, features: Mapping[str, Floats], added: Mapping[str, Any]) -> pa.Table:
-        """Return the objects as a table: features as numbers, all else as text.
-
-        Raises
-        ------
-        InputError
-            An object has a key that is not a column.
-        """
-        names = set(self.names)
+        """Return the objects as a table: features as numbers, all else as text."""
         for row in self.objects:
-            if not row.keys() <= names:
-                key = sorted(row.keys() - names)[0]
+            unknown = sorted(row.keys() - self.names)
+            if unknown:
                 raise InputError(
-                    f"A row has the key {key!r}, which the first row does not have, so the table "
-                    "has no column for it. Write .ndjson."
+                    f"A row has the key {unknown[0]!r}, which the first row does not have, so the "
+                    "table has no column for it. Write .ndjson."
                 )
         columns: dict[str, Any] = {}
         for name in self.names:
-            numbers = features.get(name)
-            if numbers is None:
+            if name in features:
+                matrix = arrow.from_matrix(features[name])
+                columns[name] = matrix if self.width(name) else matrix.values
+            else:
                 texts = [
                     json.dumps(value) if isinstance(value, list | dict) else as_label_text(value)
                     for value in self.values(name)
                 ]
-                columns[name] = from_text(texts)
-            elif self.width(name):
-                columns[name] = from_matrix(numbers)
-            else:
-                columns[name] = from_numpy(numbers[:, 0])
+                columns[name] = arrow.from_text(texts)
         return append_columns(pa.table(columns), added)
 
     def to_json_lines(self, features: Mapping[str, Floats], added: Mapping[str, Any]) -> list[str]:
         """Return each object unchanged, with the added entries before its closing brace."""
         starts = [json.dumps(name) + ": " for name in added]
-        columns = [
-            column.tolist() if isinstance(column, np.ndarray) else column
-            for column in added.values()
-        ]
+        columns = [np.asarray(column, object).tolist() for column in added.values()]
         lines = []
         rows = zip(self.texts, self.objects, zip(*columns, strict=True), strict=True)
         for text, row, values in rows:
@@ -251,27 +218,16 @@ Rows: TypeAlias = TableRows | JsonRows
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows of a source.
-
-    Attributes
-    ----------
-    rows : Rows
-    where : function of the number of a row in the batch
-        Return its place, such as "line 17".
-    after : function of a number of rows, or None
-        Return the position of the source after that number of rows; for None, after the whole
-        batch, including faulty rows at its end.
-    share : float or None
-        The share of the source that has been read, if its length is known.
-    faults : list of RowError
-        Records that could not be read as rows.
-    """
+    """Some rows of a source."""
 
     rows: Rows
+    # returns the place of a row, such as "line 17", from its number in the batch
     where: Callable[[int], str]
+    # returns the position of the source after n rows; for None, after the whole batch, including
+    # faulty rows at its end
     after: Callable[[int | None], Position]
-    share: float | None = None
-    faults: list[RowError] = field(default_factory=list)
+    share: float | None = None  # of the source that has been read, if its length is known
+    faults: list[RowError] = field(default_factory=list)  # records that could not be read as rows
 
 
 class RowSource(Protocol):
@@ -285,11 +241,6 @@ def as_label_text(value: object) -> str | None:
     """Return a label, id or source of any type as text; None if it is missing.
 
     3, 3.0 and "3" are equal, so that a label does not depend on the format of the file.
-
-    Raises
-    ------
-    ValueError
-        It is a list, an object or raw bytes.
 
     Examples
     --------
@@ -329,7 +280,8 @@ def _parse_integer(text: str) -> Label:
 def append_columns(table: pa.Table, added: Mapping[str, Any]) -> pa.Table:
     """Return the table with more columns at its end."""
     for name, column in added.items():
-        array = from_numpy(column) if isinstance(column, np.ndarray) else from_text(column)
+        is_array = isinstance(column, np.ndarray)
+        array = arrow.from_numpy(column) if is_array else arrow.from_text(column)
         table = table.append_column(name, array)
     return table
 
@@ -349,38 +301,28 @@ def _replace_not_finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _read_numbers(values: list[Any]) -> tuple[Floats, list[BadValue]]:
-    numbers = np.full((len(values), 1), np.nan)
-    bad: list[BadValue] = []
-    if set(map(type, values)) <= NUMBER_TYPES:
-        numbers[:, 0] = [_to_float(value) for value in values]
-    else:
-        for i, value in enumerate(values):
-            if type(value) in NUMBER_TYPES:
-                numbers[i, 0] = _to_float(value)
-            else:
-                bad.append(_describe_bad_value(i, value))
-    bad_rows = {value.row for value in bad}
-    bad += [
-        BadValue(i, str(values[i]), NOT_FINITE)
-        for i, _ in find_not_finite(numbers)
-        if i not in bad_rows
-    ]
-    return numbers, sorted(bad, key=lambda value: value.row)
+def _read_numbers(values: list[Any]) -> tuple[Floats, arrow.BadValues]:
+    is_number = [type(value) in NUMBER_TYPES for value in values]
+    bad = {i: _describe_bad_value(values[i]) for i, valid in enumerate(is_number) if not valid}
+    rows = zip(values, is_number, strict=True)
+    numbers = np.array([_to_float(value) if valid else np.nan for value, valid in rows])
+    arrow.add_not_finite(bad, numbers, lambda i: str(values[i]))
+    return numbers.reshape(-1, 1), bad
 
 
-def _read_lists(values: list[Any], width: int) -> tuple[Floats, list[BadValue]]:
+def _read_lists(values: list[Any], width: int) -> tuple[Floats, arrow.BadValues]:
     numbers = np.full((len(values), width), np.nan)
-    bad = []
+    bad: arrow.BadValues = {}
     for i, value in enumerate(values):
         if not isinstance(value, list):
-            bad.append(_describe_bad_value(i, value))
+            bad[i] = _describe_bad_value(value)
         elif len(value) != width:
-            bad.append(BadValue(i, str(len(value)), OTHER_WIDTH.format(width=width)))
+            bad[i] = arrow.BadValue(str(len(value)), arrow.OTHER_WIDTH.format(width=width))
         else:
             row, bad_elements = _read_numbers(value)
             numbers[i] = row[:, 0]
-            bad += [bad_elements[0]._replace(row=i)] if bad_elements else []
+            if bad_elements:
+                bad[i] = bad_elements[min(bad_elements)]
     return numbers, bad
 
 
@@ -391,7 +333,8 @@ def _to_float(value: float) -> float:
         return np.inf
 
 
-def _describe_bad_value(row: int, value: Any) -> BadValue:
+def _describe_bad_value(value: Any) -> arrow.BadValue:
     if value is None or value == "":
-        return BadValue(row, None, MISSING)
-    return BadValue(row, value if isinstance(value, str) else json.dumps(value), NOT_A_NUMBER)
+        return arrow.BadValue(None, arrow.MISSING)
+    text = value if isinstance(value, str) else json.dumps(value)
+    return arrow.BadValue(text, arrow.NOT_A_NUMBER)

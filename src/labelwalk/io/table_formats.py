@@ -1,10 +1,8 @@
 """Parquet, Arrow and NumPy sources, and Parquet and Arrow sinks, in batches of rows."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
 from math import prod
@@ -20,7 +18,7 @@ from labelwalk.arrays import Floats
 from labelwalk.io.arrow_columns import from_matrix, from_numpy, from_text
 from labelwalk.io.output import RowSink
 from labelwalk.io.rows import Batch, InputError, Position, Rows, TableRows
-from labelwalk.io.text_records import describe_read_error, open_stdin
+from labelwalk.io.text_records import describe_read_error, name_path_in_errors, open_stdin
 from labelwalk.storage.atomic_write import open_atomic
 
 TABLE_BATCH_ROWS = 1 << 13
@@ -39,7 +37,7 @@ class ParquetSource:
     def batches(self, position: Position | None) -> Iterator[Batch]:
         """Yield batches of rows; the position counts rows."""
         n_read = 0 if position is None else int(position["rows"])
-        with _name_path_in_errors(self.path):
+        with name_path_in_errors(self.path):
             file = pq.ParquetFile(self.path, pre_buffer=False, buffer_size=PARQUET_BUFFER_BYTES)
             group, first_row = _find_row_group(file, n_read)
             groups = list(range(group, file.num_row_groups))
@@ -57,19 +55,16 @@ class ArrowSource:
     def batches(self, position: Position | None) -> Iterator[Batch]:
         """Yield batches of rows; the position counts rows."""
         n_read = 0 if position is None else int(position["rows"])
-        with _name_path_in_errors(self.path):
+        with name_path_in_errors(self.path):
             yield from _split_batches(_read_arrow(self.path), 0, n_read, None)
 
 
 def _find_row_group(file: pq.ParquetFile, row: int) -> tuple[int, int]:
     """Return the row group of a row, and the number of rows before that group."""
-    before = 0
-    for group in range(file.num_row_groups):
-        n = file.metadata.row_group(group).num_rows
-        if row < before + n:
-            return group, before
-        before += n
-    return file.num_row_groups, before
+    sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+    ends = np.cumsum([0, *sizes])
+    group = int(np.searchsorted(ends[1:], row, side="right"))
+    return group, int(ends[group])
 
 
 def _read_arrow(path: str) -> Iterator[pa.RecordBatch]:
@@ -134,19 +129,6 @@ def batch_of_table(table: pa.Table, first: int, total: int | None) -> Batch:
     )
 
 
-@contextmanager
-def _name_path_in_errors(path: str) -> Iterator[None]:
-    try:
-        yield
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise InputError(
-            f"{path} is damaged, or does not have the format of its name ({error}). Download it "
-            "again, or give its format with --format."
-        ) from error
-    except OSError as error:
-        raise describe_read_error(path, error) from error
-
-
 @dataclass(frozen=True)
 class NumpySource:
     """An .npz file with an array per column, or an .npy file, whose matrix is the column "X".
@@ -170,7 +152,14 @@ class NumpySource:
                     f"{self.path} cannot be read as arrays ({error}). Save it with np.save or "
                     "np.savez, without objects."
                 ) from error
-            yield from self._read_rows(columns, n_read)
+            lengths = {name: column.length for name, column in columns.items()}
+            if len(set(lengths.values())) != 1:
+                raise InputError(
+                    f"{self.path} has arrays of different lengths, {lengths}. Use arrays of equal "
+                    "length."
+                )
+            total = next(iter(lengths.values()))
+            yield from _split_batches(_read_arrays(columns, total), 0, n_read, total)
 
     def _open(self, files: ExitStack) -> Iterator[tuple[str, IO[bytes]]]:
         if self.is_npy:
@@ -180,22 +169,11 @@ class NumpySource:
         for name in archive.namelist():
             yield name.removesuffix(".npy"), files.enter_context(archive.open(name))
 
-    def _read_rows(self, columns: dict[str, _ArrayReader], n_read: int) -> Iterator[Batch]:
-        lengths = {name: column.length for name, column in columns.items()}
-        if len(set(lengths.values())) != 1:
-            raise InputError(
-                f"{self.path} has arrays of different lengths, {lengths}. Use arrays of equal "
-                "length."
-            )
-        total = next(iter(lengths.values()))
-        if total < n_read:
-            raise InputError(f"{self.path} has {total} rows, but {n_read} were read before.")
-        for first in range(0, total, TABLE_BATCH_ROWS):
-            n = min(TABLE_BATCH_ROWS, total - first)
-            table = pa.table({name: column.read(n) for name, column in columns.items()})
-            if first + n > n_read:
-                n_skipped = max(0, n_read - first)
-                yield batch_of_table(table.slice(n_skipped), first + n_skipped, total)
+
+def _read_arrays(columns: dict[str, "_ArrayReader"], total: int) -> Iterator[pa.RecordBatch]:
+    for first in range(0, total, TABLE_BATCH_ROWS):
+        n = min(TABLE_BATCH_ROWS, total - first)
+        yield pa.RecordBatch.from_pydict({name: c.read(n) for name, c in columns.items()})
 
 
 class _ArrayReader:
@@ -293,13 +271,11 @@ def write_parquet(rows: pa.RecordBatchReader, file: IO[bytes]) -> None:
     text_columns = [column.name for column in rows.schema if pa.types.is_string(column.type)]
     with pq.ParquetWriter(file, rows.schema, use_dictionary=text_columns) as writer:
         waiting: list[pa.RecordBatch] = []
-        n = 0
         for batch in rows:
             waiting.append(batch)
-            n += batch.num_rows
-            if n >= PARQUET_TABLE_ROWS:
+            if sum(part.num_rows for part in waiting) >= PARQUET_TABLE_ROWS:
                 writer.write_table(pa.Table.from_batches(waiting))
-                waiting, n = [], 0
+                waiting.clear()
         if waiting:
             writer.write_table(pa.Table.from_batches(waiting))
 
@@ -322,8 +298,7 @@ def _decode_dictionaries(table: pa.Table) -> pa.Table:
 def _type_without_dictionaries(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_dictionary(kind):
         return kind.value_type
-    if pa.types.is_list(kind):
-        return pa.list_(_type_without_dictionaries(kind.value_type))
-    if pa.types.is_large_list(kind):
-        return pa.large_list(_type_without_dictionaries(kind.value_type))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        make_list = pa.list_ if pa.types.is_list(kind) else pa.large_list
+        return make_list(_type_without_dictionaries(kind.value_type))
     return kind

@@ -1,18 +1,45 @@
-"""The task of a run over a stream of rows, and its statistics."""
+"""The task of a run over a stream of rows, its statistics, and its checkpoint."""
 
-from __future__ import annotations
-
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from operator import attrgetter
+from typing import Any, Literal, TypeAlias
 
 from labelwalk.arrays import Bools
+from labelwalk.errors import LabelwalkError
 from labelwalk.io.examples import Columns, Examples
 from labelwalk.io.formats import ReadOptions, find_format
-from labelwalk.io.rows import AnswerColumns
+from labelwalk.io.rows import AnswerColumns, Position
+from labelwalk.learner import OnlineLearner, load
+from labelwalk.storage.model_file import read
 
 PREDICTED_PREFIX = "predicted_"
 OnError: TypeAlias = Literal["stop", "skip", "report"]
+
+# Stored names of checkpoints are those of version 0.4. A resumed run may differ in all other
+# fields of its task: the treatment of faulty rows, and whether to wait for more at the end.
+STORED_TASK = {  # attribute of `Task` -> stored name
+    **{name: name for name in ("input", "output", "to", "learn", "all_labelled", "prefix")},
+    **{name: name for name in ("unlabeled", "rejects", "example_ids")},
+    **{f"reading.{name}": name for name in ("format", "delimiter", "header", "embed")},
+    **{f"columns.{name}": name for name in ("features", "label", "id", "truth", "source")},
+    **{f"columns.{name}": name for name in ("drop", "label_optional")},
+}
+STORED_FIELDS = {  # attribute of `RunCheckpoint` -> stored name
+    "task": "task",
+    "initial_digest": "began",
+    "position": "position",
+    "output_size": "output",
+    "rejects_size": "rejects",
+    "widths": "widths",
+    "recent_ids": "recent",
+    "stats": "tally",
+    "is_finished": "finished",
+}
+STORED_STATS = {  # attribute of `RunStats` -> stored name
+    name: name for name in ("rows", "taught", "answered", "outliers", "skipped", "judged", "right")
+}
 
 
 @dataclass(frozen=True)
@@ -70,7 +97,7 @@ class Task:
     def output_format(self) -> str:
         """The format of the output: its own, or for stdout that of the input if possible."""
         if self.to is not None or self.output != "-":
-            return find_format(str(self.output), self.to)
+            return find_format(str(self.output), self.to, is_output=True)
         kind = find_format(self.input, self.reading.format)
         return kind if kind in ("csv", "tsv", "arrow", "arrows") else "ndjson"
 
@@ -142,3 +169,73 @@ class Progress:
     tally: RunStats
     share: float | None
     rate: float | None
+
+
+class CheckpointError(LabelwalkError, ValueError):
+    """The checkpoint belongs to another run."""
+
+
+@dataclass
+class RunCheckpoint:
+    """The progress of a run, stored with its learner in one file that is replaced atomically."""
+
+    task: dict[str, Any]  # the stored fields of the task, which identify the run
+    initial_digest: str = ""  # of the learner at the beginning of the run
+    position: Position | None = None  # of the source
+    output_size: int | None = None  # to resume the sink from, as the next one for the reject file
+    rejects_size: int | None = None
+    # state of the `ExampleReader`; pairs, since a model file sorts the keys of objects
+    widths: list[list[Any]] = field(default_factory=list)
+    recent_ids: list[str] = field(default_factory=list)
+    stats: RunStats = field(default_factory=RunStats)
+    is_finished: bool = False
+
+    def save(self, path: str, learner: OnlineLearner) -> None:
+        """Write the progress and the learner atomically."""
+        note = {stored: getattr(self, name) for name, stored in STORED_FIELDS.items()}
+        note["tally"] = {stored: getattr(self.stats, n) for n, stored in STORED_STATS.items()}
+        learner.save(path, note=note)
+
+
+def describe_task(task: Task) -> dict[str, Any]:
+    """Return the stored fields of a task as JSON values."""
+    fields = {stored: attrgetter(path)(task) for path, stored in STORED_TASK.items()}
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in fields.items()}
+
+
+def load_checkpoint(
+    path: str | None, task: Task, learner: OnlineLearner
+) -> tuple[RunCheckpoint, OnlineLearner | None]:
+    """Return the progress of a run, and its learner; None if the run has not begun.
+
+    `learner` is the one to begin with. To resume a run, it must be the one that the run began with,
+    or the one that it left.
+    """
+    fields = describe_task(task)
+    if path is None:
+        return RunCheckpoint(fields), None
+    if not os.path.exists(path):
+        return RunCheckpoint(fields, learner.digest()), None
+    stored_learner, note = load(path), read(path)[0].get("note")
+    if not isinstance(note, dict) or "task" not in note:
+        raise CheckpointError(
+            f"{path} is a model file without a checkpoint. Pass it with --model, and use another "
+            "path for the checkpoint."
+        )
+    other_run = f"{path} belongs to another run"
+    advice = "Repeat the command of that run, or choose another checkpoint."
+    for name, value in fields.items():
+        before = note["task"].get(name)
+        if before != value:
+            raise CheckpointError(f"{other_run}, with {name}={before!r}, not {value!r}. {advice}")
+    if stored_learner.settings != learner.settings:
+        raise CheckpointError(f"{other_run}, whose learner has other settings. {advice}")
+    progress = {name: note[stored] for name, stored in STORED_FIELDS.items()}
+    stats = RunStats(**{name: note["tally"][stored] for name, stored in STORED_STATS.items()})
+    checkpoint = RunCheckpoint(**progress | {"task": fields, "stats": stats})
+    if learner.digest() not in (checkpoint.initial_digest, stored_learner.digest()):
+        raise CheckpointError(
+            f"The learner has changed since the run of {path} began or was interrupted. Restore "
+            "the earlier learner, or delete the checkpoint to start over."
+        )
+    return checkpoint, stored_learner

@@ -1,12 +1,10 @@
 """CSV, TSV and NDJSON sources and sinks; the location of every record is known."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -132,11 +130,13 @@ def _parse_block(
     try:
         table = _parse_csv(index.block.content, names, delimiter, ragged)
     except pa.ArrowInvalid as error:
-        undecoded = {i for i, record in enumerate(index.records) if not _is_utf8(record.text)}
+        texts = [record.text for record in index.records]
+        is_utf8 = [text.decode(errors="ignore").encode() == text for text in texts]
+        undecoded = {i for i, valid in enumerate(is_utf8) if not valid}
         if not undecoded:
             raise InputError(f"from line {index.block.line + 1} on: {error}") from error
         ragged.clear()
-        decoded = [record.text for i, record in enumerate(index.records) if i not in undecoded]
+        decoded = [text for i, text in enumerate(texts) if i not in undecoded]
         table = _parse_csv(b"\n".join(decoded), names, delimiter, ragged)
     if not ragged and not undecoded:
         return table, []
@@ -195,14 +195,6 @@ def _split_header(text: bytes, delimiter: str) -> list[str]:
         ) from None
 
 
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def _is_number(text: str) -> bool:
     try:
         float(text)
@@ -233,25 +225,30 @@ class NdjsonSource:
         lines = block.content.split(b"\n")
         places = [i for i, line in enumerate(lines) if line.strip()]
 
-        def after(n: int | None) -> Position:
-            if n is None:
-                n_lines, end = block.content.count(b"\n"), len(block.content)
-            else:
-                n_lines = places[good[n - 1]] + 1 if n else 0
-                end = min(sum(map(len, lines[:n_lines])) + n_lines, len(block.content))
-            return {"bytes": block.offset + end, "lines": block.line + n_lines, "names": rows.names}
+        def locate(n: int) -> Position:
+            n_lines, end = block.content.count(b"\n"), len(block.content)
+            if n < len(places):
+                n_lines = places[n - 1] + 1 if n else 0
+                end = sum(map(len, lines[:n_lines])) + n_lines
+            return {"bytes": block.offset + end, "lines": block.line + n_lines}
 
         wheres = [f"line {block.line + i + 1}" for i in places]
-        rows, faults, good = parse_objects([lines[i] for i in places], wheres, names, self.also)
-        return Batch(rows, lambda i: wheres[good[i]], after, share, faults)
+        texts = [lines[i] for i in places]
+        return parse_objects(texts, wheres, locate, names, self.also, share)
 
 
 def parse_objects(
-    texts: Sequence[bytes], wheres: Sequence[str], names: list[str], also: Sequence[str]
-) -> tuple[JsonRows, list[RowError], list[int]]:
-    """Return the JSON objects, the texts that are not objects, and the numbers of the objects.
+    texts: Sequence[bytes],
+    wheres: Sequence[str],
+    locate: Callable[[int], Position],
+    names: list[str],
+    also: Sequence[str],
+    share: float | None = None,
+) -> Batch:
+    """Return JSON objects as a batch.
 
-    The columns are `names`; if these are empty, the keys of the first object, and `also`.
+    `locate` returns the position after n texts, to which the columns are added. These are `names`,
+    or if these are empty, the keys of the first object, and `also`.
     """
     decoded: list[str] = []
     objects: list[dict[str, Any]] = []
@@ -273,11 +270,17 @@ def parse_objects(
             faults.append(RowError(len(decoded), where, problem, row=text))
     if not names and objects:
         names = list(dict.fromkeys([*objects[0], *also]))
-    return JsonRows(decoded, objects, names), faults, numbers
+
+    def after(n: int | None) -> Position:
+        n_texts = len(texts) if n is None else (numbers[n - 1] + 1 if n else 0)
+        return locate(n_texts) | {"names": names}
+
+    rows = JsonRows(decoded, objects, names)
+    return Batch(rows, lambda i: wheres[numbers[i]], after, share, faults)
 
 
 class CsvSink(RowSink):
-    """CSV or TSV. Text is written unchanged."""
+    """CSV or TSV. Values are written unchanged, with quotes only where they are needed."""
 
     def __init__(
         self, path: str, size: int | None, delimiter: str = ",", *, header: bool = True

@@ -4,8 +4,6 @@ A record of delimited text ends at a line break (\n, \r\n or \r) outside quotes;
 at the beginning of a field. Arrow's CSV reader has the same rules.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import os
@@ -52,7 +50,7 @@ class Block:
         """The number of bytes up to its end."""
         return self.offset + len(self.content)
 
-    def skip(self, n_bytes: int, n_lines: int) -> Block:
+    def skip(self, n_bytes: int, n_lines: int) -> "Block":
         """Return the rest after the first records."""
         return Block(self.content[n_bytes:], self.offset + n_bytes, self.line + n_lines)
 
@@ -71,7 +69,7 @@ class TextFile:
 
     def blocks(self, offset: int = 0, line: int = 0) -> Iterator[Block]:
         """Yield the file from the beginning of a record on."""
-        with _open(self.path) as file, _name_path_in_errors(self.path):
+        with _open(self.path) as file, name_path_in_errors(self.path):
             _skip_bytes(file, offset, self.path)
             pending, min_size = b"", 0
             while True:
@@ -189,13 +187,7 @@ def _make_block(path: str, content: bytes, offset: int, line: int) -> Block:
 
 @cache
 def open_stdin() -> io.BufferedReader:
-    """Return standard input, with one buffer, so that its first bytes can be inspected.
-
-    Raises
-    ------
-    OSError
-        It is closed.
-    """
+    """Return standard input, with one buffer, so that its first bytes can be inspected."""
     if sys.stdin is None:
         raise OSError("Standard input is closed. Give a path.")
     return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), BLOCK_BYTES)
@@ -222,12 +214,18 @@ def describe_read_error(path: str, error: OSError) -> OSError:
 
 
 @contextmanager
-def _name_path_in_errors(path: str) -> Iterator[None]:
+def name_path_in_errors(path: str) -> Iterator[None]:
+    """Name the path of a file that is read in the block, if it is damaged or cannot be read."""
     damaged = "{} is damaged or truncated ({}). Download the file again."
     try:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(damaged.format(path, error)) from error
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InputError(
+            f"{path} is damaged, or does not have the format of its name ({error}). Download it "
+            "again, or give its format with --format."
+        ) from error
     except OSError as error:
         if path.endswith(".zst"):
             raise InputError(damaged.format(path, error)) from None

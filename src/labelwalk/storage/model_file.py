@@ -219,7 +219,7 @@ def _encode_header(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> by
 def _verify(content: memoryview) -> tuple[bytes, memoryview]:
     """Check version, size and checksum; return the JSON text and the data of the arrays."""
     if bytes(content[: len(MODEL_FILE_MAGIC)]) != MODEL_FILE_MAGIC:
-        raise ModelFileError("is not a labelwalk model file; pass one written by save")
+        raise ModelFileError("this is not a labelwalk model file; pass a saved learner")
     if len(content) < _PREFIX + _CHECKSUM:
         raise _error_truncated(len(content), _PREFIX + _CHECKSUM)
     version, size, text_size = _SIZES.unpack_from(content, len(MODEL_FILE_MAGIC))

@@ -95,6 +95,10 @@ class TestHelp:
         )
         assert not heavy & set(loaded.stdout.split())
 
+    def test_one_default(self) -> None:
+        said = ok("label", "--help")
+        assert "[default: (none)]" not in said.partition("--label-column")[2][:300]
+
     def test_without_arguments(self) -> None:
         assert "Commands" in labelwalk().output
 
@@ -282,8 +286,18 @@ class TestCommands:
         command = ("label", "in.csv", *COLUMNS, "-oo.csv", "--model=m.lw", "--checkpoint=c.lw")
         assert "Continuing" not in labelwalk(*command).stderr
         said = labelwalk(*command).stderr
-        assert "Continuing with m.lw, which has seen 200 examples." in said
+        assert "Continuing" not in said
         assert "To run it again, delete c.lw and m.lw" in said
+        said = labelwalk(*command[:-1]).stderr
+        assert "Continuing with m.lw, which has seen 200 examples." in said
+
+    def test_where_a_run_resumes_is_said(self, folder: Path) -> None:
+        lines = (folder / "in.csv").read_text().splitlines(keepends=True)
+        (folder / "in.csv").write_text("".join([*lines[:101], "no,number,,a\n"]))
+        command = ("label", "in.csv", *COLUMNS, "-oo.csv", "--checkpoint=c.lw")
+        assert labelwalk(*command).exit_code == 3
+        (folder / "in.csv").write_text("".join(lines))
+        assert "Resumed from c.lw at row 100." in labelwalk(*command).stderr
 
     def test_predicting_over_the_learner(self, folder: Path) -> None:
         ok("label", "in.csv", *COLUMNS, "-oout.csv", "--model=m.lw")
@@ -330,10 +344,11 @@ class TestCommands:
             ("config", "labelwalk.toml"),
             ("bench", "scripts/bench"),
             ("reproduce", "python -m paper"),
+            ("faces evaluate", "python -m paper.face_evaluation"),
         ],
     )
     def test_removed_commands_name_what_to_use(self, name: str, instead: str) -> None:
-        result = labelwalk(name, "--anything")
+        result = labelwalk(*name.split(), "--anything")
         assert result.exit_code == 2
         assert f"`{name}` was removed" in result.stderr
         assert instead in result.stderr

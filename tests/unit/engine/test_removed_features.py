@@ -59,7 +59,7 @@ def test_the_option_and_the_setting_name_half_life(
     Path("in.csv").write_text("a,label\n0,low\n9,high\n")
     command = ["label", "in.csv", "-o", "out.csv"]
     result = CliRunner().invoke(app, [*command, "--window", "9"])
-    assert (result.exit_code, result.stderr) == (2, "--window was removed. Use half_life.\n")
+    assert (result.exit_code, result.stderr) == (2, "--window was removed. Use --half-life.\n")
     Path("labelwalk.toml").write_text("window = 9\n")
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 2

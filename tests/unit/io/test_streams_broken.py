@@ -62,7 +62,7 @@ KINDS = {
     "infinity": Broken("i.csv", GOOD + b"1,-inf,\n", "line 4, column 'b': '-inf' is not a finite"),
     "1e999": Broken("i.csv", GOOD + b"1e999,1,\n", "'1e999' is not a finite number"),
     "beyond what can be squared": Broken("i.csv", GOOD + b"1e200,1,\n", "'1e200' is not a finite"),
-    "text": Broken("i.csv", GOOD + b"one,1,\n", "'one' is not a number: correct it"),
+    "text": Broken("i.csv", GOOD + b"one,1,\n", "with --label-column or --id-column"),
     "a comma for a point": Broken("i.csv", GOOD + b'"1,5",1,\n', "'1,5' is not a number"),
     "a missing value": Broken("i.csv", GOOD + b",1,\n", "line 4, column 'a': is missing"),
     "a row too short": Broken("i.csv", GOOD + b"1,2\n", "line 4: 2 fields where 3 are expected"),
@@ -124,7 +124,10 @@ KINDS = {
     "NPZ of different lengths": Broken(
         "i.npz", npz(a=np.zeros(2), b=np.zeros(3)), "arrays of different lengths"
     ),
-    "unknown format": Broken("i.xyz", GOOD, "does not determine its format", 2),
+    "unknown format": Broken("i.xyz", GOOD, "determine its format. Give --format, one of", 2),
+    "an output of unknown format": Broken(
+        "i.csv", GOOD, "Give --to, one of csv, tsv, ndjson, parquet, arrows,", 2, ("-oo.xlsx",)
+    ),
     "two letters for a delimiter": Broken(
         "i.csv", GOOD, "single character", 2, ("--delimiter=;;",)
     ),

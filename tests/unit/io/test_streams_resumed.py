@@ -16,8 +16,8 @@ from PIL import Image
 
 from labelwalk import OnlineLearner, load
 from labelwalk.io import Columns, InputError, ReadOptions, Task, run, text_records
-from labelwalk.io.checkpoint import CheckpointError
 from labelwalk.io.formats import PathError
+from labelwalk.io.task import CheckpointError
 from labelwalk.storage.model_file import read
 from tests.support.labelled_rows import (
     COLUMNS,
