@@ -12,7 +12,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 from websockets.exceptions import InvalidStatus
 
-from labelwalk.service.errors import RETRY_SOON, ErrorResponse
+from labelwalk.service.errors import ErrorResponse
 from labelwalk.service.limits import BodyMiddleware, ConcurrencyMiddleware, LoadSheddingMiddleware
 from labelwalk.service.schemas import RAW
 from tests.service.test_server import Served, frame, hello, served
@@ -158,9 +158,7 @@ def test_limit_of_concurrent_requests() -> None:
         sent.append(message)
 
     async def come() -> None:
-        crowd = ConcurrencyMiddleware(
-            slow, "http", 1, ErrorResponse(503, "there are others", (RETRY_SOON,))
-        )
+        crowd = ConcurrencyMiddleware(slow, "http", 1, ErrorResponse(503, "there are others"))
         first = asyncio.create_task(crowd({"type": "http"}, receive, send))
         await inside.wait()
         await crowd({"type": "http"}, receive, send)

@@ -16,7 +16,6 @@ from labelwalk.service.request_log import compile_path
 
 MIN_TOKEN_LENGTH = 20
 TOKEN_KEY, PERMISSION_KEY = "labelwalk.token", "labelwalk.permission"  # keys in an ASGI scope
-BEARER_CHALLENGE = (b"www-authenticate", b"Bearer")
 SAFE_METHODS = ("GET", "HEAD")
 SECURITY_HEADERS = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
@@ -148,12 +147,10 @@ class AuthMiddleware:
         token = bearer.strip() if is_bearer else _read_cookie(headers)
         if token is None:
             return ErrorResponse(
-                401,
-                "A token is required. Send the header Authorization: Bearer TOKEN.",
-                (BEARER_CHALLENGE,),
+                401, "A token is required. Send the header Authorization: Bearer TOKEN."
             )
         if not self._tokens.allow(token, "read"):
-            return ErrorResponse(401, "The token is invalid.", (BEARER_CHALLENGE,))
+            return ErrorResponse(401, "The token is invalid.")
         if not self._tokens.allow(token, permission):
             return ErrorResponse(403, "The token permits only reading.")
         # A browser sends the cookie with requests of any page; the origin tells ours from others.

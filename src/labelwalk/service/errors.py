@@ -15,8 +15,11 @@ from labelwalk.service.request_log import add_log_facts
 from labelwalk.service.worker import BusyError, NameTakenError, NoLearnerError
 from labelwalk.storage.model_file import ModelFileError
 
-RETRY_SOON = (b"retry-after", b"1")  # seconds
 RETRY_STATUSES = (429, 503)
+DEFAULT_HEADERS = {
+    401: (b"www-authenticate", b"Bearer"),
+    **dict.fromkeys(RETRY_STATUSES, (b"retry-after", b"1")),  # seconds
+}
 
 
 class NoVertexError(LabelwalkError, LookupError):
@@ -67,7 +70,11 @@ class ErrorResponse:
         """Return all headers and the body."""
         body = json.dumps({"error": self.reason}).encode()
         length = (b"content-length", str(len(body)).encode())
-        return [(b"content-type", b"application/json"), *self.headers, length], body
+        headers = [(b"content-type", b"application/json"), *self.headers, length]
+        default = DEFAULT_HEADERS.get(self.status)
+        if default is not None and default[0] not in dict(self.headers):
+            headers.append(default)
+        return headers, body
 
 
 async def send_error(scope: Scope, send: Send, response: ErrorResponse) -> None:
@@ -87,9 +94,8 @@ async def send_error(scope: Scope, send: Send, response: ErrorResponse) -> None:
 def describe_error(error: Exception) -> ErrorResponse:
     """Return the response to one of `REPORTED_ERRORS`."""
     status = next(code for kind, code in STATUSES.items() if isinstance(error, kind))
-    headers = (RETRY_SOON,) if status in RETRY_STATUSES else ()
     if isinstance(error, UnicodeError):
         reason = "The text contains an unpaired surrogate and is not valid UTF-8."
     else:
         reason = str(error.args[0]) if error.args else str(error)
-    return ErrorResponse(status, reason, headers, type(error).__name__)
+    return ErrorResponse(status, reason, logged_reason=type(error).__name__)

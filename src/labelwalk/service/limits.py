@@ -10,7 +10,7 @@ from functools import partial
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from labelwalk.service.auth import TOKEN_KEY
-from labelwalk.service.errors import RETRY_SOON, ErrorResponse, send_error
+from labelwalk.service.errors import ErrorResponse, send_error
 
 MAX_REQUESTS = 1000  # at the same time
 MAX_BODY_BYTES = 16 << 20
@@ -18,9 +18,7 @@ MAX_UNUSED_BODY_BYTES = 64 << 10  # of methods whose body has no meaning
 BURST_S = 2  # a rate limit permits the requests of so many seconds at once
 CLOSE_CONNECTION = (b"connection", b"close")  # the rest of a rejected body is not read
 ROUTES_WITH_EXAMPLES = ("/observe", "/teach")
-QUEUE_IS_FULL = ErrorResponse(
-    429, "Too many examples are waiting. Send fewer, or try again later.", (RETRY_SOON,)
-)
+QUEUE_IS_FULL = ErrorResponse(429, "Too many examples are waiting. Send fewer, or try again later.")
 
 
 @dataclass(frozen=True)
@@ -35,13 +33,9 @@ class Limits:
 
     def list_middlewares(self) -> list[Callable[[ASGIApp], ASGIApp]]:
         """Return the middlewares behind authorization that apply these limits, outermost first."""
-        busy = ErrorResponse(
-            503, f"{MAX_REQUESTS} requests are being answered. Try again later.", (RETRY_SOON,)
-        )
+        busy = ErrorResponse(503, f"{MAX_REQUESTS} requests are being answered. Try again later.")
         many_sockets = ErrorResponse(
-            429,
-            f"{self.sockets} WebSockets are open. Close one, or try again later.",
-            (RETRY_SOON,),
+            429, f"{self.sockets} WebSockets are open. Close one, or try again later."
         )
         rate = [] if self.rate is None else [partial(RateLimitMiddleware, rate=self.rate)]
         return [
@@ -227,4 +221,4 @@ class TimeoutMiddleware:
                 f"There was no response after {self._timeout_s:g} seconds. A change may still be "
                 "applied: repeat it with the same idempotency key."
             )
-            await send_error(scope, send, ErrorResponse(503, reason, (RETRY_SOON,)))
+            await send_error(scope, send, ErrorResponse(503, reason))

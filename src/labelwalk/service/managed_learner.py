@@ -400,9 +400,5 @@ class ManagedLearner:
         return replace(command, example=command.example - position)
 
 
-def _to_columns(verdicts: Any) -> dict[str, list[Any]]:
-    return {
-        "label": verdicts.label.tolist(),
-        "confidence": verdicts.confidence.tolist(),
-        "outlier": verdicts.outlier.tolist(),
-    }
+def _to_columns(verdicts: Verdicts) -> dict[str, list[Any]]:
+    return {name: getattr(verdicts, name).tolist() for name in ("label", "confidence", "outlier")}

@@ -86,11 +86,7 @@ def install_log_handler(log: ServiceLog) -> None:
     for name in ("uvicorn", "labelwalk"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [LogHandler(log)], False
-
-    def log_thread_error(failure: threading.ExceptHookArgs) -> None:
-        log.write_error("failure", failure.exc_value)
-
-    threading.excepthook = log_thread_error
+    threading.excepthook = lambda failure: log.write_error("failure", failure.exc_value)
 
 
 def add_log_facts(scope: Scope, **facts: str) -> None:

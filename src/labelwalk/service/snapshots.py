@@ -11,6 +11,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Collection, Mapping
+from contextlib import closing
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -246,18 +247,14 @@ def restore(backup: str, folder: str) -> int:
 
 def _verify(path: str, mark_path: str) -> int:
     """Verify everything in a database, and write its high-water mark."""
-    database = Database(path)
-    try:
+    with closing(Database(path)) as database:
         reader = JournalReader(database)
         for _ in reader.read_events():
             pass
         Snapshots(reader).read_latest()
         end = reader.read_end()
-    finally:
-        database.close()
-    mark = HighWaterMark(mark_path)
-    mark.write_twice(end)
-    mark.close()
+    with closing(HighWaterMark(mark_path)) as mark:
+        mark.write_twice(end)
     return end.sequence
 
 

@@ -161,15 +161,15 @@ class QueuedRequest(NamedTuple):
 
 def split_batches(queued: Iterable[QueuedRequest]) -> Iterator[list[QueuedRequest]]:
     """Yield requests in order; those that can be observed as one block come together."""
-    for _, batch in groupby(queued, key=_get_batch_key):
+
+    def get_key(item: QueuedRequest) -> Hashable:
+        match item.request:
+            case LearnerCommand(learner_id, Observe(rows, ())) if not column_names(rows):
+                return learner_id, rows.shape[1]
+        return id(item)  # no other request has this key: it is executed alone
+
+    for _, batch in groupby(queued, key=get_key):
         yield list(batch)
-
-
-def _get_batch_key(item: QueuedRequest) -> Hashable:
-    match item.request:
-        case LearnerCommand(learner_id, Observe(rows, ())) if not column_names(rows):
-            return learner_id, rows.shape[1]
-    return id(item)  # no other request has this key: it is executed alone
 
 
 class LearnerWorker:
