@@ -30,7 +30,8 @@ class KeyReusedError(LabelwalkError, ValueError):
 class _Pending(NamedTuple):
     """A command that was applied and is not on disk yet."""
 
-    request: LearnerCommand
+    kind: str
+    parts: Sequence[bytes | None]
     result: CommandResult
 
 
@@ -51,20 +52,18 @@ class IdempotencyCache:
         if match is None:
             return None
         if isinstance(match, _Pending):
-            first, result = match
-            is_same = (first.command.kind, first.parts) == (request.command.kind, request.parts)
+            kind, parts, result = match
         elif match <= self._journal.reader.read_anchor().sequence:  # the event was dropped
             return None
         else:
             event = self._journal.reader.read_event(match)
-            parts, answer = self._journal.reader.decrypt(event)
+            kind, (parts, answer) = event.kind, self._journal.reader.decrypt(event)
             if answer is None:
                 raise KeyReusedError(
                     f"the command sent with key {request.key!r} has been erased. Use a new key."
                 )
-            is_same = (event.kind, parts) == (request.command.kind, request.parts)
             result = CommandResult.from_json(answer)
-        if not is_same:
+        if (kind, parts) != (request.command.kind, request.parts):
             raise KeyReusedError(
                 f"key {request.key!r} was used for another command. Use a new key."
             )
@@ -73,7 +72,8 @@ class IdempotencyCache:
     def add_pending(self, request: LearnerCommand, result: CommandResult) -> None:
         """Store an answer whose command is not on disk yet."""
         with self._lock:
-            self._keys[request.learner_id, request.key] = _Pending(request, result)
+            pending = _Pending(request.command.kind, request.parts, result)
+            self._keys[request.learner_id, request.key] = pending
 
     def mark_written(self, entries: Sequence[Entry], first: int) -> None:
         """Record that entries are on disk, with sequences from `first` on."""
