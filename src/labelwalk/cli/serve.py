@@ -50,7 +50,7 @@ def serve(
     ] = False,
     faces: Annotated[
         Literal["pixels", "pixels-32", "dlib"] | None,
-        typer.Option(help="Recognize faces by their pixels or by vectors of dlib; see /faces."),
+        typer.Option(help="Recognize faces by their pixels or by dlib vectors; see /faces."),
     ] = None,
     watch: Annotated[
         str | None,

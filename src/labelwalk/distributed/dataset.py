@@ -120,7 +120,7 @@ def _check_features(schema: pa.Schema, first: pa.Schema, features: Sequence[str]
         expected = first.field(name).type
         if name not in schema.names:
             raise ColumnError(
-                f"column {name!r} is missing, which is a feature in other files. Give every file "
+                f"column {name!r} is missing; other files have it as a feature. Give every file "
                 "the same columns, or list the features that all files have with --features."
             )
         if schema.field(name).type != expected:

@@ -233,16 +233,16 @@ class RowBlock(NamedTuple):
         return self.position + len(self.rows)
 
 
-class KeyStream:
+class KeyStream(Generic[BlockAnswer]):
     """The stream of one key: its position, and the blocks that its learner has not saved."""
 
-    def __init__(self, key: str, learners: PositionedLearners[Any]) -> None:
+    def __init__(self, key: str, learners: PositionedLearners[BlockAnswer]) -> None:
         self._key, self._learners, self.lock = key, learners, threading.Lock()
         self.position = self.saved = -1  # unknown until the learner is asked
         self._blocks: deque[RowBlock] = deque()
         self._unanswered: RowBlock | None = None  # unknown whether it was learned
 
-    def feed(self, rows: Floats, labels: list[Label] | None) -> Any:
+    def feed(self, rows: Floats, labels: list[Label] | None) -> BlockAnswer | None:
         """Send a block, and before it those that the learner lacks; return its answer."""
         if self.position - self.saved >= 2 * self._learners.every:
             self._drop_saved(self._learners.durable_position(self._key))
@@ -262,7 +262,7 @@ class KeyStream:
             self._catch_up(self.saved)
         return self.saved
 
-    def _catch_up(self, position: int, last: RowBlock | None = None) -> Any:
+    def _catch_up(self, position: int, last: RowBlock | None = None) -> BlockAnswer | None:
         """Send a learner at a position the blocks that follow, and the last one."""
         while True:
             try:
@@ -274,7 +274,7 @@ class KeyStream:
                 self._check_position(gap.position)
                 position = gap.position
 
-    def _send(self, block: RowBlock) -> Any:
+    def _send(self, block: RowBlock) -> BlockAnswer | None:
         if block.labels is None:
             return self._learners.observe(self._key, block.rows, block.position)
         self._learners.teach(self._key, block.rows, block.labels, block.position)
@@ -344,7 +344,7 @@ class ReplayFeeder(Generic[BlockAnswer]):
     def __init__(self, learners: PositionedLearners[BlockAnswer], most: int = 1_000_000) -> None:
         check_whole("most", most, "1_000_000")
         self._learners, self._max_rows, self._n_rows = learners, most, 0
-        self._streams: dict[str, KeyStream] = {}
+        self._streams: dict[str, KeyStream[BlockAnswer]] = {}
         self._lock = threading.Lock()
 
     def position(self, key: str) -> int:
@@ -384,7 +384,7 @@ class ReplayFeeder(Generic[BlockAnswer]):
             return stream.feed(copied, names)
 
     @contextmanager
-    def _lock_stream(self, key: str) -> Iterator[KeyStream]:
+    def _lock_stream(self, key: str) -> Iterator[KeyStream[BlockAnswer]]:
         """Lock the stream of a key, and count its rows in memory afterwards."""
         with self._lock:
             stream = self._streams.setdefault(key, KeyStream(key, self._learners))

@@ -19,7 +19,7 @@ from labelwalk.faces.frames import Box, Image, crop_box
 from labelwalk.faces.pictures import encode_jpeg
 from labelwalk.faces.pipeline import MAX_TAUGHT_VIEWS
 from labelwalk.learner import OnlineLearner
-from labelwalk.service.commands import Command, CommandResult, Note, Observe, Rows
+from labelwalk.service.commands import Command, Note, Observe, Rows
 from labelwalk.service.database import DamagedError, DiskError, FolderInUseError
 from labelwalk.service.encryption import Cipher, DecryptionError, NoEncryption, PassphraseError
 from labelwalk.service.erasure import CleanupError, ErasureResult
@@ -57,14 +57,13 @@ class DurableLearner(recognizer.LearnerHandle):
         """Notes stored with the learner."""
         return self._store.get(self._number).notes
 
-    def apply(self, command: Command) -> CommandResult:
+    def apply(self, command: Command) -> None:
         """Execute a command and store it."""
-        result: CommandResult = self._store.submit(self._number, command).result()
-        return result
+        self._store.submit(self._number, command).result()
 
     def observe(self, vectors: Floats) -> recognizer.Recognition:
         """Learn vectors without labels, and answer them with the learner after all of them."""
-        first = self.apply(Observe(vectors)).first
+        first = self._store.submit(self._number, Observe(vectors)).result().first
         verdicts = self.ask(lambda learner: learner.predict(vectors))
         return recognizer.Recognition(verdicts, np.arange(first, first + len(vectors)))
 

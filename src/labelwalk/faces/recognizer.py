@@ -154,9 +154,9 @@ class LearnerHandle:
         """JSON values stored with the learner."""
         return self._notes
 
-    def apply(self, command: Command) -> object:
+    def apply(self, command: Command) -> None:
         """Execute a command."""
-        return apply_command(command, self.learner)
+        apply_command(command, self.learner)
 
     def observe(self, vectors: Floats) -> Recognition:
         """Learn vectors without labels, and answer them."""
