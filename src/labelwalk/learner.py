@@ -238,8 +238,7 @@ class OnlineLearner:
     ) -> int | Ints | None:
         """Learn labelled examples. They may come at any time and may add classes.
 
-        If an example was taught with another label before, both labels count and a
-        `LabelConflictWarning` names them.
+        If an example has another label already, both count and a `LabelConflictWarning` names them.
 
         Parameters
         ----------
