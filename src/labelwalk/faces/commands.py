@@ -1,31 +1,18 @@
 """Commands `labelwalk faces ...`: watch, enroll, name, list and erase people."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
-from rich import box
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from labelwalk.cli.errors import EXIT_CODES, FAILED, INVALID_INPUT, exit_on_error, fail
 from labelwalk.cli.options import PassphraseFile, Quiet, read_passphrase
 from labelwalk.cli.terminal import echo, pluralize, show_progress
-
-if TYPE_CHECKING:
-    from labelwalk.arrays import Floats
-    from labelwalk.faces.frame_run import Presence
-    from labelwalk.faces.people_store import PeopleStore
-    from labelwalk.faces.representations import Representation
-    from labelwalk.service.erasure import ErasureResult
 
 app = typer.Typer(name="faces", no_args_is_help=True)
 Kind = Literal["pixels", "pixels-32", "dlib"]
@@ -124,18 +111,15 @@ def watch(
         raise typer.BadParameter("--keep-crops requires --people. Give both.")
     with exit_on_error():
         from labelwalk.concurrency import StopSignals
-        from labelwalk.faces import frame_run, people_store
-        from labelwalk.faces.detection import HaarDetector
-        from labelwalk.faces.drawing import Recording
+        from labelwalk.faces import detection, drawing, frame_run, people_store, representations
         from labelwalk.faces.pipeline import FacePipeline
-        from labelwalk.faces.representations import find_representation
         from labelwalk.io.formats import check_distinct
 
         check_distinct(source=source, output=output, events=events)
         console = Console(stderr=True, highlight=False, quiet=quiet)
         with StopSignals() as stop, ExitStack() as stack:
             opened = stack.enter_context(frame_run.open_named_source(source))
-            recording = stack.enter_context(Recording(output, opened)) if output else None
+            recording = stack.enter_context(drawing.Recording(output, opened)) if output else None
             write_events = stack.enter_context(frame_run.open_events(events))
             store = None
             if people is not None:
@@ -148,9 +132,11 @@ def watch(
                 if is_new:
                     echo(console, f"{people} is new and has no people yet.")
             pipeline = FacePipeline(
-                store.representation if store else find_representation(faces or "pixels"),
+                store.representation
+                if store
+                else representations.find_representation(faces or "pixels"),
                 recognizer=store.recognizer if store else None,
-                detector=HaarDetector(smallest=smallest),
+                detector=detection.HaarDetector(smallest=smallest),
             )
             run = frame_run.FrameRun(opened, stop, frames)
             crops = store.crops if store is not None and keep_crops else None
@@ -160,31 +146,12 @@ def watch(
                     show(run.describe(watcher.process(frame)))
             write_events(watcher.presence.end())
             summary = f"{run.n_frames:,} frames of {opened.name}{run.rate}"
-            _print_presences(console, summary, watcher.presence.presences(), people)
+            frame_run.print_presences(console, summary, watcher.presence.presences(), people)
         video = output if recording is not None and recording.has_started else None
         for title, path in (("Video", video), ("Events", events), ("People", people)):
             if path not in (None, "-"):
                 echo(console, f"{title}: {path}")
         run.exit_if_ended(console, "everything before is complete")
-
-
-def _print_presences(
-    console: Console, summary: str, presences: Sequence[Presence], people: str | None
-) -> None:
-    """Print who was seen how often, and how to name a stranger."""
-    from labelwalk.faces.recognizer import format_person
-
-    n = sum(presence.faces for presence in presences)
-    echo(console, f"{summary}; {n:,} faces." if n else f"{summary}; no face was found.")
-    if not presences:
-        return
-    rows = [(format_person(item.who), f"{item.faces:,}", f"{item.visits:,}") for item in presences]
-    _print_table(console, ("who", "faces", "visits"), rows)
-    numbers = [presence.who for presence in presences if isinstance(presence.who, int)]
-    if numbers and people is None:
-        echo(console, "Nothing is stored. Use --people FOLDER to name people afterwards.")
-    elif numbers:
-        echo(console, f"To name one: labelwalk faces name {people} '#{numbers[0]}' NAME")
 
 
 @app.command(epilog=EXIT_CODES)
@@ -217,6 +184,7 @@ def enroll(
       labelwalk faces enroll people Ben pictures-of-ben --skip
     """  # noqa: D301
     with exit_on_error(), ExitStack() as stack:
+        from labelwalk.faces.detection import HaarDetector, read_all_portraits
         from labelwalk.faces.people_store import has_learners, open_folder
         from labelwalk.faces.pictures import list_pictures
         from labelwalk.faces.recognizer import clean_name
@@ -232,7 +200,9 @@ def enroll(
         if has_learners(folder):
             store = stack.enter_context(open_people(read_passphrase(passphrase_file)))
         representation = store.representation if store else find_representation(faces or "pixels")
-        views = _read_views(paths, representation, smallest)
+        detector = HaarDetector(smallest=smallest)
+        report = partial(typer.echo, err=True)
+        views = read_all_portraits(paths, representation, detector, report)
         n_skipped = len(paths) - len(views)
         if not views:
             fail("Nothing was taught.", INVALID_INPUT)
@@ -252,24 +222,6 @@ def enroll(
         n_views, n_files = pluralize(len(vectors), "view"), pluralize(len(views), "file")
         echo(console, f"{name}: {n_views} taught, out of {n_files}.")
         echo(console, f"People: {folder}, which knows {n_names}.")
-
-
-def _read_views(
-    paths: list[str], representation: Representation, smallest: int | None
-) -> dict[str, list[Floats]]:
-    """Return the vectors of each file with a clear face, and print why the others have none."""
-    from labelwalk.faces.detection import HaarDetector, NoPortraitError, read_portraits
-    from labelwalk.faces.frames import SourceError
-
-    views, detector = {}, HaarDetector(smallest=smallest)
-    for path in paths:
-        try:
-            views[path] = read_portraits(path, representation, detector)
-        except NoPortraitError as error:
-            typer.echo(f"{path}: {error}", err=True)
-        except SourceError as error:
-            typer.echo(str(error), err=True)
-    return views
 
 
 @app.command(epilog=EXIT_CODES)
@@ -332,6 +284,7 @@ def people(
       labelwalk faces people people --json
     """  # noqa: D301
     with exit_on_error():
+        from labelwalk.faces.frame_run import print_table
         from labelwalk.faces.people_store import open_folder
         from labelwalk.faces.recognizer import format_person
         from labelwalk.faces.representations import name_of
@@ -358,7 +311,7 @@ def people(
             return
         rows = [(item.name, f"{item.taught:,}", f"{item.examples:,}") for item in persons]
         rows += [(format_person(item.number), "-", f"{item.examples:,}") for item in strangers]
-        _print_table(Console(highlight=False), ("who", "taught", "seen"), rows)
+        print_table(Console(highlight=False), ("who", "taught", "seen"), rows)
 
 
 @app.command(epilog=EXIT_CODES)
@@ -388,45 +341,27 @@ def forget(
         raise typer.BadParameter("Give either a NAME, '#3' in quotes, or --strangers.")
     with exit_on_error():
         from labelwalk.faces.people_store import open_folder
+        from labelwalk.faces.recognizer import format_person, parse_unknown
 
         with open_folder(folder, None, read_passphrase(passphrase_file)) as store:
-            title, erase = _select_erasure(store, who)
-            if not yes and not typer.confirm(f"{title}. Erase all of it?", err=True):
+            titles: dict[str | int | None, str] = {}
+            if who is None:
+                titles[None] = "All views without a name"
+            for person in store.recognizer.known():
+                taught, seen = pluralize(person.taught, "view"), pluralize(person.examples, "time")
+                titles[person.name] = f"{person.name}: {taught} taught, seen about {seen}"
+            for stranger in store.recognizer.strangers():
+                seen = pluralize(stranger.examples, "time")
+                titles[stranger.number] = f"{format_person(stranger.number)}: seen about {seen}"
+            target = who if who is None or who in titles else parse_unknown(who)
+            if target not in titles:
+                people = ", ".join(item for item in titles if isinstance(item, str)) or "none"
+                numbers = ", ".join(f"#{n}" for n in titles if isinstance(n, int)) or "none"
+                raise ValueError(
+                    f"no person is named {who!r}. Names: {people}. Strangers: {numbers}."
+                )
+            if not yes and not typer.confirm(f"{titles[target]}. Erase all of it?", err=True):
                 fail("Nothing was erased.", FAILED)
-            result = erase()
+            result = store.forget(target)
         console = Console(stderr=True, highlight=False, quiet=quiet)
         echo(console, f"Erased: {pluralize(result.examples, 'view')}. {result.meaning}")
-
-
-def _select_erasure(store: PeopleStore, who: str | None) -> tuple[str, Callable[[], ErasureResult]]:
-    """Return a description of the erasure, and the function that performs it."""
-    from labelwalk.faces.recognizer import format_person, parse_unknown
-
-    if who is None:
-        return "All views without a name", store.forget_strangers
-    recognizer = store.recognizer
-    for person in recognizer.known():
-        if person.name == who:
-            n_taught, n_seen = pluralize(person.taught, "view"), pluralize(person.examples, "time")
-            return f"{who}: {n_taught} taught, seen about {n_seen}", partial(store.forget, who)
-    number, strangers = parse_unknown(who), recognizer.strangers()
-    for stranger in strangers:
-        if stranger.number == number:
-            title = f"{format_person(number)}: seen about {pluralize(stranger.examples, 'time')}"
-            return title, partial(store.forget, stranger.number)
-    people = ", ".join(recognizer.people) or "none"
-    numbers = ", ".join(f"#{stranger.number}" for stranger in strangers) or "none"
-    raise ValueError(f"no person is named {who!r}. Names: {people}. Strangers: {numbers}.")
-
-
-def _print_table(
-    console: Console, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]
-) -> None:
-    """Print names on the left, and numbers."""
-    table = Table(box=box.SIMPLE)
-    table.add_column(columns[0], overflow="fold")
-    for column in columns[1:]:
-        table.add_column(column, justify="right")
-    for title, *cells in rows:
-        table.add_row(escape(title), *cells)
-    console.print(table)

@@ -1,7 +1,7 @@
 """Face detection: all faces of an image, and the main face of a portrait."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -15,7 +15,7 @@ from labelwalk._validation import check_number, check_whole
 from labelwalk.arrays import Floats
 from labelwalk.errors import LabelwalkError
 from labelwalk.faces.capture import open_source
-from labelwalk.faces.frames import Box, Image, Source, check_image, scale_box
+from labelwalk.faces.frames import Box, Image, SourceError, check_image, scale_box
 from labelwalk.faces.pictures import is_picture, read_picture
 from labelwalk.faces.representations import Representation, vector_of
 
@@ -130,30 +130,45 @@ def read_portraits(
     if is_picture(where):
         image = read_picture(where).image
         return [vector_of(image, find_portrait(image, detector), representation)]
-    with open_source(where) as source:
-        return _read_video(source, representation, detector)
-
-
-def _read_video(source: Source, representation: Representation, detector: Detector) -> list[Floats]:
-    step = FRAME_STEP if source.n_frames is None else max(1, source.n_frames // PORTRAIT_FRAMES)
     vectors: list[Floats] = []
     n_searched, next_number = 0, 1
-    for frame in source:
-        if frame.number < next_number:
-            continue
-        n_searched, next_number = n_searched + 1, frame.number + step
-        try:
-            box = find_portrait(frame.image, detector)
-            vectors.append(vector_of(frame.image, box, representation))
-        except NoPortraitError as error:
-            reason = error
-        if n_searched == PORTRAIT_FRAMES:
-            break
+    with open_source(where) as source:
+        length = source.n_frames
+        step = FRAME_STEP if length is None else max(1, length // PORTRAIT_FRAMES)
+        for frame in source:
+            if frame.number < next_number:
+                continue
+            n_searched, next_number = n_searched + 1, frame.number + step
+            try:
+                box = find_portrait(frame.image, detector)
+                vectors.append(vector_of(frame.image, box, representation))
+            except NoPortraitError as error:
+                reason = error
+            if n_searched == PORTRAIT_FRAMES:
+                break
     if not vectors:
         raise NoPortraitError(
             f"none of {n_searched} frames shows a clear face. Last reason: {reason}"
         )
     return vectors
+
+
+def read_all_portraits(
+    paths: Iterable[str],
+    representation: Representation,
+    detector: Detector,
+    report: Callable[[str], None],
+) -> dict[str, list[Floats]]:
+    """Return the vectors of each file with a clear face, and report why the others have none."""
+    views: dict[str, list[Floats]] = {}
+    for path in paths:
+        try:
+            views[path] = read_portraits(path, representation, detector)
+        except NoPortraitError as error:
+            report(f"{path}: {error}")
+        except SourceError as error:
+            report(str(error))
+    return views
 
 
 def _load_cascade(file: str) -> cv2.CascadeClassifier:

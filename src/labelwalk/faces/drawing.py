@@ -152,11 +152,7 @@ def _has_glyph(font: ImageFont.FreeTypeFont, character: str) -> bool:
 
 
 def _spell(character: str) -> str:
-    """Return a character without its accent, or its number.
-
-    >>> _spell("ë"), _spell("明")
-    ('e', '[660E]')
-    """
+    """Return a character without its accent, or its number: "e" for "ë", "[660E]" for "明"."""
     plain = unicodedata.normalize("NFKD", character)[0]
     return plain if plain.isascii() and plain.isprintable() else f"[{ord(character):04X}]"
 
@@ -164,14 +160,8 @@ def _spell(character: str) -> str:
 class VideoFile(frames.Closing):
     """A video file that is being written; a context manager that finishes it.
 
-    Parameters
-    ----------
-    path : str or path
-        .mp4, .webm, .mkv or .avi. An existing file is overwritten.
-    frames_per_second : float
-    size : (int, int)
-        Width and height of all frames. Codecs need even numbers: of an odd one, a row or column is
-        cut off.
+    Its name ends with .mp4, .webm, .mkv or .avi; an existing file is overwritten. All frames have
+    one width and height. Codecs need even numbers: of an odd one, a row or column is cut off.
     """
 
     def __init__(

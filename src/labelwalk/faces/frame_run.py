@@ -5,14 +5,17 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import typer
+from rich.box import SIMPLE
 from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from labelwalk.cli.errors import FAILED, exit_if_not_writable, fail
 from labelwalk.cli.terminal import Status, echo
@@ -85,18 +88,7 @@ class _Visit:
 
 
 class PresenceTracker:
-    """Converts faces to events, and counts the views of each person.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> tracker, frame = PresenceTracker(), Frame(1, 0.0, np.zeros((9, 9, 3), dtype=np.uint8))
-    >>> ada = Face(Box(0, 0, 5, 5), track=1, name="Ada", stranger=None, confidence=0.9, example=0)
-    >>> [event.kind for event in tracker.update(frame, [ada], alive=[1]) + tracker.end()]
-    ['appears', 'leaves']
-    >>> tracker.presences()
-    [Presence(who='Ada', faces=1, visits=1)]
-    """
+    """Converts faces to events, and counts the views of each person."""
 
     def __init__(self) -> None:
         self._visits: dict[int, _Visit] = {}
@@ -259,3 +251,33 @@ def open_events(path: str | None) -> Iterator[WriteEvents]:
             file.flush()
 
         yield (lambda events: None) if path is None else write
+
+
+def print_presences(
+    console: Console, summary: str, presences: Sequence[Presence], people: str | None
+) -> None:
+    """Print who was seen how often, and how to name a stranger."""
+    n = sum(presence.faces for presence in presences)
+    echo(console, f"{summary}; {n:,} faces." if n else f"{summary}; no face was found.")
+    if not presences:
+        return
+    rows = [(format_person(item.who), f"{item.faces:,}", f"{item.visits:,}") for item in presences]
+    print_table(console, ("who", "faces", "visits"), rows)
+    numbers = [presence.who for presence in presences if isinstance(presence.who, int)]
+    if numbers and people is None:
+        echo(console, "Nothing is stored. Use --people FOLDER to name people afterwards.")
+    elif numbers:
+        echo(console, f"To name one: labelwalk faces name {people} '#{numbers[0]}' NAME")
+
+
+def print_table(
+    console: Console, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]
+) -> None:
+    """Print names on the left, and numbers."""
+    table = Table(box=SIMPLE)
+    table.add_column(columns[0], overflow="fold")
+    for column in columns[1:]:
+        table.add_column(column, justify="right")
+    for title, *cells in rows:
+        table.add_row(escape(title), *cells)
+    console.print(table)

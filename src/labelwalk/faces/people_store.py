@@ -207,8 +207,10 @@ class PeopleStore:
             self.recognizer.name(example, name)
         return list(views)
 
-    def forget(self, who: str | int) -> ErasureResult:
-        """Erase a person by name, or a stranger by number, with all views recognized as theirs."""
+    def forget(self, who: str | int | None) -> ErasureResult:
+        """Erase all views recognized as a person, as a stranger, or for None as any stranger."""
+        if who is None:  # including views without a number
+            return self._erase(lambda answer, row: answer is None)
         if isinstance(who, int):
             self._find_stranger(who)
             find = self.recognizer.stranger
@@ -220,10 +222,6 @@ class PeopleStore:
                 f"no person is named {who!r}. Check the list of people."
             )
         return self._erase(lambda answer, row: answer == label, label=label)
-
-    def forget_strangers(self) -> ErasureResult:
-        """Erase all views without a name, including those without a number."""
-        return self._erase(lambda answer, row: answer is None)
 
     def picture(self, example: int) -> bytes:
         """Return a picture of an example as a JPEG, made from its vector if none is stored."""

@@ -48,7 +48,7 @@ def list_pictures(folder: str | os.PathLike[str]) -> list[Path]:
     pictures = [path for path in paths if is_picture(path) and path.is_file()]
     if not pictures:
         raise SourceError(f"{folder} has no pictures ({', '.join(SUFFIXES)}).")
-    return sorted(pictures, key=lambda path: _make_sort_key(path.name))
+    return sorted(pictures, key=lambda path: (_split_numbers(path.name), path.name))
 
 
 def is_picture(path: str | os.PathLike[str]) -> bool:
@@ -56,12 +56,10 @@ def is_picture(path: str | os.PathLike[str]) -> bool:
     return Path(path).suffix.lower() in SUFFIXES
 
 
-def _make_sort_key(name: str) -> tuple[list[tuple[bool, int, str]], str]:
-    """Return a sort key in which numbers compare as numbers."""
-    parts = re.findall(r"[0-9]+|[^0-9]+", name)
-    return [
-        (False, int(part), "") if part[0] in "0123456789" else (True, 0, part) for part in parts
-    ], name
+def _split_numbers(name: str) -> list[str | int]:
+    """Return text and numbers in turn, so that two names compare text with text."""
+    parts = re.split("([0-9]+)", name)
+    return [int(part) if i % 2 else part for i, part in enumerate(parts)]
 
 
 def read_picture(path: str | os.PathLike[str]) -> Frame:

@@ -126,10 +126,6 @@ class ClaimCurve:
 
         From the usual sink it goes up while the next stride jumps, and then down to a stride before
         the next jump. Jumps further up are safe: there, people join views of their own.
-
-        >>> shares = [0.1, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.7, 0.9]
-        >>> ClaimCurve(shares.__getitem__, 9).choose(usual=2, lowest=8)
-        (3, 5)
         """
         cliff = None
         if self.has_jump(usual, self.n - 1):

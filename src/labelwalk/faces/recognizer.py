@@ -89,14 +89,7 @@ class StrangerNumbers:
         self._numbers = {int(founder): int(number) for founder, number in stored["known"]}
 
     def assign(self, groups: Sequence[Sequence[int]], alive: Iterable[int]) -> list[int]:
-        """Return the number of each group of founders: its oldest one, or the next free one.
-
-        >>> numbers = StrangerNumbers()
-        >>> numbers.assign([[7, 9], [12]], alive=[7, 9, 12])
-        [1, 2]
-        >>> numbers.assign([[12, 30], [40]], alive=[9, 12, 30, 40])
-        [2, 3]
-        """
+        """Return the number of each group of founders: its oldest one, or the next free one."""
         founders = set(alive)
         numbers = {founder: n for founder, n in self._numbers.items() if founder in founders}
         assigned: list[int] = []
@@ -346,16 +339,7 @@ class FaceRecognizer:
 
 
 def clean_name(name: str) -> str:
-    """Return a name in Unicode normal form, without spaces around it.
-
-    Examples
-    --------
-    >>> clean_name(" Ada ")
-    'Ada'
-    >>> clean_name("unknown #3")
-    Traceback (most recent call last):
-    ValueError: name='unknown #3' is reserved for strangers. Give another name.
-    """
+    """Return a name in Unicode normal form, without spaces around it."""
     name.encode()  # refuses half of a surrogate pair
     cleaned = normalize("NFC", name.strip())
     if not cleaned or not cleaned.isprintable():
