@@ -192,8 +192,14 @@ class OnlineLearner:
     ) -> Self:
         """Return the learner of Figure 1 of the paper, with the numbered corrections.
 
-        The first parameters are k, σ, γ_g, m and ε of the paper. Section 5.2 sets ε to 0.1 γ_g;
-        section 5.1 has none. The others are those of `OnlineLearner`; the paper uses "absorb".
+        Parameters
+        ----------
+        n_centroids, bandwidth, sink, growth
+            k, σ, γ_g and m of the paper.
+        threshold : float, optional
+            ε of section 5.2, which sets it to 0.1 γ_g; section 5.1 has none.
+        labelled, tolerance
+            As in `OnlineLearner`; the paper uses "absorb".
 
         Examples
         --------
@@ -264,8 +270,13 @@ class OnlineLearner:
     def teach_later(self, example_id: int, label: Label) -> None:
         """Label an example that was seen earlier.
 
-        It is taught as if it arrived again now, with its label, and keeps its id, which comes from
-        `observe(X, ids=True)` or `ask`. It must be one of the last `remember` examples.
+        It is taught as if it arrived again now, with its label, and keeps its id.
+
+        Parameters
+        ----------
+        example_id : int
+            Id from `observe(X, ids=True)` or `ask`, of one of the last `remember` examples.
+        label : str or int
 
         Examples
         --------
@@ -326,7 +337,22 @@ class OnlineLearner:
 
     @synchronized
     def forget(self, label: Label) -> None:
-        """Remove a class: its labelled vertices, the examples that they represent, and its name."""
+        """Remove a class: its labelled vertices, the examples that they represent, and its name.
+
+        Parameters
+        ----------
+        label : str or int
+            One of `classes`.
+
+        Examples
+        --------
+        >>> from labelwalk import OnlineLearner
+        >>> learner = OnlineLearner(n_centroids=50)
+        >>> learner.teach([[0.0, 0.0], [9.0, 9.0]], ["low", "high"])
+        >>> learner.forget("high")
+        >>> learner.classes
+        ('low',)
+        """
         code = self._code(label)
         with defer_interrupts():
             self._engine.forget_class(code)
@@ -397,14 +423,39 @@ class OnlineLearner:
     def predict(self, X: ArrayLike) -> Verdicts: ...
     @synchronized
     def predict(self, X: ArrayLike) -> Verdict | Verdicts:
-        """Answer examples without learning, by the harmonic extension of the graph to each."""
+        """Answer examples without learning, by the harmonic extension of the graph to each.
+
+        Parameters
+        ----------
+        X : array of shape (n, d) or (d,)
+
+        Returns
+        -------
+        verdicts : Verdicts, or Verdict where X is a single row
+
+        Examples
+        --------
+        >>> from labelwalk import OnlineLearner
+        >>> learner = OnlineLearner(n_centroids=50)
+        >>> learner.teach([[0.0, 0.0], [9.0, 9.0]], ["low", "high"])
+        >>> learner.predict([[0.5, 0.0], [8.0, 9.0]]).label.tolist()
+        ['low', 'high']
+        """
         rows, single = self._as_rows(X)
         answers = self._engine.extend(rows, self._shares())
         verdicts: Verdict | Verdicts = self._verdicts(answers, single)
         return verdicts
 
     def scaled(self, X: ArrayLike) -> Floats:
-        """Return examples, always as an array of shape (n, d), in the units of distances.
+        """Return examples in the units in which distances are measured.
+
+        Parameters
+        ----------
+        X : array of shape (n, d) or (d,)
+
+        Returns
+        -------
+        rows : array of shape (n, d)
 
         Examples
         --------
@@ -452,10 +503,17 @@ class OnlineLearner:
 
     @synchronized
     def explain(self, x: ArrayLike) -> Explanation:
-        """Explain the answer to a single example; nothing is learned.
+        """Explain the answer to an example; nothing is learned.
 
-        The probabilities with which a walk from x reaches each label, summed by class, are those of
-        `predict`, solved exactly.
+        Parameters
+        ----------
+        x : array of shape (d,)
+
+        Returns
+        -------
+        explanation : Explanation
+            The labels that a walk from x reaches, with their probabilities, and the most probable
+            path. Summed by class, these are the probabilities of `predict`, solved exactly.
 
         Examples
         --------
@@ -698,6 +756,11 @@ class OnlineLearner:
         to one made with the new settings. While a robust scale is being measured, all examples are
         learned again with them.
 
+        Parameters
+        ----------
+        sink, prior, half_life, abstain_below
+            As in `OnlineLearner`.
+
         Examples
         --------
         >>> from labelwalk import OnlineLearner
@@ -757,8 +820,12 @@ class OnlineLearner:
     def save(self, path: str | os.PathLike[str], *, note: dict[str, Any] | None = None) -> None:
         """Write the learner to a file, atomically.
 
-        A `note` of JSON values is stored in the header that `labelwalk.storage.model_file.read`
-        returns; `load` ignores it.
+        Parameters
+        ----------
+        path : path
+        note : dict, optional
+            JSON values to store in the file; `labelwalk.storage.model_file.read` returns them in
+            the header. `load` ignores them.
 
         Raises
         ------
@@ -821,7 +888,12 @@ def _compile_loop() -> None:
 
 
 def load(path: str | os.PathLike[str]) -> OnlineLearner:
-    """Load a learner that `OnlineLearner.save` wrote; it continues exactly where that one stopped.
+    """Load a learner from a file; it continues exactly where the saved one stopped.
+
+    Parameters
+    ----------
+    path : path
+        A file written by `OnlineLearner.save`.
 
     Examples
     --------
