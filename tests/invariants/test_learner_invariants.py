@@ -19,7 +19,7 @@ from labelwalk import Gaussian, OnlineLearner, SelfTuning, Verdict, Verdicts, lo
 from labelwalk.arrays import Floats, Label
 from labelwalk.kernels import loop
 from tests.reference.harmonic import full_graph, hard, quantized_row_form, repeated
-from tests.support.streams import costly, plain_learner
+from tests.support.streams import plain_learner
 
 Maker: TypeAlias = Callable[[], OnlineLearner]
 
@@ -185,7 +185,6 @@ class TestChunks:
         cuts = data.draw(st.sets(st.integers(0, len(stream.rows)), max_size=20))
         assert outcome(make(), stream, cuts) == outcome(make(), stream)
 
-    @costly
     @given(st.sampled_from([None, "uniform"]), st.integers(2, 60), st.integers(0, 2**32 - 1))
     def test_a_class_is_unknown_until_its_first_row(
         self, prior: Literal["uniform"] | None, n: int, seed: int
@@ -581,7 +580,6 @@ class TestEndlessStreams:
         assert change <= 0.02
 
     @pytest.mark.slow
-    @costly
     @given(
         st.sampled_from(sorted(ENDLESS)),
         st.integers(0, 2**32 - 1),

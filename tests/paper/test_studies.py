@@ -156,7 +156,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         (
             figure_5,
             {
-                "SINKS": (1.0, 1e-3),
+                "SINKS": (1.0, 0.1, 1e-3, 1e-5),
                 "QUICK_WIDTHS": (0.15,),
                 "N_RADII": 3,
                 "N_CANDIDATES": 30,

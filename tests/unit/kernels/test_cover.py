@@ -31,7 +31,6 @@ from tests.support.streams import (
     Step,
     assert_same_cover,
     coarsenings,
-    costly,
     growths,
     plain_learner,
     policies,
@@ -445,7 +444,6 @@ def test_an_empty_learner_is_the_identity_of_merging(
 
 
 @pytest.mark.slow
-@costly
 @given(all_rules(), st.integers(1, 3), st.integers(0, 2**32 - 1))
 def test_a_tree_of_32_merges_keeps_the_laws_of_a_cover(
     rules: Rules, n_features: int, seed: int
