@@ -21,11 +21,10 @@ from labelwalk.cli.options import read_passphrase
 from labelwalk.cli.terminal import pluralize, show_progress
 from labelwalk.concurrency import StopSignals
 from labelwalk.faces.demo import DemoVideo, NamedBox
-from labelwalk.faces.detection import HaarDetector
 from labelwalk.faces.frame_run import DEMO, FrameRun, open_named_source
 from labelwalk.faces.frames import Box, Frame, Source, compute_overlap, scale_box
 from labelwalk.faces.people_store import open_folder
-from labelwalk.faces.pipeline import FacePipeline
+from labelwalk.faces.pipeline import FacePipeline, HaarDetector
 from labelwalk.faces.recognizer import AUTOMATIC, FaceRecognizer, LearnerHandle
 from labelwalk.faces.representations import find_representation
 from labelwalk.io import InputError

@@ -111,8 +111,9 @@ def watch(
         raise typer.BadParameter("--keep-crops requires --people. Give both.")
     with exit_on_error():
         from labelwalk.concurrency import StopSignals
-        from labelwalk.faces import detection, drawing, frame_run, people_store, representations
-        from labelwalk.faces.pipeline import FacePipeline
+        from labelwalk.faces import drawing, frame_run, people_store
+        from labelwalk.faces.pipeline import FacePipeline, HaarDetector
+        from labelwalk.faces.representations import find_representation
         from labelwalk.io.formats import check_distinct
 
         check_distinct(source=source, output=output, events=events)
@@ -132,11 +133,9 @@ def watch(
                 if is_new:
                     echo(console, f"{people} is new and has no people yet.")
             pipeline = FacePipeline(
-                store.representation
-                if store
-                else representations.find_representation(faces or "pixels"),
+                store.representation if store else find_representation(faces),
                 recognizer=store.recognizer if store else None,
-                detector=detection.HaarDetector(smallest=smallest),
+                detector=HaarDetector(smallest=smallest),
             )
             run = frame_run.FrameRun(opened, stop, frames)
             crops = store.crops if store is not None and keep_crops else None
@@ -184,9 +183,9 @@ def enroll(
       labelwalk faces enroll people Ben pictures-of-ben --skip
     """  # noqa: D301
     with exit_on_error(), ExitStack() as stack:
-        from labelwalk.faces.detection import HaarDetector, read_all_portraits
         from labelwalk.faces.people_store import has_learners, open_folder
         from labelwalk.faces.pictures import list_pictures
+        from labelwalk.faces.pipeline import HaarDetector, read_all_portraits
         from labelwalk.faces.recognizer import clean_name
         from labelwalk.faces.representations import find_representation
 
@@ -199,7 +198,7 @@ def enroll(
         store = None
         if has_learners(folder):
             store = stack.enter_context(open_people(read_passphrase(passphrase_file)))
-        representation = store.representation if store else find_representation(faces or "pixels")
+        representation = store.representation if store else find_representation(faces)
         detector = HaarDetector(smallest=smallest)
         report = partial(typer.echo, err=True)
         views = read_all_portraits(paths, representation, detector, report)

@@ -163,11 +163,20 @@ class FrameRun:
 
     def __iter__(self) -> Iterator[Frame]:
         frames = iter(self._source)
-        while self.n_frames != self._limit and (frame := self._read(frames)) is not None:
-            yield frame
-            self._last_s = time.monotonic()
-            self._first_s = self._first_s or self._last_s  # the first frame compiles
-            self.n_frames += 1
+        try:
+            while self.n_frames != self._limit:
+                with self._stop.waiting():
+                    frame = next(frames, None)
+                if frame is None:
+                    return
+                yield frame
+                self._last_s = time.monotonic()
+                self._first_s = self._first_s or self._last_s  # the first frame compiles
+                self.n_frames += 1
+        except Stopped:
+            return
+        except SourceError as error:
+            self.error = error
 
     @property
     def rate(self) -> str:
@@ -197,16 +206,6 @@ class FrameRun:
         if self._stop.signal is not None:
             echo(console, f"Ended by {signal.Signals(self._stop.signal).name}; {outcome}.")
             raise typer.Exit(128 + self._stop.signal)
-
-    def _read(self, frames: Iterator[Frame]) -> Frame | None:
-        try:
-            with self._stop.waiting():
-                return next(frames, None)
-        except Stopped:
-            return None
-        except SourceError as error:
-            self.error = error
-            return None
 
 
 @dataclass

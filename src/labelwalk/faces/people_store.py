@@ -227,8 +227,12 @@ class PeopleStore:
         """Return a picture of an example as a JPEG, made from its vector if none is stored."""
         picture = None if example in self.managed.erased else self.crops.get(example)
         if picture is None and isinstance(self.representation, representations.Pixels):
-            mean = self._handle.ask(lambda learner: self._find_mean(learner, example))
-            picture = None if mean is None else encode_jpeg(self.representation.picture(mean))
+            means, newest = self._handle.ask(
+                lambda learner: (learner.vertices.means, self._handle.to_ids(learner.newest))
+            )
+            if example in newest:
+                mean = means[newest.tolist().index(example)]
+                picture = encode_jpeg(self.representation.picture(mean))
         if picture is None:
             raise recognizer.UnknownPersonError(f"example {example} does not have a picture.")
         return picture
@@ -240,11 +244,6 @@ class PeopleStore:
             raise ValueError(
                 f"example={example} is no longer remembered. Name a face that was seen recently."
             )
-
-    def _find_mean(self, learner: OnlineLearner, example: int) -> Floats | None:
-        """Return the mean of the vertex whose newest example this is."""
-        matches = np.flatnonzero(self._handle.to_ids(learner.newest) == example)
-        return learner.vertices.means[matches[0]] if len(matches) else None
 
     def _find_stranger(self, number: int) -> recognizer.Stranger:
         strangers = self.recognizer.strangers()
@@ -330,9 +329,7 @@ def open_people(
     folder: str, store: LearnerStore, kind: str | None, *, keep_crops: bool = False
 ) -> PeopleStore:
     """Return the people of a folder."""
-    representation = representations.find_representation(
-        kind or read_representation(store) or "pixels"
-    )
+    representation = representations.find_representation(kind or read_representation(store))
     crops = CropStore(os.path.join(folder, CROP_FOLDER), store.cipher, are_kept=keep_crops)
     return PeopleStore(store, representation, crops=crops)
 
@@ -368,7 +365,7 @@ def open_folder(
             raise ValueError(
                 f"{folder} is not a folder of people. Choose a new or an empty folder."
             )
-        representations.find_representation(kind or "pixels")  # before the folder is created
+        representations.find_representation(kind)  # before the folder is created
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings of learners contain labels
         try:

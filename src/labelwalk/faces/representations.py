@@ -139,12 +139,6 @@ def vector_of(image: Image, box: Box, representation: Representation) -> Floats:
     """Return the vector of the face in a box of an image.
 
     Raises `ValueError` if the function returns something else than a vector of finite numbers.
-
-    Examples
-    --------
-    >>> image = np.full((9, 9, 3), 100, dtype=np.uint8)
-    >>> vector_of(image, Box(2, 2, 5, 5), lambda face: face.mean(axis=(0, 1)))
-    array([100., 100., 100.])
     """
     margin = float(getattr(representation, "margin", 0.0))
     result = representation(crop_box(image, box, margin))
@@ -182,8 +176,9 @@ def profile_of(representation: Representation) -> Profile:
     return profile
 
 
-def find_representation(name: str) -> Representation:
+def find_representation(name: str | None = None) -> Representation:
     """Return the representation of a name: pixels, pixels-32 or "pixels 32", or dlib."""
+    name = name or "pixels"
     if pixels := re.fullmatch(r"pixels(?:[ -](\d{1,3}))?", name):
         return Pixels(int(pixels[1] or 96))
     if name in ("dlib", "dlib 128"):
