@@ -98,12 +98,12 @@ class CameraWorker:
                 crops.persist(face.example)
         self.people.recognizer.number_strangers()
         height, width = (round(side / scale) for side in frame.image.shape[:2])
-        boxes = ([round(side / scale) for side in face.box] for face in faces)
         return {
             "width": width,
             "height": height,
             "faces": [
-                face._asdict() | {"box": box} for face, box in zip(faces, boxes, strict=True)
+                face._asdict() | {"box": [round(side / scale) for side in face.box]}
+                for face in faces
             ],
             "milliseconds": 1000.0 * (perf_counter() - start),
         }

@@ -68,16 +68,9 @@ class Group(NamedTuple):
     """Unnamed vertices of one person, oldest first."""
 
     means: Floats
-    # Id of the first example of each vertex, number of its examples, and id of the newest
-    # remembered one or -1.
-    founders: Ints
-    counts: Ints
-    newest: Ints
-
-    def describe(self, number: int) -> Stranger:
-        """Return the group under a number."""
-        views = rank_views(self.newest, self.counts)
-        return Stranger(number, int(self.counts.sum()), max(views, default=-1), views)
+    founders: Ints  # Id of the first example of each vertex
+    n_examples: int
+    views: tuple[int, ...]  # as those of a `Stranger`
 
 
 class StrangerNumbers:
@@ -308,7 +301,10 @@ class FaceRecognizer:
         if not self._numbers.are_stored_in(self.handle.notes.get(STRANGERS)):
             self.handle.note({STRANGERS: self._numbers.to_json()})
         self._groups = dict(zip(numbers, groups, strict=True))
-        strangers = [group.describe(number) for number, group in self._groups.items()]
+        strangers = [
+            Stranger(number, group.n_examples, max(group.views, default=-1), group.views)
+            for number, group in self._groups.items()
+        ]
         return sorted(strangers, key=lambda stranger: (-stranger.examples, stranger.number))
 
     def number_strangers(self) -> None:
@@ -396,13 +392,13 @@ def find_strangers(learner: OnlineLearner, profile: Profile, to_ids: ToIds) -> l
         return []
     kinship = compute_kinship(table.means[nameless], profile)
     n, component = connected_components(kinship, directed=False)
-    groups = sorted((nameless[component == i] for i in range(n)), key=lambda group: int(group[0]))
-    founders = to_ids(table.founder)
-    return [
-        Group(table.means[group], founders[group], table.count[group], newest[group])
-        for group in groups
-        if table.count[group].sum() >= MIN_STRANGER_EXAMPLES
-    ]
+    founders, groups = to_ids(table.founder), []
+    for group in sorted((nameless[component == i] for i in range(n)), key=lambda group: group[0]):
+        counts, n_examples = table.count[group], int(table.count[group].sum())
+        if n_examples >= MIN_STRANGER_EXAMPLES:
+            views = rank_views(newest[group], counts)
+            groups.append(Group(table.means[group], founders[group], n_examples, views))
+    return groups
 
 
 def compute_kinship(vectors: Floats, profile: Profile) -> Bools:
