@@ -146,7 +146,7 @@ def watch(
             write_events(watcher.presence.end())
             summary = f"{run.n_frames:,} frames of {opened.name}{run.rate}"
             frame_run.print_presences(console, summary, watcher.presence.presences(), people)
-        video = output if recording is not None and recording.has_started else None
+        video = output if run.n_frames else None  # it starts at the first frame
         for title, path in (("Video", video), ("Events", events), ("People", people)):
             if path not in (None, "-"):
                 echo(console, f"{title}: {path}")
@@ -259,13 +259,10 @@ def name(
         n_views = pluralize(len(examples), "view")
         echo(console, f"unknown #{number} is {name}: {n_views} taught.")
         if n_before:
-            before, wrong = pluralize(n_before, "view"), json.dumps({"examples": examples})
+            before = pluralize(n_before, "view")
             echo(console, f"{name} already existed with {before}, and now has {n_views} more.")
-            echo(
-                console,
-                "Not the same person? Undo it in a service with faces: POST /api/faces/undo "
-                f"{wrong}",
-            )
+            undo = f"POST /api/faces/undo {json.dumps({'examples': examples})}"
+            echo(console, f"Not the same person? Undo it in a service with faces: {undo}")
         echo(console, f"People: {folder}")
 
 

@@ -223,11 +223,6 @@ class Recording(frames.Closing):
         self._newest: frames.Image | None = None
         self._start_s = 0.0
 
-    @property
-    def has_started(self) -> bool:
-        """Whether there is a file."""
-        return self._file is not None
-
     def add(self, frame: frames.Frame, faces: Sequence[Face]) -> None:
         """Add a frame with its faces."""
         captions = [
