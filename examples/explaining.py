@@ -32,7 +32,7 @@ way = np.array([x, *(point.point for point in explanation.path)])
 
 figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
 axes.scatter(*vertices.means.T, s=12 * vertices.count, color="0.85", label="vertices")
-axes.plot(*way.T, "o-", color="0.2", ms=4, label="most probable way")
+axes.plot(*way.T, "o-", color="0.2", ms=4, label="most probable path")
 axes.scatter(*x, s=120, marker="x", color="black", linewidths=2.5, zorder=3)
 for place, name, colour in zip(labelled, learner.classes, ("#0072B2", "#D55E00"), strict=True):
     axes.scatter(*place, s=120, color=colour, edgecolors="black", zorder=3)

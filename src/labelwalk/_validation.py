@@ -112,7 +112,7 @@ def places(given: Sequence[str], expected: Sequence[str]) -> list[int]:
     missing, extra = Counter(expected) - Counter(given), Counter(given) - Counter(expected)
     if missing or extra:
         raise ValueError(
-            f"X has other columns than the learner: missing {shown(list(missing))}, extra "
+            f"X and the learner have different columns: missing {shown(list(missing))}, extra "
             f"{shown(list(extra))}. Select X[list(learner.feature_names)], or assign "
             "learner.feature_names if only the names differ."
         )

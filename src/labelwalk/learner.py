@@ -525,7 +525,7 @@ class OnlineLearner:
           99.6%  low: example 0
            0.4%  high: example 1
            0.0%  no label
-        most probable way: example 0
+        most probable path: example 0
         """
         rows, _ = self._as_rows(x)
         if len(rows) > 1:
@@ -803,7 +803,7 @@ class OnlineLearner:
         if self.n_features not in (None, other.n_features):
             raise ValueError(
                 f"other has {other.n_features} features, but this learner has {self.n_features}. "
-                "Merge learners of the same columns."
+                "Merge learners with the same columns."
             )
         names = self._feature_names or other._feature_names
         given = other._feature_names or names

@@ -57,7 +57,7 @@ CHECKS: dict[str, Check] = {
     "remember": partial(check_whole, repair="1000, or 0", least=0, most=MOST_REMEMBERED),
     "half_life": _number(1, MAX_PARAMETER, "1000 examples, or None"),
     "tolerance": _number(0, 1, "0.01, or 0 to solve exactly at each step"),
-    "abstain_below": _number(0, 1, "0 never to abstain for doubt"),
+    "abstain_below": _number(0, 1, "0 to answer at any confidence"),
 }
 
 

@@ -133,7 +133,7 @@ def name_it(page: Page, name: str) -> None:
     """Answer who it is, and wait until the service has learned it."""
     page.locator("#naming input").fill(name)
     page.keyboard.press("Enter")
-    expect(page.locator("#toasts .toast").last).to_contain_text(f"{name} it is (")
+    expect(page.locator("#toasts .toast").last).to_contain_text(f"Named {name} (")
     expect(page.locator("#naming")).to_be_hidden()
 
 

@@ -98,7 +98,7 @@ def test_a_token_for_reading_films_nobody(
         name_it(page, "Ada")
     with looking(filmed_browser, people, people.tokens["read"], path="/faces") as (page, watch):
         expect(page.locator("#people")).to_contain_text("Ada")
-        expect(page.locator("#newcomer")).to_contain_text("may only read")
+        expect(page.locator("#newcomer")).to_contain_text("is read-only")
         expect(page.locator("#start")).to_be_hidden()
         expect(page.get_by_role("button", name="Erase…")).to_be_hidden()
         expect(page.locator("#automatic")).to_be_disabled()

@@ -48,7 +48,7 @@ def test_strangers_are_named_and_forgotten(
         first.get_by_role("button", name="Name…").click()
         first.get_by_label("Who is it?").fill("Ada")
         page.keyboard.press("Enter")
-        expect(page.locator("#toasts .toast").last).to_contain_text("Ada it is (")
+        expect(page.locator("#toasts .toast").last).to_contain_text("Named Ada (")
         expect(page.locator("#people li")).to_contain_text("Ada")
         expect(page.locator("#people img").first).to_be_visible()
         expect(page.locator("#strangers")).not_to_contain_text(known_as)
@@ -127,7 +127,7 @@ def test_the_cliff_is_marked_and_warned_of(browser: Browser, people: Serving) ->
     people.done("faces", "/observe", {"rows": [*everybody.tolist(), between.tolist()]})
     with looking(browser, people, path="/faces") as (page, _):
         expect(page.locator("#cliff-words")).to_contain_text(
-            "from here on strangers would be given names"
+            "from there on, strangers would get names"
         )
         expect(page.locator(".staircase .edge")).to_have_count(1)
         warning = page.locator("#sink").get_by_role("status")

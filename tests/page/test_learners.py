@@ -34,7 +34,7 @@ def test_a_learner_is_made_exported_imported_and_deleted(
             page.get_by_role("link", name="Export").click()
         kept = tmp_path / "door.lw"
         download.value.save_as(kept)
-        page.locator("#learners").get_by_label("File of a learner").set_input_files(kept)
+        page.locator("#learners").get_by_label("Learner file").set_input_files(kept)
         page.locator("#learners").get_by_label("Import as").fill("copy")
         page.locator("#learners").get_by_role("button", name="Import").click()
         expect(page.locator("#switcher")).to_have_value("copy")

@@ -127,7 +127,7 @@ def test_people(taught: Client) -> None:
     assert (facts["examples"], facts["classes"]) == (5, ["low"])
     assert [one["name"] for one in taught("GET", "/api/learners").json()] == ["a b"]
     assert (
-        "most probable way"
+        "most probable path"
         in taught("POST", "/api/learners/a b/explain", json={"rows": ROWS[:1]}).json()
     )
     assert len(taught("GET", "/api/learners/a b/ask?n=1").json()) == 1

@@ -422,7 +422,7 @@ def test_pictures_that_were_left_behind_are_swept_away(store: LearnerStore, tmp_
 
 def test_a_learner_for_other_vectors_is_not_taken_over(store: LearnerStore) -> None:
     store.create("faces", VECTORS.learner()).result()
-    with pytest.raises(ValueError, match="has other settings than these faces require"):
+    with pytest.raises(ValueError, match="has different settings than these faces require"):
         PeopleStore(store, Pixels(32))
 
 
@@ -546,7 +546,7 @@ def test_who_takes_the_place_of_the_struck_out_is_looked_at(looking: Looking) ->
     wrong = store.create("faces", VECTORS.learner()).result()
     answer = looking.ask("GET", "/api/faces")
     assert answer.status_code == 422
-    assert "has other settings than these faces require. Delete it" in answer.json()["error"]
+    assert "has different settings than these faces require. Delete it" in answer.json()["error"]
     store.delete(wrong).result()
     brought = PIXELS.learner()
     brought.teach(np.zeros((1, 576)), ["Ada"])

@@ -13,10 +13,10 @@ from labelwalk.cli import demo, plot, saved_learners, scale, serve, streams
 from labelwalk.cli.errors import EXIT_CODES, WRONG_USAGE, exit_on_error, fail
 
 REMOVED_COMMANDS = {
-    "bench": "Run scripts/bench of the repository, see docs/guide/speed.md.",
+    "bench": "Run scripts/bench in the repository; see docs/guide/speed.md.",
     "faces evaluate": "Run `python -m paper.face_evaluation` in a clone.",
     "config": "Write settings into labelwalk.toml; `labelwalk label --help` lists them.",
-    "reproduce": "Run `python -m paper` in a clone, see docs/guide/reproducing.md.",
+    "reproduce": "Run `python -m paper` in a clone; see docs/guide/reproducing.md.",
 }
 EXTENSION_COMMANDS = ("faces",)
 

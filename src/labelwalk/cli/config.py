@@ -87,27 +87,27 @@ class LearnerOptions(BaseModel):
     """The settings of a learner."""
 
     profile: Literal["default", "paper"] = _option(
-        "default", "Defaults of all other settings: ours, or those of the paper."
+        "default", "Defaults for all other settings: ours, or the paper's."
     )
     n_centroids: Maybe[int] = _option(
         500, "Maximum number of unlabelled vertices; none keeps every example."
     )
     similarity: Literal["self-tuning", "gaussian"] = _option(
-        "self-tuning", "Similarity of two examples."
+        "self-tuning", "Similarity between two examples."
     )
     bandwidth: float | Literal["cover", "scale"] = _option(
         "cover", "σ of the gaussian similarity: a number, or how to measure it."
     )
     threshold: Maybe[float] = _option(
-        None, "ε: similarities below it are zero. Default: the one of --similarity."
+        None, "ε: similarities below it are zero. Default: that of --similarity."
     )
     scale: Literal["none", "robust"] = _option(
-        "none", "Feature scaling: none, or by the robust spread of each feature."
+        "none", "Feature scaling: none, or by each feature's robust spread."
     )
     sink: float = _option(1e-4, 'γ: weight of the sink ("don\'t know") at each vertex.')
     growth: float = _option(1.5, "m: how far coarsening continues past n-centroids.")
     coarsening: Literal["just-enough", "doubling"] = _option(
-        "just-enough", "How vertices merge if there are too many."
+        "just-enough", "How vertices merge when there are too many."
     )
     labelled: Literal["pure", "absorb"] = _option(
         "pure", "Whether labelled vertices absorb unlabelled examples."
@@ -116,7 +116,7 @@ class LearnerOptions(BaseModel):
     weight_cap: Maybe[float] = _option(
         2.0, "Maximum weight of an unlabelled vertex, in mean vertices."
     )
-    labels_per_class: int = _option(64, "Maximum number of labelled vertices of a class.")
+    labels_per_class: int = _option(64, "Maximum number of labelled vertices per class.")
     representative: Literal["mean", "founder"] = _option(
         "mean", "Point of a vertex from which similarities are measured."
     )
@@ -130,12 +130,12 @@ class LearnerOptions(BaseModel):
     )
     remember: int = _option(1000, "Number of recent examples that can be taught later.")
     half_life: Maybe[float] = _option(
-        None, "Number of examples after which an unlabelled example has half its weight."
+        None, "Number of examples after which an unlabelled example's weight halves."
     )
     calibrate: bool = _option(True, "Whether confidence is calibrated by leaving out labels.")
     prior: Annotated[
         Maybe[Literal["uniform"] | dict[str, float]], BeforeValidator(_parse_shares)
-    ] = _option(None, "Shares of the classes: uniform, or cat=0.7,dog=0.3.")
+    ] = _option(None, "Class shares: uniform, or cat=0.7,dog=0.3.")
     tolerance: float = _option(1e-2, "Maximum error of a probability.")
     abstain_below: float = _option(0.0, "Abstain if the confidence is below this.")
 

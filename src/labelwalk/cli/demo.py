@@ -25,7 +25,7 @@ PRINT_EVERY_ROWS = 500  # without a terminal
 
 
 def demo(
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the order of the digits.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed for the order of the digits.")] = 0,
     n_centroids: Annotated[
         int, typer.Option(min=1, help="Maximum number of unlabelled vertices.")
     ] = 500,
@@ -36,7 +36,7 @@ def demo(
     picture: Annotated[
         Path | None,
         typer.Option(
-            help="File for a plot of the accuracy over time.", show_default=str(DEFAULT_PICTURE)
+            help="File for a plot of accuracy over time.", show_default=str(DEFAULT_PICTURE)
         ),
     ] = None,
     no_picture: Annotated[bool, typer.Option("--no-picture", help="Do not draw a plot.")] = False,

@@ -32,7 +32,7 @@ def plot(
         str | None,
         typer.Option(
             help="Label column of the `label` run. Rows with a label were taught and do not count.",
-            show_default="label, if the answers have another name",
+            show_default="label, unless the answers use that name",
         ),
     ] = None,
     prefix: Annotated[

@@ -235,9 +235,7 @@ def retract(
         list[int] | None,
         typer.Option(help="Id of a taught example. Can be given several times."),
     ] = None,
-    label: Annotated[
-        str | None, typer.Option(help="Class of which all labels are retracted.")
-    ] = None,
+    label: Annotated[str | None, typer.Option(help="Class whose labels are all retracted.")] = None,
     forget: Annotated[
         bool, typer.Option("--forget", help="Also remove the class and its vertices.")
     ] = False,

@@ -38,7 +38,7 @@ def serve(
         float | None,
         typer.Option(
             min=0.0,
-            help="Minimum number of days for which events are kept and can be erased. Learners are "
+            help="Keep events, and allow their erasure, for at least this many days. Learners are "
             "not affected. Default: all events are kept.",
         ),
     ] = None,
@@ -66,15 +66,17 @@ def serve(
     rate: Annotated[
         float | None,
         typer.Option(
-            min=0.001, help="Maximum number of requests per second and token. Default: unlimited."
+            min=0.001, help="Maximum number of requests per token per second. Default: unlimited."
         ),
     ] = None,
     patience: Annotated[
         float,
-        typer.Option(min=0.1, help="Timeout of the request headers, then of the body, in seconds."),
+        typer.Option(
+            min=0.1, help="Timeout for the request headers, then for the body, in seconds."
+        ),
     ] = 30.0,
     timeout: Annotated[
-        float, typer.Option(min=0.1, help="Timeout until a response begins, in seconds.")
+        float, typer.Option(min=0.1, help="Timeout before a response begins, in seconds.")
     ] = 300.0,
     sockets: Annotated[
         int, typer.Option(min=0, help="Maximum number of concurrent WebSockets.")
@@ -165,7 +167,9 @@ def _print_address(folder: str, address: str, token_path: str, new: Tokens | Non
 
 
 def restore(
-    backup: Annotated[str, typer.Argument(help="Backup file, from backups/ of a service.")],
+    backup: Annotated[
+        str, typer.Argument(help="Backup file, from the backups/ folder of a service.")
+    ],
     folder: Annotated[
         str, typer.Argument(help="New data folder; must not exist or must be empty.")
     ],

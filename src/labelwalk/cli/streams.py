@@ -119,8 +119,7 @@ def teach(
     by_id: Annotated[
         str | None,
         typer.Option(
-            help="Teach examples that were observed earlier: column with the ids from `label "
-            "--example-ids` or `ask`.",
+            help="Column with ids of earlier examples, from `label --example-ids` or `ask`.",
             metavar="COLUMN",
         ),
     ] = None,

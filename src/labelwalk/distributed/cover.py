@@ -138,7 +138,7 @@ def merge_covers(covers: Sequence[Cover], n_centroids: int) -> Cover:
     widths = sorted({cover.n_features for cover in covers})
     if len(widths) > 1:
         raise ValueError(
-            f"covers have {' and '.join(map(str, widths))} features. Merge covers of the same "
+            f"covers have {' and '.join(map(str, widths))} features. Merge covers with the same "
             "columns."
         )
     builder = CoverBuilder(sum(map(len, covers)), widths[0])

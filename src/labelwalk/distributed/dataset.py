@@ -98,7 +98,7 @@ def resolve_schema(
                 if name not in features:
                     raise ColumnError(
                         f"column {name!r} would be a feature, but the first file has no such "
-                        "column. Give the features that all files have with --features."
+                        "column. List the features that all files share with --features."
                     )
     spec = RowSpec(columns, unlabeled, features)
     return spec._replace(widths=_measure_widths(files, spec)), prefix
@@ -121,7 +121,7 @@ def _check_features(schema: pa.Schema, first: pa.Schema, features: Sequence[str]
         if name not in schema.names:
             raise ColumnError(
                 f"column {name!r} is missing; other files have it as a feature. Give every file "
-                "the same columns, or list the features that all files have with --features."
+                "the same columns, or list the features that all files share with --features."
             )
         if schema.field(name).type != expected:
             raise ColumnError(

@@ -111,7 +111,7 @@ def find_files(name: str) -> list[DataFile]:
         if _is_selected(name, pattern)
     ]
     if not files:
-        raise InputError(f"{name} has no files. Give a folder with files, or another pattern.")
+        raise InputError(f"{name} contains no files. Give a folder with files, or another pattern.")
     return files
 
 
@@ -189,7 +189,7 @@ def with_path_in_errors(name: str) -> Iterator[None]:
         raise type(error)(f"{name}, {error}") from error
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError) as error:
         raise InputError(
-            f"{name} does not have the format of its name, or is damaged ({error})."
+            f"{name} does not match its file extension, or is damaged ({error})."
         ) from error
     except OSError as error:
         raise InputError(f"{name} cannot be read ({error.strerror or error}).") from error

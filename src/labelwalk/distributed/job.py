@@ -296,7 +296,7 @@ class OutputFolder:
             (self.work / JOB_FILE).write(self._description)
         elif not is_begun:
             raise InputError(
-                f"{self._name} has other content: files of a job with other input, settings or "
+                f"{self._name} has other content: files of a job with different input, settings or "
                 "labelwalk version, or an incomplete job. Choose an empty folder, or remove this "
                 "one."
             )

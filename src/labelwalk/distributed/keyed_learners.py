@@ -297,7 +297,7 @@ class KeyStream(Generic[BlockAnswer]):
         if self._learners.position(self._key) > self.position:
             raise ValueError(
                 f"The block of {self._key!r} at position {self.position} was learned, but its "
-                "answer was lost by an error. Send that block again before this one."
+                "answer was lost to an error. Send that block again before this one."
             )
 
     def _check_position(self, position: int) -> None:
@@ -310,7 +310,7 @@ class KeyStream(Generic[BlockAnswer]):
             )
         last = self._unanswered.end if self._unanswered else self.position
         if position > last:
-            raise LostError(f"{learner}, but received {last} rows. Use only one feeder for a key.")
+            raise LostError(f"{learner}, but received {last} rows. Use only one feeder per key.")
 
 
 class ReplayFeeder(Generic[BlockAnswer]):

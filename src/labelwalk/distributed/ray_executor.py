@@ -88,7 +88,7 @@ def join(address: str = LOCAL_ADDRESS, n_workers: int | None = None) -> None:
     """
     if ray.is_initialized():
         raise RuntimeError(
-            "This process has already joined a cluster. Leave that one first with "
+            "This process has already joined a cluster. Leave it first with "
             "RayExecutor.close() or ray.shutdown()."
         )
     if address == LOCAL_ADDRESS:

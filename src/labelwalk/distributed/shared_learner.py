@@ -176,7 +176,7 @@ def check_names(names: Sequence[str]) -> None:
     is_list = not isinstance(names, str) and all(isinstance(name, str) for name in names)
     if not is_list or not names or len(set(names)) < len(names):
         raise ValueError(
-            f"names={shown(names)} must be a list of different strings. Pass the names of all "
+            f"names={shown(names)} must be a list of distinct strings. Pass the names of all "
             "partitions, such as ['left', 'right']."
         )
 

@@ -153,8 +153,8 @@ class Explanation:
         lines = [f"{end.probability:7.1%}  {end.label}: {_describe_point(end)}" for end in likely]
         lines.append(f"{self.sink:7.1%}  no label")
         if self.path:
-            way = " -> ".join(_describe_point(point) for point in self.path)
-            lines.append(f"most probable way: {way}")
+            path = " -> ".join(_describe_point(point) for point in self.path)
+            lines.append(f"most probable path: {path}")
         return "\n".join(lines)
 
 

@@ -51,7 +51,7 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
     "classes": (
         "The answers are as diverse as {value:.3g} classes of equal size.",
-        "Nearly all answers are of few classes; they are only as diverse as {value:.3g} classes "
+        "Nearly all answers belong to few classes; they are only as diverse as {value:.3g} classes "
         "of equal size. If the stream is more diverse, set a prior, or label more examples of the "
         "other classes.",
     ),

@@ -40,8 +40,8 @@ def find_example(state: State, number: int) -> Floats:
         kept = f"the oldest that is has the id {known.min()}" if len(known) else "none is"
         raise ValueError(
             f"example_id={number} is not remembered: {kept}. Teach the example itself. A learner "
-            f"remembers the last {len(memory.seen_vertex)} examples, as its parameter remember "
-            "says, but none whose source had its share, and none from before it was merged."
+            f"remembers the last {len(memory.seen_vertex)} examples (its parameter remember), "
+            "except those beyond the share of their source and those from before a merge."
         )
     return memory.seen_rows[places[:1]]
 

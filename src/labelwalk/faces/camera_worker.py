@@ -58,7 +58,7 @@ class CameraWorker:
                 f"Invalid camera name {camera[:80]!r}: use 1–64 letters, digits, '-' or '_'."
             )
         if not self._free_places.acquire(blocking=False):
-            raise BusyError(f"{MAX_QUEUED_FRAMES} frames are waiting already. Skip this frame.")
+            raise BusyError(f"{MAX_QUEUED_FRAMES} frames are waiting. Skip this frame.")
         answer = self.submit(lambda people: self._process(camera, decode_picture(data)))
         answer.add_done_callback(lambda answer: self._free_places.release())
         return answer

@@ -165,7 +165,7 @@ class LiveSource(Source):
         except SourceError as reason:
             error = reason
         except Exception as reason:  # the consumer must not wait for ever
-            error = SourceError(f"{self.name} cannot be read any more ({reason}).")
+            error = SourceError(f"{self.name} can no longer be read ({reason}).")
         with self._changed:
             self._error = error
             self._changed.notify_all()

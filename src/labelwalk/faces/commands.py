@@ -57,7 +57,7 @@ def watch(
     source: Annotated[
         str,
         typer.Argument(
-            help="Source: a video, a folder of pictures, the number of a camera, an address "
+            help="Source: a video, a folder of pictures, a camera number, an address "
             "(rtsp:// or http://), or demo for synthetic people."
         ),
     ],
@@ -319,7 +319,7 @@ def forget(
     ] = None,
     strangers: Annotated[
         bool,
-        typer.Option("--strangers", help="Erase all strangers, with or without a number."),
+        typer.Option("--strangers", help="Erase all strangers, numbered or not."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     passphrase_file: PassphraseFile = None,

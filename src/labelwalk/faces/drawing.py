@@ -190,7 +190,7 @@ class VideoFile(frames.Closing):
         if (image.shape[1], image.shape[0]) != self.size:
             raise ValueError(
                 f"image has {image.shape[1]} × {image.shape[0]} pixels, not the {self.size[0]} × "
-                f"{self.size[1]} of this video. Pass frames of one source."
+                f"{self.size[1]} of this video. Pass frames from one source."
             )
         self._writer.write(image)
         self.n_written += 1

@@ -78,7 +78,7 @@ class Source(Closing, ABC):
 def check_size(width: float, height: float, name: str) -> None:
     """Raise `SourceError` if an image would have too many pixels, or none."""
     if not (width >= 1 and height >= 1):
-        raise SourceError(f"{name} declares images of {width:.0f} × {height:.0f} pixels.")
+        raise SourceError(f"{name} has images of {width:.0f} × {height:.0f} pixels.")
     if width * height > MAX_PIXELS:
         raise SourceError(
             f"{name} has {width:.0f} × {height:.0f} pixels, more than the {MAX_PIXELS} that are "
@@ -91,7 +91,7 @@ def check_image(image: object) -> None:
     if not isinstance(image, np.ndarray):
         problem = type(image).__name__
     elif image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or 0 in image.shape:
-        problem = f"{image.dtype} of the shape {image.shape}"
+        problem = f"{image.dtype} of shape {image.shape}"
     else:
         return
     raise ValueError(

@@ -286,8 +286,8 @@ class PeopleStore:
             similarity = managed.learner.settings.describe()["similarity"]
             if similarity != profile.learner().settings.describe()["similarity"]:
                 raise ValueError(
-                    f"the learner {LEARNER_NAME!r} of this folder has other settings than these "
-                    "faces require. Delete it, or choose another folder."
+                    f"the learner {LEARNER_NAME!r} of this folder has different settings than "
+                    "these faces require. Delete it, or choose another folder."
                 )
             self._store.update_notes(number, {REPRESENTATION: name}).result()
         stored = str(self._store.get(number).notes[REPRESENTATION])

@@ -148,7 +148,7 @@ def vector_of(image: Image, box: Box, representation: Representation) -> Floats:
         problem = f"a {type(result).__name__}"
     else:
         if vector.ndim != 1 or vector.size == 0:
-            problem = f"an array of the shape {vector.shape}"
+            problem = f"an array of shape {vector.shape}"
         elif not np.isfinite(vector).all():
             problem = "values that are not finite"
         else:

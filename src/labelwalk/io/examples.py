@@ -88,7 +88,7 @@ class Columns:
             for name in features:
                 if name in excluded:
                     raise ColumnError(
-                        f"Column {name!r} has two roles: feature and another. Restrict --features, "
+                        f"Column {name!r} has two roles, including feature. Restrict --features, "
                         "or omit the other option."
                     )
         else:
@@ -218,7 +218,7 @@ class ExampleReader:
         labels = [None if text == self.unlabeled else text for text in labels]
         if self.all_labelled:
             if label is None:
-                raise ColumnError("No column contains labels. Give its name with --label-column.")
+                raise ColumnError("The label column is missing. Give its name with --label-column.")
             _check_no_gaps(labels, label, "every row needs a label", faults)
         _check_no_gaps(sources, roles.source, "every row needs a source", faults)
         self._check_ids(ids, faults)

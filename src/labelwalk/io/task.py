@@ -229,13 +229,13 @@ def load_checkpoint(
         if before != value:
             raise CheckpointError(f"{other_run}, with {name}={before!r}, not {value!r}. {advice}")
     if stored_learner.settings != learner.settings:
-        raise CheckpointError(f"{other_run}, whose learner has other settings. {advice}")
+        raise CheckpointError(f"{other_run}, whose learner has different settings. {advice}")
     progress = {name: note[stored] for name, stored in STORED_FIELDS.items()}
     stats = RunStats(**{name: note["tally"][stored] for name, stored in STORED_STATS.items()})
     checkpoint = RunCheckpoint(**progress | {"task": fields, "stats": stats})
     if learner.digest() not in (checkpoint.initial_digest, stored_learner.digest()):
         raise CheckpointError(
-            f"The learner has changed since the run of {path} began or was interrupted. Restore "
+            f"The learner has changed since the run saved in {path} began or stopped. Restore "
             "the earlier learner, or delete the checkpoint to start over."
         )
     return checkpoint, stored_learner

@@ -223,7 +223,7 @@ def name_path_in_errors(path: str) -> Iterator[None]:
         raise InputError(damaged.format(path, error)) from error
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InputError(
-            f"{path} is damaged, or does not have the format of its name ({error}). Download it "
+            f"{path} is damaged, or does not match its file extension ({error}). Download it "
             "again, or give its format with --format."
         ) from error
     except OSError as error:

@@ -36,7 +36,7 @@ Key = Annotated[
     Header(
         alias="Idempotency-Key",
         max_length=MAX_KEY_LENGTH,
-        description="Your own id of a request. A repetition gets the same answer, and is applied "
+        description="Your own id for a request. A repetition gets the same answer and is applied "
         "only once.",
     ),
 ]

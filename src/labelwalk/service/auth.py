@@ -124,7 +124,7 @@ class AuthMiddleware:
         method = "WEBSOCKET" if scope["type"] == "websocket" else scope["method"]
         host, origin = headers.get("host", "").lower(), headers.get("origin")
         if host not in self._hosts:
-            return ErrorResponse(421, "The requested host name is not one of this server.")
+            return ErrorResponse(421, "The requested host name does not belong to this server.")
         if origin is not None and _parse_netloc(origin) != host:
             return ErrorResponse(403, "Cross-origin requests are not allowed.")
         path = scope["path"]
@@ -152,7 +152,7 @@ class AuthMiddleware:
         if not self._tokens.allow(token, "read"):
             return ErrorResponse(401, "The token is invalid.")
         if not self._tokens.allow(token, permission):
-            return ErrorResponse(403, "The token permits only reading.")
+            return ErrorResponse(403, "The token is read-only.")
         # A browser sends the cookie with requests of any page; the origin tells ours from others.
         if not is_bearer and method not in SAFE_METHODS and "origin" not in headers:
             return ErrorResponse(403, "A request with a cookie must have an Origin header.")

@@ -129,7 +129,7 @@ class RowStream:
                 frame = await _receive_content(receive, "bytes")
                 if len(frame) < FRAME_NUMBER.size:
                     raise BodyError(
-                        "A frame has no number. Begin each frame with a number of eight bytes."
+                        "A frame has no number. Begin each frame with an eight-byte number."
                     )
                 number = FRAME_NUMBER.unpack_from(frame)[0]
                 content = frame[FRAME_NUMBER.size :]

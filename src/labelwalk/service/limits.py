@@ -29,7 +29,7 @@ class Limits:
     patience: float = 30.0  # seconds until a head is complete, and then until its body is
     timeout: float = 300.0  # seconds until a response starts
     sockets: int = 100  # WebSockets at the same time
-    rate: float | None = None  # requests per second and token; None: no rate limit
+    rate: float | None = None  # requests per token per second; None: no rate limit
 
     def list_middlewares(self) -> list[Callable[[ASGIApp], ASGIApp]]:
         """Return the middlewares behind authorization that apply these limits, outermost first."""

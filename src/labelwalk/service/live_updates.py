@@ -226,9 +226,7 @@ class LiveUpdates(Response):
     def __init__(self, sampler: PageSampler, number: int) -> None:
         super().__init__()
         if sampler.n_pages >= MAX_PAGES:
-            raise TooManyPagesError(
-                f"{MAX_PAGES} pages are open already. Close one, or try again later."
-            )
+            raise TooManyPagesError(f"{MAX_PAGES} pages are open. Close one, or try again later.")
         self._sampler, self._number = sampler, number
         sampler.open_page(number)
 

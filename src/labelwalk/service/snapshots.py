@@ -145,7 +145,7 @@ def restore_learners(reader: JournalReader, snapshots: Snapshots) -> dict[int, M
     try:
         learners = {i: ManagedLearner.from_bytes(content) for i, content in states.items()}
     except ValueError as error:
-        raise DamagedError(f"{reader.database.path}: a state cannot be read: it {error}") from error
+        raise DamagedError(f"{reader.database.path}: a state cannot be read ({error})") from error
     for event in reader.read_events(after=None if latest is None else latest.position.sequence):
         try:
             replay_event(learners, reader, event)

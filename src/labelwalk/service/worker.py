@@ -66,7 +66,7 @@ class BoundedQueue(Generic[Item]):
                 raise BusyError("The service is shutting down. Try again later.")
             if (self._items or self._priority) and self.weight + weight > self._capacity:
                 raise BusyError(
-                    f"{self.weight:,} examples are waiting already. Send fewer, or try again later."
+                    f"{self.weight:,} examples are waiting. Send fewer, or try again later."
                 )
             (self._priority if priority else self._items).append((item, weight))
             self.weight += weight

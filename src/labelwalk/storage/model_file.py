@@ -81,7 +81,7 @@ def write(path: PathLike, header: Mapping[str, Any], arrays: Mapping[str, Array]
     >>> header, arrays["x"]
     ({'kind': 'demo'}, array([0., 1., 2.]))
     """
-    repair = "pass the path of a file in an existing folder with free space where you may write"
+    repair = "pass a path in an existing, writable folder with free space"
     with _name_in_errors(path, "written", repair):
         write_atomic(path, _iter_content(header, arrays))
 
@@ -224,7 +224,7 @@ def _verify(content: memoryview) -> tuple[bytes, memoryview]:
         raise _error_truncated(len(content), _PREFIX + _CHECKSUM)
     version, size, text_size = _SIZES.unpack_from(content, len(MODEL_FILE_MAGIC))
     if not OLDEST_VERSION <= version <= VERSION:
-        repair = "upgrade labelwalk" if version > VERSION else "use the labelwalk that wrote it"
+        repair = "upgrade labelwalk" if version > VERSION else "use the version that wrote it"
         raise ModelFileError(
             f"has format version {version}, but this labelwalk reads versions {OLDEST_VERSION} to "
             f"{VERSION}; {repair} to read it (or the file is damaged)"
@@ -278,7 +278,7 @@ def _load_arrays(entries: list[Any], data: memoryview) -> dict[str, Array]:
     for entry in entries:
         name, dtype, shape = _parse_entry(entry)
         if name in arrays:
-            raise _error_forged(f"it lists two arrays of the same name, {name!r:.80}")
+            raise _error_forged(f"it lists two arrays with the same name, {name!r:.80}")
         end = start + math.prod(shape) * dtype.itemsize
         if end > len(data):
             raise _error_forged(f"array {name!r:.80} is longer than the file")

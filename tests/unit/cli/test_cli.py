@@ -230,7 +230,7 @@ class TestCommands:
     def test_explain(self, folder: Path) -> None:
         ok("label", "in.csv", *COLUMNS, "-oout.csv", "--model=m.lw")
         said = ok("explain", "m.lw", "in.csv", "--features=x,y", "--limit=2")
-        assert said.count("most probable way") == 2
+        assert said.count("most probable path") == 2
         line = ok("explain", "m.lw", "in.csv", "--features=x,y", "--limit=1", "--json")
         explained = json.loads(line)
         assert explained["row"] == "line 2"

@@ -427,7 +427,7 @@ def test_a_column_called_like_a_new_one_is_told_at_once(rows: Path, tmp_path: Pa
 
 def test_files_that_are_not_what_they_are_called(rows: Path, tmp_path: Path) -> None:
     (rows / "z.parquet").write_bytes(b"not at all")
-    with pytest.raises(InputError, match=r"z.parquet does not have the format of its name"):
+    with pytest.raises(InputError, match=r"z.parquet does not match its file extension"):
         run(job(rows, tmp_path / "out"))
     (rows / "z.parquet").rename(rows / "z.csv")
     with pytest.raises(InputError, match=r"z.csv: only .parquet"):
@@ -437,7 +437,7 @@ def test_files_that_are_not_what_they_are_called(rows: Path, tmp_path: Path) -> 
 
 def test_nothing_to_read_or_to_name(rows: Path, tmp_path: Path) -> None:
     for nothing in ("nowhere", "rows/*.arrow"):
-        with pytest.raises(InputError, match=r"does not exist|has no files"):
+        with pytest.raises(InputError, match=r"does not exist|contains no files"):
             run(job(tmp_path / nothing, tmp_path / "out"))
     with pytest.raises(InputError, match="no row has a label"):
         run(job(rows / "b.parquet", tmp_path / "out"))

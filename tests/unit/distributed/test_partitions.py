@@ -444,7 +444,7 @@ def test_a_hand_over_of_other_columns_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("names", ["ab", [], ["a", "a"], [1, 2]])
 def test_partitions_have_names(tmp_path: Path, names: Any) -> None:
-    with pytest.raises(ValueError, match=r"names=.* must be a list of different strings"):
+    with pytest.raises(ValueError, match=r"names=.* must be a list of distinct strings"):
         Coordinator(tmp_path, names, SETTINGS)
 
 

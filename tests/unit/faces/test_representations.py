@@ -43,10 +43,10 @@ def test_a_function_sees_the_margin_it_wants() -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (None, "an array of the shape"),
-        (1.0, "an array of the shape"),
-        ([], "an array of the shape"),
-        ([[1.0]], "an array of the shape"),
+        (None, "an array of shape"),
+        (1.0, "an array of shape"),
+        ([], "an array of shape"),
+        ([[1.0]], "an array of shape"),
         (["a"], "a list"),
         ([1.0, np.nan], "values that are not finite"),
         ([np.inf], "values that are not finite"),

@@ -153,7 +153,7 @@ class TestResumed:
         other = Task(str(source), str(tmp_path / "other.csv"), COLUMNS)
         with pytest.raises(CheckpointError, match="belongs to another run, with output="):
             run(other, OnlineLearner(K), checkpoint=checkpoint)
-        with pytest.raises(CheckpointError, match="whose learner has other settings"):
+        with pytest.raises(CheckpointError, match="whose learner has different settings"):
             run(first, OnlineLearner(K + 1), checkpoint=checkpoint)
         OnlineLearner(K).save(tmp_path / "plain.lw")
         with pytest.raises(CheckpointError, match="is a model file without a checkpoint"):

@@ -323,7 +323,7 @@ class TestForgery:
             read(forge(path, listing(entry()), bytes(65)))
 
     def test_double_names(self, path: Path) -> None:
-        with pytest.raises(ModelFileError, match="two arrays of the same name"):
+        with pytest.raises(ModelFileError, match="two arrays with the same name"):
             read(forge(path, listing(entry(), entry()), bytes(80)))
 
     def test_truth_beyond_0_and_1(self, path: Path) -> None:

@@ -52,7 +52,7 @@ export function nameForm(example, question, close) {
 async function named(example, name) {
   const taught = await service.name(example, name);
   emit("taught");
-  toast(`${taught.name} it is (${pluralize(taught.examples.length, "view")}).`, {
+  toast(`Named ${taught.name} (${pluralize(taught.examples.length, "view")}).`, {
     label: "Undo", act: () => void attempt(() => takeBack(taught)),
   });
 }
@@ -72,7 +72,7 @@ export function pointAt(face) {
   if (place.hidden) origin = document.activeElement;
   hold();
   mark(face.track);
-  const question = face.name === null ? "Who is this?" : `${whoIs(face)}, or who is it really?`;
+  const question = face.name === null ? "Who is this?" : `Not ${whoIs(face)}? Who is it?`;
   const { form, focus } = nameForm(face.example, question, close);
   fill(place, form);
   place.hidden = false;
@@ -141,5 +141,5 @@ async function erase({ key, words }, close) {
   const { erased, meaning } = await forget(key);
   close();
   emit("taught");
-  toast(`${words} was erased: ${pluralize(erased, "view")} erased. ${meaning}`);
+  toast(`${words}: ${pluralize(erased, "view")} erased. ${meaning}`);
 }

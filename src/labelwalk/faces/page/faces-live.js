@@ -223,13 +223,13 @@ export class NoCamera extends Error {
 const WORDS = {
   Insecure: () => (
     "Browsers allow cameras only on local pages or over TLS. Open this page as "
-    + `http://localhost:${location.port || 80} on the machine of the service, or start `
+    + `http://localhost:${location.port || 80} on the service's machine, or start `
     + "labelwalk serve with --certificate and --private-key."
   ),
   Missing: () => "This browser does not support cameras. Use another browser.",
   NotAllowedError: () => (
-    "This page does not have permission to use the camera. Allow it in the address bar or in the settings of the "
-    + "system, and try again."
+    "This page does not have permission to use the camera. Allow it in the address bar or in the system "
+    + "settings, and try again."
   ),
   NotFoundError: () => "No camera was found. Connect one, and try again.",
   NotReadableError: () => (

@@ -23,7 +23,7 @@ export function startGallery() {
     showStrangers(inOrder.map((one) => [one.number, one]));
     byId("no-people").hidden = people.length > 0;
     byId("no-strangers").hidden = strangers.length > 0;
-    setText(byId("people-words"), examples ? `among ${pluralize(examples, "view")} of faces` : "");
+    setText(byId("people-words"), examples ? `from ${pluralize(examples, "face view")}` : "");
     setText(byId("strangers-words"), strangers.length ? "name or erase them" : "");
   };
   on("known", refresh);
@@ -54,7 +54,7 @@ function stranger(first) {
   return { element: part.element, update: (one) => {
     newest = one.newest;
     name.disabled = newest === null;
-    name.title = newest === null ? "It must be seen again before it can be named." : "";
+    name.title = newest === null ? "This person must be seen again before being named." : "";
     setText(part.about, `seen ${times(one.examples)}`);
     part.crops.update(one.views);
   } };

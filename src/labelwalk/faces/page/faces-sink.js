@@ -40,7 +40,7 @@ function build() {
   parts.cliff = make("p.cliff-words", { id: "cliff-words" });
   parts.warning = make("p.wrong", { role: "status" });
   parts.early = make(
-    "p.quiet", {}, "Name a person and process a few more faces: then it can be set here.",
+    "p.quiet", {}, "To set it here, name a person and process a few more faces.",
   );
   parts.whole = make("div.dial", {},
     make("div.dial-head", {}, make("label", { for: "dial" }, "How often faces are named"),
@@ -109,9 +109,9 @@ function draw(sink) {
   const width = decades(lowest());
   fill(parts.curve, staircase({ ...facts, sink }, (one) => decades(one) / width));
   setText(parts.cliff, facts.cliff === null
-    ? "No cliff was found."
-    : `The red edge is the cliff, at ${formatNumber(facts.cliff)}: from here on strangers would be `
-      + "given names.");
+    ? "No critical value found."
+    : `The red edge is the critical value, ${formatNumber(facts.cliff)}: from there on, strangers `
+      + "would get names.");
 }
 
 const WIDTH = 100;

@@ -79,9 +79,9 @@ function curtain() {
 }
 
 function newcomer() {
-  if (!kinds().length) return "This token may only read, so no frames are sent. People are below.";
+  if (!kinds().length) return "This token is read-only, so no frames are sent. People are below.";
   if (people().length || !mayWrite()) return "";
-  return "Start, click a face and type a name: from then on it is known.";
+  return "Start, click a face and type its name; it is then recognized.";
 }
 
 function hint(frame) {
@@ -215,7 +215,7 @@ function words() {
   const usual = (key) => Math.round(
     frames.map((one) => one[key]).sort((a, b) => a - b)[frames.length >> 1],
   );
-  return `${formatNumber(rate())} frames/s · ${usual("roundTrip")} ms there and back, `
+  return `${formatNumber(rate())} frames/s · ${usual("roundTrip")} ms round trip, `
     + `${usual("milliseconds")} ms in the service`;
 }
 

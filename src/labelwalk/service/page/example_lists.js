@@ -93,7 +93,7 @@ function makeChooser(id, words, describeRow, targetOf, changed) {
 
 function startQuestions() {
   const questions = makeChooser(
-    "questions", "What to label next, the best first", describeQuestion, questionTarget,
+    "questions", "What to label next, best first", describeQuestion, questionTarget,
     highlightQuestion,
   );
   const nothing = make("p.quiet", {}, "The most useful labels are suggested here.");
@@ -172,7 +172,7 @@ function startStream() {
     const nNewer = held && state.verdicts.length
       ? state.verdicts[0].example - held[0].example : 0;
     newer.hidden = nNewer <= 0;
-    setText(newer, `${formatCount(nNewer)} newer: show them`);
+    setText(newer, `Show ${formatCount(nNewer)} newer`);
     const words = held ? "paused while a row is selected" : "newest first";
     setText(byId("stream-words"), verdicts.length ? words : "no examples yet");
   }

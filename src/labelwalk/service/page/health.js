@@ -131,7 +131,7 @@ function makeMetric(metric) {
 }
 
 function makeHistory(values, title) {
-  return values?.length > 1 ? sparkline(values, `${title} over the last minutes`) : null;
+  return values?.length > 1 ? sparkline(values, `${title} over the last few minutes`) : null;
 }
 
 const makeMark = (ok) => make(

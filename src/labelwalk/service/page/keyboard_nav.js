@@ -97,10 +97,10 @@ function showHelp() {
   ]);
   fill(dialog,
     make("div.head", {},
-      make("h2", { id: "keys-title" }, "Keys"),
+      make("h2", { id: "keys-title" }, "Shortcuts"),
       make("button.icon", { type: "button", "aria-label": "Close", onclick: close }, "×")),
     make("dl.keys", {}, ...rows),
-    make("p.line", {}, setting, make("label", { for: setting.id }, "Enable single keys")));
+    make("p.line", {}, setting, make("label", { for: setting.id }, "Enable shortcuts")));
   if (!dialog.open) dialog.showModal();
 }
 

@@ -39,7 +39,7 @@ async function switchTo(name) {
 
 function makeCreateForm(done = () => null) {
   const name = makeField(
-    "new-learner", "Name", { required: true, maxlength: 100, placeholder: "such as doorbell" },
+    "new-learner", "Name", { required: true, maxlength: 100, placeholder: "e.g. doorbell" },
   );
   const size = makeField(
     "new-size", "Maximum number of vertices", { type: "number", min: 2, max: 5000, value: 500 },
@@ -54,7 +54,7 @@ function makeCreateForm(done = () => null) {
 }
 
 function makeImportForm(done = () => null) {
-  const file = makeField("file", "File of a learner", { type: "file", required: true });
+  const file = makeField("file", "Learner file", { type: "file", required: true });
   const name = makeField("file-name", "Import as", { required: true, maxlength: 100 });
   file.input.addEventListener("change", () => {
     name.input.value ||= (file.input.files[0]?.name ?? "").replace(/\.[^.]*$/, "");
@@ -144,7 +144,7 @@ async function deleteLearner(name) {
 /** Fill the page that is shown without a learner. */
 function showWelcome() {
   if (!mayWrite()) {
-    const words = "This token permits only reading. Use the other token to create a learner.";
+    const words = "This token is read-only. Use the other token to create a learner.";
     fill(byId("ways"), make("p", {}, words));
     return;
   }
@@ -159,7 +159,7 @@ function showWelcome() {
       make("button.first", { type: "button", onclick: startDemo }, "Start the demo")),
     makeWay("Create a learner",
       "Then send rows of numbers over HTTP, from Python or the command line.", makeCreateForm()),
-    makeWay("Import a learner", "A model file of labelwalk.", makeImportForm()));
+    makeWay("Import a learner", "A labelwalk model file.", makeImportForm()));
 }
 
 /** Explain on an empty map how to send examples. */

@@ -30,7 +30,7 @@ const SLIDERS = {
   },
   half_life: {
     title: "Forgetting", ends: ["soon", "never"], range: [2, NEVER, 0.25],
-    about: "After this number of examples an old one has half its weight.",
+    about: "An example's weight halves after this many examples.",
     toPosition: (life) => (life === null ? NEVER : Math.log10(life)),
     toValue: (position) => (position >= NEVER ? null : Math.round(10 ** position)),
     describe: (life) => (
@@ -108,7 +108,7 @@ function reset() {
   const prior = settings.prior === null ? "none" : settings.prior === "uniform" ? "uniform" : "own";
   fields[prior].checked = true;
   document.querySelector("[data-prior=own]").hidden = prior !== "own";
-  const words = "Move a slider to see its effect on the last examples.";
+  const words = "Move a slider to see its effect on the latest examples.";
   fill(preview, make("p.quiet", {}, words));
   if (buttons.contains(document.activeElement)) fields.sink.input.focus();
   buttons.hidden = true;
@@ -162,10 +162,10 @@ async function send(settings) {
 }
 
 function describeEffect({ before, after, changed, of }) {
-  if (!of) return [make("p", {}, "There are no examples yet for a preview.")];
+  if (!of) return [make("p", {}, "There are no examples to preview yet.")];
   const words = changed === 0
     ? `No answer to the last ${pluralize(of, "example")} changes.`
-    : `${formatCount(changed)} of the last ${pluralize(of, "example")} change their answers.`;
+    : `${formatCount(changed)} of the last ${pluralize(of, "answer")} change.`;
   return [
     make("p.verdict", {}, words),
     make("p.quiet", {}, describeTendency(before, after)),

@@ -51,7 +51,7 @@ export async function undo() {
 
 async function change(act) {
   if (!mayWrite()) {
-    showError(new Error("This token permits only reading. Open the page with the other token."));
+    showError(new Error("This token is read-only. Open the page with the other token."));
     return;
   }
   const before = readLabels(state.map);
@@ -74,7 +74,7 @@ function describeChanges(before) {
   const n = after.filter(([id, label]) => before.has(id) && before.get(id) !== label).length;
   if (n === 0) return "No other vertex changed its label.";
   if (n === 1) return "1 vertex changed its label.";
-  return `${formatCount(n)} vertices changed their label.`;
+  return `${formatCount(n)} vertices changed their labels.`;
 }
 
 /**

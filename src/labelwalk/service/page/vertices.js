@@ -202,7 +202,7 @@ function showTable() {
   const order = vertices.id.map((_, i) => i).sort((a, b) => vertices.count[b] - vertices.count[a]);
   const heads = ["Vertex", "Class", "Confidence", "Examples", "Label"];
   const caption = order.length > MAX_TABLE_ROWS ? `The ${MAX_TABLE_ROWS} largest`
-    : "All, the largest first";
+    : "All, largest first";
   fill(byId("table"), make("table", {},
     make("caption", {}, caption),
     make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
