@@ -244,7 +244,8 @@ class OnlineLearner:
     ) -> int | Ints | None:
         """Learn labelled examples. They may come at any time and may add classes.
 
-        If an example has another label already, both count and a `LabelConflictWarning` names them.
+        If an example already has a different label, both count and a `LabelConflictWarning`
+        names them.
 
         Parameters
         ----------

@@ -276,7 +276,7 @@ def merge(sketches: Sequence[Sketch], n_centroids: int, labels_per_class: int = 
     for other in sketches[1:]:
         if other.features != features:
             raise ValueError(
-                f"A sketch has the features {list(features)}, another one {list(other.features)}. "
+                f"A sketch has the features {list(features)}, another {list(other.features)}. "
                 "Use the same columns in every shard."
             )
     while len(sketches) > 1:

@@ -28,7 +28,7 @@ CANCELLED = 1e-4  # where a variance has fallen to this part, a subtraction has 
 def choose_vertices(
     graph: Graph, f: Floats, counts: Floats, n: int, by: str, first: Bools | None = None
 ) -> Ints:
-    """Choose at most n unlabelled vertices whose answers do not overlap, the best first.
+    """Choose at most n unlabelled vertices whose answers do not overlap, best first.
 
     The best vertex is chosen; then it counts as labelled, and the best of the others is chosen, and
     so on. The answer is not known yet, so f does not change, but the variances of the others do. In
@@ -154,7 +154,7 @@ class Question:
 def questions(
     engine: Engine, classes: Sequence[Label], shares: Floats, n: int, by: str
 ) -> list[Question]:
-    """Return at most n questions, the best first, without overlap.
+    """Return at most n questions, best first, without overlap.
 
     Vertices with a remembered example come before all others. Without labels, `by` is "variance".
     """

@@ -142,7 +142,7 @@ RESTORED = (
 
 
 def begin_undo(state: State) -> None:
-    """Record the state that the next labels may change, unless it is recorded already."""
+    """Record the state that the next labels may change, unless it is already recorded."""
     if state.counters.n_pending == NO_RECORD:
         n = state.n
         state.counters.n_pending = 0

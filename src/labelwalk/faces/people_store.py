@@ -238,7 +238,7 @@ class PeopleStore:
         return picture
 
     def check_remembered(self, example: int) -> None:
-        """Raise `ValueError` if an example cannot be labelled any more."""
+        """Raise `ValueError` if an example can no longer be labelled."""
         ids = self._handle.ask(lambda learner: self._list_ids(learner.remembered.id))
         if example not in ids:
             raise ValueError(

@@ -65,7 +65,7 @@ class HaarDetector:
         Whether to drop faces without a visible eye: most false ones, and faces in profile, blurred
         or with closed eyes.
     most : int
-        Maximum number of faces, the largest first.
+        Maximum number of faces, largest first.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class HaarDetector:
         self._lock = Lock()  # a cascade holds the image that it searches
 
     def __call__(self, image: Image) -> list[Box]:
-        """Return the boxes of the faces, the largest first."""
+        """Return the boxes of the faces, largest first."""
         frames.check_image(image)
         shorter = min(image.shape[:2])
         scale = min(1.0, SEARCH_SIDE_PIXELS / shorter)
@@ -231,7 +231,7 @@ class FacePipeline:
     representation : function, optional
         From the image of a face to its vector. The default is `Pixels`.
     recognizer : FaceRecognizer, optional
-        One that knows people already, from vectors of this representation.
+        One that already knows people, from vectors of this representation.
     detector : function, optional
         From an image to the boxes of its faces. The default is `HaarDetector`.
 

@@ -37,7 +37,7 @@ def _make_example(i: int) -> Floats:
 
 
 class Demo:
-    """Feeds the learner "demo" in a thread, from where it stopped if it exists already."""
+    """Feeds the learner "demo" in a thread, from where it stopped if it already exists."""
 
     def __init__(self, store: LearnerStore) -> None:
         self._store = store

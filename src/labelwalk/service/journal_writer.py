@@ -115,7 +115,7 @@ class EventGroup:
 class JournalWriter:
     """The thread that writes.
 
-    After a `failure` nothing is written or answered any more. While it `is_interrupted` by another
+    After a `failure` nothing more is written or answered. While it `is_interrupted` by another
     error, nothing is written until the learners in doubt are rebuilt. It calls `on_written` after
     each group.
     """

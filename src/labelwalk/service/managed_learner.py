@@ -184,7 +184,7 @@ class MapAxes:
 def compute_axes(learner: OnlineLearner, previous: MapAxes | None) -> MapAxes | None:
     """Return the principal axes of the vertices' means, weighted by their counts.
 
-    They are rotated, mirrored and shifted such that the means lie closest to where the previous
+    They are rotated, mirrored and shifted so that the means lie closest to where the previous
     axes put them: points do not jump. Without vertices, the previous axes stay.
     """
     table = learner.vertices

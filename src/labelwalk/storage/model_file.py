@@ -81,7 +81,7 @@ def write(path: PathLike, header: Mapping[str, Any], arrays: Mapping[str, Array]
     >>> header, arrays["x"]
     ({'kind': 'demo'}, array([0., 1., 2.]))
     """
-    repair = "pass a path in an existing, writable folder with free space"
+    repair = "pass the path of a file in an existing, writable folder with free space"
     with _name_in_errors(path, "written", repair):
         write_atomic(path, _iter_content(header, arrays))
 
@@ -224,10 +224,11 @@ def _verify(content: memoryview) -> tuple[bytes, memoryview]:
         raise _error_truncated(len(content), _PREFIX + _CHECKSUM)
     version, size, text_size = _SIZES.unpack_from(content, len(MODEL_FILE_MAGIC))
     if not OLDEST_VERSION <= version <= VERSION:
-        repair = "upgrade labelwalk" if version > VERSION else "use the version that wrote it"
+        is_newer = version > VERSION
+        repair = "upgrade labelwalk" if is_newer else "read it with the version that wrote it"
         raise ModelFileError(
             f"has format version {version}, but this labelwalk reads versions {OLDEST_VERSION} to "
-            f"{VERSION}; {repair} to read it (or the file is damaged)"
+            f"{VERSION}; {repair} (or the file is damaged)"
         )
     if size != len(content):
         raise _error_truncated(len(content), size)

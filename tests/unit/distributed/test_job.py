@@ -295,7 +295,7 @@ def test_what_another_labelwalk_did_is_not_gone_on_with(
     run(job(rows, tmp_path / "begun"))
     run(job(rows, tmp_path / "clean"))
     assert contents(tmp_path / "begun") == contents(tmp_path / "clean")
-    with pytest.raises(InputError, match="other input, settings or labelwalk version"):
+    with pytest.raises(InputError, match="different input, settings or labelwalk version"):
         run(job(rows, tmp_path / "labelling"))
 
 
@@ -337,11 +337,11 @@ def test_another_job_does_not_go_on_here(rows: Path, tmp_path: Path) -> None:
     run(job(rows, out))
     others = {"settings": OnlineLearner(50).settings}, {"columns": Columns(features=("a",))}
     for other in others:
-        with pytest.raises(InputError, match="files of a job with other input"):
+        with pytest.raises(InputError, match="files of a job with different input"):
             run(job(rows, out, **other))
     run(job(rows, out))
     pq.write_table(pa.Table.from_batches([shard(10, 9)]), rows / "e.parquet")
-    with pytest.raises(InputError, match="files of a job with other input"):
+    with pytest.raises(InputError, match="files of a job with different input"):
         run(job(rows, out))
     for inside in (rows, rows / "out"):
         with pytest.raises(InputError, match="is inside"):

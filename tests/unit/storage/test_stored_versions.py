@@ -107,7 +107,10 @@ class TestNew:
 
     @pytest.mark.parametrize(
         ("version", "repair"),
-        [(model_file.VERSION + 1, "upgrade labelwalk"), (2, "use the version that wrote it")],
+        [
+            (model_file.VERSION + 1, "upgrade labelwalk"),
+            (2, "read it with the version that wrote it"),
+        ],
     )
     def test_a_format_that_is_not_read(self, version: int, repair: str, tmp_path: Path) -> None:
         OnlineLearner(4).save(tmp_path / "a.lw")
