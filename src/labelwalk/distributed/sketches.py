@@ -134,6 +134,11 @@ class Sketch:
         """Number of held rows."""
         return sum(cover.n_seen for cover in self.held)
 
+    def is_within(self, n_centroids: int, labels_per_class: int) -> bool:
+        """Return whether it has no more vertices than allowed."""
+        largest = max(map(len, self.taught.values()), default=0)
+        return largest <= labels_per_class and len(self.cover) <= n_centroids
+
     def collect_labelled(self) -> tuple[Floats, list[str]]:
         """Return the founders of the rows with labels, and their labels."""
         rows = [np.empty((0, self.n_features)), *(cover.points for cover in self.taught.values())]
@@ -291,8 +296,7 @@ def in_pairs(items: Sequence[Item]) -> list[Sequence[Item]]:
 
 def _merge_few(sketches: Sequence[Sketch], n_centroids: int, labels_per_class: int) -> Sketch:
     first = sketches[0]
-    n_labelled = max(map(len, first.taught.values()), default=0)
-    if len(sketches) == 1 and len(first.cover) <= n_centroids and n_labelled <= labels_per_class:
+    if len(sketches) == 1 and first.is_within(n_centroids, labels_per_class):
         return first
     taught = {}
     for label in sorted({label for shard in sketches for label in shard.taught}):

@@ -44,7 +44,6 @@ class Capture:
         if not self._device.isOpened() or is_text:
             self.close()
             raise SourceError(problem)
-        self._device.set(cv2.CAP_PROP_BUFFERSIZE, 1)  # if it is a camera that can
         width = self._device.get(cv2.CAP_PROP_FRAME_WIDTH)
         check_size(width, self._device.get(cv2.CAP_PROP_FRAME_HEIGHT), name)
         n_frames = self._device.get(cv2.CAP_PROP_FRAME_COUNT)
@@ -56,6 +55,10 @@ class Capture:
     def seconds(self) -> float:
         """Time of the last frame."""
         return max(0.0, float(self._device.get(cv2.CAP_PROP_POS_MSEC)) / 1000.0)
+
+    def disable_buffer(self) -> None:
+        """Ask a camera to buffer one frame only; not all cameras can."""
+        self._device.set(cv2.CAP_PROP_BUFFERSIZE, 1)
 
     def read(self) -> Image | None:
         """Return the next frame; None at the end, or if it cannot be decoded."""
@@ -122,6 +125,7 @@ class LiveSource(Source):
     def __init__(self, capture: Capture) -> None:
         self.name, self._capture = capture.name, capture
         self.frames_per_second = capture.frames_per_second
+        capture.disable_buffer()
         self._changed = Condition()
         self._newest: tuple[int, float, Image] | None = None
         self._error: SourceError | None = None

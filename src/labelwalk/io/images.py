@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -101,8 +101,9 @@ def make_thumbnail(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
 
 def import_embedding(name: str) -> Embedding:
     """Return the function that `package.module:function` names."""
+    module, _, attribute = name.partition(":")
     try:
-        function = resolve_name(name)
+        function = getattr(import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(
             f"embed={name!r} does not name a function ({error}). Give package.module:function."

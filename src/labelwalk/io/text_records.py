@@ -227,7 +227,7 @@ def name_path_in_errors(path: str) -> Iterator[None]:
             "again, or give its format with --format."
         ) from error
     except OSError as error:
-        if path.endswith(".zst"):
+        if path.endswith(".zst") and error.errno is None:  # of the decoder, not the file system
             raise InputError(damaged.format(path, error)) from None
         raise describe_read_error(path, error) from error
 

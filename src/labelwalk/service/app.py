@@ -207,21 +207,34 @@ def _add_change_routes(table: RouteTable, store: LearnerStore) -> None:
 
 def _add_view_routes(table: RouteTable, store: LearnerStore) -> None:
     def add_view(
-        path: str, answer: schemas.Schema, view: Callable[[ManagedLearner], Any], summary: str
+        function_name: str,
+        path: str,
+        answer: schemas.Schema,
+        view: Callable[[ManagedLearner], Any],
+        summary: str,
     ) -> None:
         async def get_view(name: str) -> Any:
             return await _query(store, name, view)
 
+        get_view.__name__ = function_name  # its operation in the OpenAPI document
         get_view.__doc__ = summary
         table.add("GET", LEARNER_PATH + path, "read", answer)(get_view)
 
     metrics, labels = array(ref("HealthMetric")), array(ref("Taught"))
     label_summary = "Get the last labels that are in effect, newest first."
-    add_view("", ref("LearnerSummary"), views.summarize, "Get a summary of a learner.")
-    add_view("/health", metrics, views.list_health_metrics, "Get the health metrics.")
-    add_view("/vertices", ref("Vertices"), views.list_vertices, "Get the vertices as columns.")
-    add_view("/map", ref("Map"), views.draw_map, "Get all vertices in the plane.")
-    add_view("/taught", labels, views.list_labels, label_summary)
+    add_view(
+        "get_learner", "", ref("LearnerSummary"), views.summarize, "Get a summary of a learner."
+    )
+    add_view("get_health", "/health", metrics, views.list_health_metrics, "Get the health metrics.")
+    add_view(
+        "get_vertices",
+        "/vertices",
+        ref("Vertices"),
+        views.list_vertices,
+        "Get the vertices as columns.",
+    )
+    add_view("get_map", "/map", ref("Map"), views.draw_map, "Get all vertices in the plane.")
+    add_view("get_labels", "/taught", labels, views.list_labels, label_summary)
 
 
 def _add_query_routes(table: RouteTable, store: LearnerStore, sampler: PageSampler) -> None:

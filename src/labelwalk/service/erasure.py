@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -166,7 +165,12 @@ def plan_erasure(reader: JournalReader, request: ErasureRequest) -> ErasurePlan:
         examples |= _find_members(reader, request.learner_id, request.label)
     if request.belongs is not None:
         observed = _read_observed_rows(reader, request.learner_id)
-        members = {i for ids, rows in observed for i in compress(ids, request.belongs(rows))}
+        members = {
+            i
+            for ids, rows in observed
+            for i, is_member in zip(ids, request.belongs(rows), strict=True)
+            if is_member
+        }
         examples |= members - _find_taught_otherwise(reader, request)
     payloads, n_erased, first_example = {}, 0, None
     for event in _read_events(reader, request.learner_id):
