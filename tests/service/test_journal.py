@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk.service.commands import (
+    STORED_NAMES,
+    Adjust,
     Command,
     Forget,
+    Note,
     Observe,
     Retract,
     Teach,
@@ -81,10 +85,26 @@ class TestEvents:
             Retract(example=3),
             Retract(label=4),
             Forget("a"),
+            Adjust({"sink": 0.5}),
+            Note({"place": "door"}),
         ):
             about, parts = encode_metadata(event, 0), encode_command(event)
             json.loads(about)
             assert same(decode_command(event.kind, about, parts), event)
+
+    def test_stored_names_stay_and_unknown_ones_are_ignored(self) -> None:
+        for event, stored in (
+            (TeachLater(7, "a"), {"example": 7, "label": "a"}),
+            (Retract(label=4), {"example": None, "label": 4}),
+            (Forget("a"), {"label": "a"}),
+            (Adjust({"sink": 0.5}), {"dials": {"sink": 0.5}}),
+            (Note({"place": "door"}), {"notes": {"place": "door"}}),
+        ):
+            assert json.loads(encode_command(event)[0]) == stored
+            part = json.dumps(stored | {"settings": 1, "of a later version": 2}).encode()
+            assert decode_command(event.kind, "{}", [part]) == event
+        for kind, names in STORED_NAMES.items():
+            assert list(names) == [field.name for field in fields(kind)]
 
     def test_erased_examples_never_were(self) -> None:
         rows = np.arange(6.0).reshape(3, 2)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -104,8 +104,15 @@ def apply_command(command: Command, learner: OnlineLearner) -> Verdicts | None:
     return None
 
 
-_TYPES_WITHOUT_ROWS = (TeachLater, Retract, Forget, Adjust, Note)
-TYPES_BY_KIND = {command_type.kind: command_type for command_type in _TYPES_WITHOUT_ROWS}
+# The stored name of each field, by kind of command. Stored names never change.
+STORED_NAMES: dict[type[TeachLater | Retract | Forget | Adjust | Note], dict[str, str]] = {
+    TeachLater: {"example": "example", "label": "label"},
+    Retract: {"example": "example", "label": "label"},
+    Forget: {"label": "label"},
+    Adjust: {"settings": "dials"},
+    Note: {"notes": "notes"},
+}
+TYPES_BY_KIND = {command_type.kind: command_type for command_type in STORED_NAMES}
 
 
 class CommandResult(NamedTuple):
@@ -137,7 +144,8 @@ def encode_command(command: Command) -> list[bytes]:
         return _encode_rows(command.rows, sources)
     if isinstance(command, Teach):
         return _encode_rows(command.rows, command.labels)
-    values = {_get_stored_name(name): value for name, value in vars(command).items()}
+    names = STORED_NAMES[type(command)]
+    values = {stored: getattr(command, name) for name, stored in names.items()}
     return [COMPACT_JSON.encode(values).encode()]
 
 
@@ -158,9 +166,9 @@ def decode_command(kind: str, about: str, parts: Sequence[bytes | None]) -> Comm
     if not present:
         return None
     if command_type := TYPES_BY_KIND.get(kind):
-        values = json.loads(present[0])
-        names = {_get_stored_name(field.name): field.name for field in fields(command_type)}
-        return command_type(**{names[stored]: value for stored, value in values.items()})
+        values, names = json.loads(present[0]), STORED_NAMES[command_type]
+        arguments = {name: values[stored] for name, stored in names.items() if stored in values}
+        return command_type(**arguments)
     metadata, labels = json.loads(about), [decode_label(part) for part in present]
     number_type = metadata["type"]
     rows: Rows = np.stack(
@@ -178,11 +186,6 @@ def decode_label(part: bytes) -> Label | None:
     text = part[UINT32.size : _find_row(part)]
     label: Label | None = json.loads(text) if text else None
     return label
-
-
-def _get_stored_name(field_name: str) -> str:
-    """Return the stored name of a field; stored names never change."""
-    return "dials" if field_name == "settings" else field_name
 
 
 def _encode_rows(rows: Rows, labels: Sequence[Label | None]) -> list[bytes]:
