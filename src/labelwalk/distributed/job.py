@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from labelwalk import __version__
@@ -151,10 +151,19 @@ class _RunningJob:
 
     def _describe(self) -> bytes:
         """Return all that the output depends on; these names are a stored format."""
+        columns = self.job.columns
         description = {
             "labelwalk": __version__,
             "settings": self.job.settings.describe(),
-            "columns": asdict(self.job.columns),
+            "columns": {
+                "features": columns.features,
+                "label": columns.label,
+                "id": columns.id,
+                "truth": columns.truth,
+                "source": columns.source,
+                "drop": columns.drop,
+                "label_optional": columns.label_optional,
+            },
             "features": self.rows.features,
             "unlabeled": self.job.unlabeled,
             "prefix": self.prefix,
@@ -331,10 +340,10 @@ class OutputFolder:
 
 def _result_from_stored(stored: dict[str, Any]) -> JobResult:
     outliers = (job_tasks.Outliers(file, n, tuple(ids)) for file, n, ids in stored["outliers"])
-    values = {
+    values = {name: stored[name] for name in JobResult._fields} | {
         "tally": job_tasks.stats_from_stored(stored["tally"]),
         "features": tuple(stored["features"]),
         "classes": tuple(stored["classes"]),
         "outliers": tuple(outliers),
     }
-    return JobResult(**stored | values)
+    return JobResult(**values)

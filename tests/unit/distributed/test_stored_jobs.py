@@ -80,7 +80,9 @@ def test_the_outcome_of_a_finished_job_is_read(folder: Path) -> None:
     stored = json.loads((folder / "finished" / END_FILE).read_text())
     run_job("new")
     sign = json.loads((folder / "new" / END_FILE).read_text())["sign"]
-    (folder / "finished" / END_FILE).write_text(json.dumps(stored | {"sign": sign}))
+    outcome = stored["outcome"] | {"of a later version": 1}
+    later = json.dumps({"sign": sign, "outcome": outcome})
+    (folder / "finished" / END_FILE).write_text(later)
     outcome = run_job("finished", pool=Dying(0))
     assert (outcome.files, outcome.features, outcome.held) == (2, ("a", "b"), 0)
     assert outcome.classes == ("high", "low")
