@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -153,4 +154,4 @@ def forget(page: Page, name: str) -> None:
     expect(sure).to_be_disabled()
     card.get_by_role("textbox").fill(name)
     sure.click()
-    expect(page.locator("#toasts .toast").last).to_contain_text(f"{name} was erased")
+    expect(page.locator("#toasts .toast").last).to_contain_text(re.compile(rf"{name}: .+ erased"))

@@ -66,7 +66,7 @@ def _apply_a_dial(page: Page, demo: Serving) -> None:
     page.locator("#dial-sink").focus()
     for _ in range(4):
         page.keyboard.press("ArrowLeft")
-    expect(page.locator(".effect .verdict")).to_contain_text("examples")
+    expect(page.locator(".effect .verdict")).to_contain_text("answers")
     page.get_by_role("button", name="Apply").click()
     page.locator("#toasts .toast").filter(has_text="settings were changed").wait_for()
     assert demo.asked("demo")["settings"]["sink"] == pytest.approx(10 * before)

@@ -164,7 +164,7 @@ async function send(settings) {
 function describeEffect({ before, after, changed, of }) {
   if (!of) return [make("p", {}, "There are no examples to preview yet.")];
   const words = changed === 0
-    ? `No answer to the last ${pluralize(of, "example")} changes.`
+    ? `None of the last ${pluralize(of, "answer")} changes.`
     : `${formatCount(changed)} of the last ${pluralize(of, "answer")} change.`;
   return [
     make("p.verdict", {}, words),
