@@ -64,7 +64,7 @@ class OnlineLearner:
     n_centroids : int or None
         k, the maximum number of unlabelled vertices. None keeps every distinct example.
     similarity : SelfTuning or Gaussian
-        Similarity of two examples. The default, `SelfTuning()`, measures its bandwidths itself.
+        Similarity between two examples. The default, `SelfTuning()`, measures its bandwidths.
     scale : "none" or "robust"
         "none" compares features unscaled. "robust" centres each feature at its median and divides
         it by its robust spread. Both are measured after 1, 2, 4, ... and 128 examples, and what has
@@ -92,7 +92,7 @@ class OnlineLearner:
         that repeats one example cannot dominate. None: no maximum. It has an effect only together
         with `label_weight`.
     labels_per_class : int
-        Maximum number of labelled vertices of a class. Above it, the closest ones merge.
+        Maximum number of labelled vertices per class. Above it, the closest ones merge.
     representative : "mean" or "founder"
         The point of a vertex from which similarities are measured: the running mean of its
         examples, or the example that created it, as in the paper.
@@ -106,14 +106,14 @@ class OnlineLearner:
         Number of outliers close together that create a vertex; until then, outliers are not
         learned. None: outliers are never learned, as in the paper.
     source_share : float or None
-        Maximum share of one source in the learned examples, over about the last thousand, if
+        Maximum share of one source among the learned examples, over about the last thousand, if
         `observe` is given sources. Examples that exceed it are answered, and neither learned nor
         remembered. None: no maximum.
     remember : int
         Number of recent examples that are stored unchanged, so that they can be taught later, asked
         about, or retracted by their ids.
     half_life : float or None
-        Number of examples after which an unlabelled example has half its weight. Vertices that have
+        Number of examples after which an unlabelled example's weight halves. Vertices that have
         become too light are removed. None: no example fades. Labels do not fade.
     calibrate : bool
         Whether scores are raised to the power that best predicts left-out labels. It changes the
@@ -587,7 +587,7 @@ class OnlineLearner:
     def feature_names(self) -> tuple[str, ...]:
         """The names of the features, in order; empty if no example had names.
 
-        Assign other names to rename features, or () to remove the names. All numbers of a list
+        Assign new names to rename features, or () to remove the names. All numbers of a list
         column of a stream have the name of the column.
         """
         return self._feature_names

@@ -126,7 +126,7 @@ class LearnerOptions(BaseModel):
     )
     quarantine: Maybe[int] = _option(5, "Number of outliers close together that create a vertex.")
     source_share: Maybe[float] = _option(
-        None, "Maximum share of a single source in the learned examples."
+        None, "Maximum share of a single source among the learned examples."
     )
     remember: int = _option(1000, "Number of recent examples that can be taught later.")
     half_life: Maybe[float] = _option(

@@ -217,7 +217,7 @@ def write_file(
 
 @contextmanager
 def explain_write_errors(path: str | Path, advice: str) -> Iterator[None]:
-    """Add the path and an advice to the message of every error."""
+    """Add the path and advice to the message of every error."""
     try:
         yield
     except OSError as error:

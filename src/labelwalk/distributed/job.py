@@ -1,6 +1,6 @@
 """A job: one pass to sketch a data set, a tree of merges, one solution, one pass to label.
 
-Finished steps are stored in a folder of work inside the output folder. A job that is started again
+Finished steps are stored in a work folder inside the output folder. A job that is started again
 with the same files and settings skips them. The output has the file names and formats of the
 input, and every output file is written atomically.
 """
@@ -279,7 +279,7 @@ class _RunningJob:
 
 
 class OutputFolder:
-    """The output folder of one job, with its folder of work; no other job may write there.
+    """The output folder of one job, with its work folder; no other job may write there.
 
     The description has all that the output depends on; its hash is the fingerprint of the job.
     """
@@ -320,7 +320,7 @@ class OutputFolder:
         return None
 
     def finish(self, result: JobResult) -> None:
-        """Write the result, and remove the folder of work. Input files must not have changed."""
+        """Write the result, and remove the work folder. Input files must not have changed."""
         filesystem.check_unchanged(self._files)
         if self._works.list_names() != [self._fingerprint[:16]]:
             raise InputError(
@@ -333,7 +333,7 @@ class OutputFolder:
         self._remove_work()
 
     def _remove_work(self) -> None:
-        """Remove the folder of work, unless another process removes it or works in it."""
+        """Remove the work folder, unless another process removes it or works in it."""
         with suppress(OSError):
             self._works.system.delete_dir(self._works.path)
 

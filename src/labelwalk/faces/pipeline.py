@@ -127,7 +127,7 @@ def _has_eye(cascade: cv2.CascadeClassifier, grey: np.ndarray[Any, Any], box: Bo
 class Tracker:
     """Give each box the number of its track.
 
-    A box continues the track whose last box it overlaps most, the largest overlap first; a box
+    A box continues the track whose last box it overlaps most, largest overlap first; a box
     without an overlap starts a new track. Tracks are numbered from 1, and numbers are not reused.
     """
 
@@ -140,7 +140,7 @@ class Tracker:
 
     @property
     def alive(self) -> tuple[int, ...]:
-        """Numbers of the tracks that may continue, the oldest first."""
+        """Numbers of the tracks that may continue, oldest first."""
         return tuple(self._last_boxes)
 
     def follow(self, boxes: Sequence[Box]) -> list[int]:
@@ -262,7 +262,7 @@ class FacePipeline:
 
     @property
     def alive(self) -> tuple[int, ...]:
-        """The tracks that may continue, the oldest first."""
+        """The tracks that may continue, oldest first."""
         return self._tracker.alive
 
     def process(self, image: Image) -> list[Face]:

@@ -36,7 +36,7 @@ CHIP_PIXELS = 150  # a side, as the network was trained
 
 
 class Pixels:
-    """Greys of a face of `side` × `side` pixels, equalized, smoothed and weighted.
+    """Grey values of a face of `side` × `side` pixels, equalized, smoothed and weighted.
 
     The Euclidean distance of two vectors is the root of the weighted mean squared difference of
     their pixels, for greys from 0 to 1. Two faces are at most 1 apart, for any side.
@@ -138,7 +138,7 @@ class DlibVectors:
 def vector_of(image: Image, box: Box, representation: Representation) -> Floats:
     """Return the vector of the face in a box of an image.
 
-    Raises `ValueError` if the function returns something else than a vector of finite numbers.
+    Raises `ValueError` if the function returns anything but a vector of finite numbers.
     """
     margin = float(getattr(representation, "margin", 0.0))
     result = representation(crop_box(image, box, margin))
