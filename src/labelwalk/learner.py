@@ -708,8 +708,8 @@ class OnlineLearner:
         >>> from labelwalk import OnlineLearner
         >>> learner = OnlineLearner(50)
         >>> _ = learner.observe([[0.0], [1.0], [2.0]])
-        >>> sign = learner.health()["sink"]
-        >>> sign.value, sign.ok, sign.meaning
+        >>> metric = learner.health()["sink"]
+        >>> metric.value, metric.ok, metric.meaning
         (1.0, False, 'No label has been taught: teach some.')
         """
         return report_health(self._engine.state, self.settings)

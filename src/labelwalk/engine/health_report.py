@@ -153,7 +153,7 @@ class Health:
     >>> health = learner.health()
     >>> health.ok, health["conflicts"].value
     (False, 1.0)
-    >>> [sign.name for sign in health if not sign.ok]
+    >>> [metric.name for metric in health if not metric.ok]
     ['conflicts']
     """
 
