@@ -1,4 +1,4 @@
-"""Every term of the glossary is used, and every stage of the architecture is a term and a module."""
+"""Each term of the glossary is used, and each stage of the architecture is a term and a module."""
 
 from __future__ import annotations
 
