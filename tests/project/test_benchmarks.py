@@ -275,7 +275,7 @@ class TestAgainst:
         process.send_signal(number)
         process.communicate(timeout=60)
         assert process.returncode == 130
-        assert not is_running(int(told.read_text()))
+        wait_until(lambda: not is_running(int(told.read_text())))
         assert [path for path in (clone / "build/bench").iterdir() if "tmp" in path.name] == []
 
 
