@@ -102,8 +102,22 @@ def run_demo(
 ) -> DemoResult:
     """Teach a few digits of each class, then answer all others strictly online.
 
-    The seed determines their order. `limit` is the maximum number of examples, and `watch` is
-    called every few of them.
+    Parameters
+    ----------
+    seed : int
+        Seed of the order of the digits.
+    labels_per_class : int
+        Number of labels of each class, from 1 to 100.
+    n_centroids : int
+        Maximum number of unlabelled vertices.
+    limit : int, optional
+        Maximum number of examples.
+    watch : function, optional
+        Called every few examples with the progress.
+
+    Returns
+    -------
+    result : DemoResult
 
     Examples
     --------

@@ -253,7 +253,19 @@ class OnlineLearner:
         labels : n labels, or one label if X is a single row
             Strings or integers.
         ids : bool
-            Whether to return the ids of the examples, integers for `retract`.
+            Whether to return the ids of the examples, for `retract`.
+
+        Returns
+        -------
+        ids : array of n integers, or one integer if X is a single row; None unless `ids` is true
+
+        Examples
+        --------
+        >>> from labelwalk import OnlineLearner
+        >>> learner = OnlineLearner(n_centroids=50)
+        >>> learner.teach([[0.0, 0.0], [9.0, 9.0]], ["low", "high"])
+        >>> learner.teach([8.0, 9.0], "high", ids=True)
+        2
         """
         rows, single = self._as_rows(X)
         names = validation.as_labels(labels, len(rows))
@@ -392,7 +404,20 @@ class OnlineLearner:
         source : a name, or n names, optional
             The sources of the examples: strings or integers; see `source_share`.
         ids : bool
-            Whether to also return the ids of the examples, integers for `teach_later`.
+            Whether to also return the ids of the examples, for `teach_later`.
+
+        Returns
+        -------
+        verdicts : Verdicts, or Verdict where X is a single row
+        ids : array of n integers, or one integer if X is a single row; only if `ids` is true
+
+        Examples
+        --------
+        >>> from labelwalk import OnlineLearner
+        >>> learner = OnlineLearner(n_centroids=50)
+        >>> learner.teach([[0.0, 0.0], [9.0, 9.0]], ["low", "high"])
+        >>> learner.observe([[1.0, 0.5], [8.0, 9.0]]).label.tolist()
+        ['low', 'high']
         """
         rows, single = self._as_rows(X)
         first, share = self.n_seen, self.settings.source_share or 1.0
@@ -474,10 +499,6 @@ class OnlineLearner:
     ) -> list[Question]:
         """Return the questions whose answers would help most: what to label next.
 
-        The most useful one is first, and those with a remembered example precede all others. Answer
-        with ``teach_later(example_id, label)``, or with ``teach(example, label)`` if that id is
-        None.
-
         Parameters
         ----------
         n : int
@@ -486,6 +507,13 @@ class OnlineLearner:
             What a label should reduce: the expected number of errors at all vertices; the
             uncertainty at the vertex itself; or the variance of all vertices (V-optimality), which
             needs no labels and is used while there are none.
+
+        Returns
+        -------
+        questions : list of Question
+            The most useful first, those with a remembered example before all others; fewer than n
+            if there are fewer unlabelled vertices. Answer with ``teach_later(example_id, label)``,
+            or with ``teach(example, label)`` if that id is None.
 
         Examples
         --------
@@ -703,6 +731,11 @@ class OnlineLearner:
     def health(self) -> Health:
         """Return the health metrics of the learner, with a sentence about each; nothing changes.
 
+        Returns
+        -------
+        health : Health
+            One `Sign` for each metric, by name; `print` shows them as a table.
+
         Examples
         --------
         >>> from labelwalk import OnlineLearner
@@ -721,6 +754,11 @@ class OnlineLearner:
         Labels that are alone in their class are omitted, since nothing could predict them. If all
         labels come from one moment of the stream, each predicts the next, and the result is too
         good.
+
+        Returns
+        -------
+        label : array of the n taught labels
+        verdicts : Verdicts, the answers without the label
 
         Examples
         --------
@@ -788,6 +826,16 @@ class OnlineLearner:
         Features are matched by name if both learners have names, otherwise by their order. The ids
         of the other learner's examples and its counts of sources are lost, and examples from before
         the merge cannot be taught later.
+
+        Examples
+        --------
+        >>> from labelwalk import OnlineLearner
+        >>> learner, other = OnlineLearner(n_centroids=50), OnlineLearner(n_centroids=50)
+        >>> learner.teach([0.0, 0.0], "low")
+        >>> other.teach([9.0, 9.0], "high")
+        >>> learner.merge(other)
+        >>> learner.predict([8.0, 9.0]).label
+        'high'
         """
         if not isinstance(other, OnlineLearner):
             raise ValueError(

@@ -26,7 +26,11 @@ def draw_centroids(learner: OnlineLearner) -> Figure:
     """Draw the vertices in their first two principal directions.
 
     The area shows the number of examples, the colour the most probable class, a black ring a label.
-    The learner must have seen at least one example.
+
+    Parameters
+    ----------
+    learner : OnlineLearner
+        A learner that has seen at least one example.
     """
     if learner.n_vertices == 0:
         raise ValueError("the learner has no vertices to plot. Let it observe examples first.")
@@ -87,7 +91,11 @@ def draw_precision_recall(precision: Floats, recall: Floats) -> Figure:
 def draw_comparison(correct: Mapping[str, Bools], title: str) -> Figure:
     """Draw the accuracy of two methods over time: so far (thick), last 200 rows (thin).
 
-    `correct` has two names, and whether each answer is correct; the first one is drawn on top.
+    Parameters
+    ----------
+    correct : mapping of two names to arrays of bool
+        Whether each answer of a method is correct; the first one is drawn on top.
+    title : str
     """
     figure, axes = _create_figure(9)
     for i, (flags, style) in reversed(

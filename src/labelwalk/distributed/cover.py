@@ -82,8 +82,14 @@ def build_cover(
 ) -> Cover:
     """Return at most `n_centroids` vertices that represent all rows, in blocks of any size.
 
-    When more than `n_centroids` vertices have to merge, merging continues below this number as long
-    as the next distance is at most `growth` times the last.
+    Parameters
+    ----------
+    blocks : iterable of arrays of shape (n, features)
+    n_centroids : int
+        k.
+    growth : float
+        When more than k vertices have to merge, merging continues below k as long as the next
+        distance is at most `growth` times the last.
 
     Examples
     --------
@@ -120,8 +126,13 @@ def merge_covers(covers: Sequence[Cover], n_centroids: int) -> Cover:
     """Return one cover, of at most `n_centroids` vertices, of the rows of all covers.
 
     Closest pairs merge while they are closer than the largest radius, or while there are too many
-    vertices. Then each original vertex is assigned to the nearest remaining one. Older covers come
-    first; empty ones change nothing.
+    vertices. Then each original vertex is assigned to the nearest remaining one.
+
+    Parameters
+    ----------
+    covers : sequence of Cover
+        Covers of rows with the same features, older ones first. Empty ones change nothing.
+    n_centroids : int
 
     Examples
     --------

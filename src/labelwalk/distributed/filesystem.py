@@ -296,7 +296,13 @@ def _create_folder(folder: Path) -> None:
 
 
 def hash_key(key: str) -> str:
-    """Return the name of the folder of a key, the same in every process."""
+    """Return the name of the folder of a key, the same in every process.
+
+    Examples
+    --------
+    >>> hash_key("door")
+    '2534e2de1dec24fedab4c00266b55ba9'
+    """
     if not isinstance(key, str):
         raise ValueError(f"key={shown(key)} must be a string. Convert it with str(key).")
     return hashlib.sha256(key.encode()).hexdigest()[:32]

@@ -177,16 +177,22 @@ class LiveSource(Source):
 
 
 def open_source(where: str | os.PathLike[str]) -> Source:
-    """Open a source of frames: use it in a `with`, and iterate over it once.
-
-    Raises `SourceError` if there is no such source, or it has no frames.
+    """Open a source of frames.
 
     Parameters
     ----------
     where : str or path
-        A video file; a folder of pictures; a camera, as a number or as /dev/video0; or an address
-        that begins with rtsp:// or http://. Cameras, and addresses without a known length, are
-        live: they yield the newest frame.
+        A video file; a folder of pictures; a camera, as a number or as /dev/video0; or an rtsp://
+        or http:// address. Cameras and addresses of unknown length yield the newest frame (live).
+
+    Returns
+    -------
+    source : Source, to use in a `with`, and to iterate over once
+
+    Raises
+    ------
+    SourceError
+        There is no such source, or it has no frames.
 
     Examples
     --------

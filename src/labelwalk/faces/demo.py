@@ -47,8 +47,11 @@ def make_features(person: int) -> dict[str, float]:
 class DemoVideo(Source):
     """People who appear one after another, alone or in pairs, and move and talk in changing light.
 
-    From 1 to 8 `people` are called as in `NAMES`. Noise and paths depend on the seed; the people
-    stay the same.
+    Parameters
+    ----------
+    people : int, from 1 to 8, called as in `NAMES`
+    n_frames : int
+    seed : int, of the noise and the paths; the people stay the same
 
     Examples
     --------

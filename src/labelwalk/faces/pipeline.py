@@ -294,8 +294,16 @@ class FacePipeline:
     def name(self, example: int, name: str) -> list[int]:
         """Label a face: its view, and a few of the last views of its track.
 
-        Returns the labelled examples; `FaceRecognizer.retract` removes their labels. Raises
-        `ValueError` if the face has another label; remove that first.
+        Raises `ValueError` if the face has another label; remove that first.
+
+        Parameters
+        ----------
+        example : int
+        name : str
+
+        Returns
+        -------
+        examples : list of int, whose labels `FaceRecognizer.retract` removes
         """
         self.recognizer.name(example, name)
         taught = [example]

@@ -138,7 +138,15 @@ class DlibVectors:
 def vector_of(image: Image, box: Box, representation: Representation) -> Floats:
     """Return the vector of the face in a box of an image.
 
-    Raises `ValueError` if the function returns anything but a vector of finite numbers.
+    Raises
+    ------
+    ValueError
+        The function returned anything but a vector of finite numbers.
+
+    Examples
+    --------
+    >>> vector_of(np.full((9, 9, 3), 100, np.uint8), Box(2, 2, 5, 5), lambda face: face[0, 0])
+    array([100., 100., 100.])
     """
     margin = float(getattr(representation, "margin", 0.0))
     result = representation(crop_box(image, box, margin))

@@ -48,7 +48,18 @@ class Metric(NamedTuple):
 
 
 class WriteLatency:
-    """The latencies of recent writes."""
+    """The latencies of recent writes.
+
+    Examples
+    --------
+    >>> latency, write = WriteLatency(), Future()
+    >>> latency.start(write)
+    >>> latency.compute_percentiles()
+    {'p50': None, 'p99': None}
+    >>> write.set_result("done")
+    >>> latency.compute_percentiles()["p50"] < 1000
+    True
+    """
 
     def __init__(self) -> None:
         self._latencies: deque[tuple[float, float]] = deque(maxlen=LATENCY_CAPACITY)

@@ -50,6 +50,14 @@ class BoundedQueue(Generic[Item]):
     """A queue that refuses items instead of growing, with a second lane for priority items.
 
     Only priority items may be taken while `is_held` returns True.
+
+    Examples
+    --------
+    >>> queue = BoundedQueue(capacity=3)
+    >>> queue.put("a", 2)
+    >>> queue.put("b", 1, priority=True)
+    >>> queue.take(10)
+    ['b', 'a']
     """
 
     def __init__(self, capacity: int, is_held: Callable[[], bool] = lambda: False) -> None:

@@ -180,9 +180,17 @@ class Factorisation:
     visits: Floats
 
     def solve(self, rhs: ArrayLike) -> Floats:
-        """Solve M f = rhs for the columns of rhs; f is never negative if rhs is not.
+        """Solve M f = rhs for the columns of rhs.
 
-        Rows of labelled vertices are not used in rhs, and are 0 in f.
+        Parameters
+        ----------
+        rhs : (n, m) array
+            Rows of labelled vertices are not used.
+
+        Returns
+        -------
+        f : (n, m) array
+            Rows of labelled vertices are 0. Never negative if rhs is not.
         """
         b = as_columns("rhs", rhs, self.n_vertices)
         f = np.zeros(b.shape)

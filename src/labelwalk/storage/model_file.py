@@ -89,7 +89,16 @@ def write(path: PathLike, header: Mapping[str, Any], arrays: Mapping[str, Array]
 def read(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
     """Read the header and the arrays of a file after verifying the checksum over every byte.
 
-    The arrays are writable and in native byte order.
+    Parameters
+    ----------
+    path : path
+        A file written by `write`.
+
+    Returns
+    -------
+    header : dict
+    arrays : dict from names to arrays
+        Writable copies in native byte order.
 
     Raises
     ------
@@ -131,7 +140,15 @@ def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, Array]]:
 def digest(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
     """Return the SHA-256, in hexadecimal, of the file that `write` writes for the same arguments.
 
-    It is equal for two states if and only if their files are equal byte for byte.
+    Parameters
+    ----------
+    header, arrays
+        As in `write`.
+
+    Returns
+    -------
+    digest : str
+        Equal for two states if and only if their files are equal byte for byte.
 
     Examples
     --------
