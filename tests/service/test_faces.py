@@ -269,6 +269,7 @@ def test_numbers_and_names_outlive_kill(tmp_path: Path) -> None:
         assert len(everybody["people"]) == len(everybody["strangers"]) == 1
         one.end(signal.SIGTERM)
     command = [sys.executable, "-m", "labelwalk", "serve", str(folder), "--faces=dlib"]
+    command.append(f"--port={free_port()}")
     failed = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
     assert failed.returncode == 2
     assert "are stored as pixels 96" in failed.stderr
@@ -381,7 +382,7 @@ def test_the_view_of_its_own_camera(store: LearnerStore, tmp_path: Path) -> None
 
 def test_a_source_that_is_not_there_is_told_at_the_start(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "labelwalk", "serve", str(tmp_path / "kept")]
-    command += ["--faces=pixels", "--watch=nowhere.mp4"]
+    command += [f"--port={free_port()}", "--faces=pixels", "--watch=nowhere.mp4"]
     failed = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
     assert failed.returncode == 1
     assert "nowhere.mp4: no such file or folder." in failed.stderr

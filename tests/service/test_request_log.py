@@ -195,7 +195,8 @@ def test_missing_journal_is_logged(tmp_path: Path) -> None:
     journal.append([Entry(1, "delete", "{}", []) for _ in range(3)])
     journal.close()
     (folder / "journal.db").unlink()
-    command = [sys.executable, "-m", "labelwalk", "serve", str(folder), "--port=0", "--log=json"]
+    command = [sys.executable, "-m", "labelwalk", "serve", str(folder), "--log=json"]
+    command.append(f"--port={free_port()}")
     failed = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
     assert failed.returncode == 1
     (told,) = lines(failed.stderr)
