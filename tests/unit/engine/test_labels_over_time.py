@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from labelwalk import Gaussian, LabelConflictWarning, OnlineLearner, load
 from labelwalk.arrays import Floats, Ints
+from labelwalk.engine.state import PARTS, State, merge_states, recode_classes, resize
 from labelwalk.kernels.assign import OUTLIER_SLOT, REMOVED
 from tests.reference.harmonic import quantized_row_form
 
@@ -561,6 +562,55 @@ def test_only_one_label_at_a_time_is_forgotten_or_told_late(label: Any) -> None:
     with pytest.raises(ValueError, match="is neither a string nor an integer"):
         learner.teach_later(50, label)
     assert learner.digest() == before
+
+
+def share_an_array(one: State, other: State) -> bool:
+    arrays, others = (
+        [state.progress, *(array for part in PARTS for array in getattr(state, part))]
+        for state in (one, other)
+    )
+    return any(np.shares_memory(array, another) for array in arrays for another in others)
+
+
+def assert_nothing_is_shared(one: State, other: State) -> None:
+    assert not share_an_array(one, other)
+    assert not np.shares_memory(one.before_progress, other.before_progress)
+    assert one.events is not other.events
+    assert one.events.events is not other.events.events
+    assert one.events.failing is not other.events.failing
+
+
+def test_the_union_of_states_shares_no_array() -> None:
+    ours, theirs = (started("default", seed)[0]._engine.state for seed in (0, 1))
+    ours = resize(ours, ours.n + theirs.n, theirs.n_classes)  # already of the size of the union
+    union = merge_states(ours, theirs)
+    assert not share_an_array(union, ours)
+    assert_nothing_is_shared(union, theirs)
+
+
+@pytest.mark.parametrize("profile", sorted(PROFILES))
+@pytest.mark.parametrize("is_first_empty", [False, True])
+def test_merged_learners_share_no_array(profile: str, is_first_empty: bool) -> None:
+    other, _ = started(profile, 1)
+    one = OnlineLearner(15, **PROFILES[profile]) if is_first_empty else started(profile, 0)[0]
+    digest = other.digest()
+    one.merge(other)
+    assert_nothing_is_shared(one._engine.state, other._engine.state)
+    assert other.digest() == digest
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_states_with_other_class_codes_share_no_array(n_classes: int) -> None:
+    learner, _ = started("default", 0)
+    state, digest = learner._engine.state, learner.digest()
+    codes = np.arange(state.n_classes, dtype=np.int32)[::-1].copy()
+    if n_classes < state.n_classes:
+        learner.retract(label=learner.classes[0])
+        state, digest = learner._engine.state, learner.digest()
+        codes = np.arange(-1, state.n_classes - 1, dtype=np.int32)
+    copy = recode_classes(state, codes, n_classes)
+    assert_nothing_is_shared(copy, state)
+    assert learner.digest() == digest
 
 
 def test_after_a_merge_nothing_of_before_is_remembered() -> None:
