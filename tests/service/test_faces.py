@@ -28,7 +28,7 @@ from labelwalk.faces.recognizer import FaceRecognizer, LearnerHandle
 from labelwalk.faces.representations import Pixels
 from labelwalk.service.erasure import CleanupError
 from labelwalk.service.learner_store import LearnerStore
-from labelwalk.service.worker import BusyError
+from labelwalk.service.worker import BusyError, NoLearnerError
 from tests.service.asking import TOKENS, Asking
 from tests.service.test_server import ENVIRONMENT, free_port, served
 from tests.support.waiting import wait_until
@@ -527,6 +527,25 @@ def test_a_frame_under_way_is_looked_at_anew_when_all_are_struck_out(store: Lear
         (face,) = cameras.process_sent("a", frame).result()["faces"]
         assert (face["example"], face["track"]) == (0, 1)
     cameras.close()
+
+
+def test_a_request_about_another_learner_fails_and_nothing_begins_anew(
+    store: LearnerStore, tmp_path: Path
+) -> None:
+    looking = Looking(tmp_path / "kept", store, keep_crops=True)
+    (face,) = looking(10)
+    crops, calls = list((looking.folder / "crops").iterdir()), list[PeopleStore]()
+
+    def request(people: PeopleStore) -> None:
+        calls.append(people)
+        store.find_id("somebody else")
+
+    with pytest.raises(NoLearnerError, match="somebody else"):
+        looking.faces.submit(request).result()
+    assert len(calls) == 1
+    assert list((looking.folder / "crops").iterdir()) == crops
+    assert looking(1)[0]["track"] == face["track"]
+    looking.faces.close()
 
 
 def test_pictures_are_swept_away_by_several_at_a_time(tmp_path: Path) -> None:

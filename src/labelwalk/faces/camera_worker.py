@@ -42,12 +42,14 @@ class CameraWorker:
         """Call a function with the people, after all earlier requests."""
 
         def run() -> T:
-            try:
-                return request(self.people)
-            except NoLearnerError:  # it was deleted: begin again
+            while True:
+                try:
+                    return request(self.people)
+                except NoLearnerError:
+                    if not self.people.is_deleted:  # the request is about another learner
+                        raise
                 self.people.reopen()
                 self._pipelines.clear()
-                return request(self.people)
 
         return self._executor.submit(run)
 

@@ -171,6 +171,15 @@ class PeopleStore:
         """The learner and its history; read them only."""
         return self._store.get(self._number)
 
+    @property
+    def is_deleted(self) -> bool:
+        """Whether the learner was deleted through the service."""
+        try:
+            self._store.get(self._number)
+        except NoLearnerError:
+            return True
+        return False
+
     def reopen(self) -> None:
         """Create the learner again after it was deleted, or use one that replaced it."""
         self.crops.purge([], 0)
