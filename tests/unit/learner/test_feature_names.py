@@ -322,7 +322,8 @@ class TestCommands:
         ok("teach", "other.lw", "other.csv", "-q")
         result = labelwalk("merge", "m.lw", "other.lw", "-oall.lw")
         assert result.exit_code == 2
-        assert "other.lw cannot be merged: X has other columns" in " ".join(result.stderr.split())
+        message = " ".join(result.stderr.split())
+        assert "other.lw cannot be merged: X and the learner have different columns" in message
         assert not Path("all.lw").exists()
 
     def test_a_run_goes_on_with_a_learner_that_was_moved(self, folder: Path) -> None:
