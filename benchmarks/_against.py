@@ -158,9 +158,14 @@ def output(command: list[str], side: Side, folder: str) -> list[str]:
     environment = {name: value for name, value in os.environ.items() if "LABELWALK" not in name}
     environment |= dict.fromkeys(THREADS, "1")
     environment |= {"PYTHONPATH": str(side.tree / "src"), "PYTHONHASHSEED": "0"}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen(
-        command, cwd=folder, env=environment, start_new_session=True, **pipes
+        command,
+        cwd=folder,
+        env=environment,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     try:
         printed, errors = process.communicate()
@@ -188,9 +193,10 @@ def stop(process: subprocess.Popen[str]) -> None:
 
 def compare(metric: str, old: list[float], new: list[float], better: str) -> Comparison:
     """Compare one metric over rounds; `old` and `new` have one number of each."""
-    medians = metric, median(old), median(new)
+    before, after = median(old), median(new)
     if min(*old, *new) <= 0.0:
-        return Comparison(*medians, *[math.nan] * 4, "same" if old == new else "differs")
+        nan, verdict = math.nan, "same" if old == new else "differs"
+        return Comparison(metric, before, after, nan, nan, nan, nan, verdict)
     logs = [math.log(b / a) for a, b in zip(old, new, strict=True)]
     middle, noise = median(logs), noise_of(old, new)
     if old == new:
@@ -203,8 +209,8 @@ def compare(metric: str, old: list[float], new: list[float], better: str) -> Com
         verdict = "disturbed"
     else:
         verdict = "better" if (middle < 0) == (better == "lower") else "worse"
-    ratios = map(math.exp, (middle, min(logs), max(logs)))
-    return Comparison(*medians, *ratios, math.expm1(noise), verdict)
+    ratio, lowest, highest = (math.exp(log) for log in (middle, min(logs), max(logs)))
+    return Comparison(metric, before, after, ratio, lowest, highest, math.expm1(noise), verdict)
 
 
 def noise_of(old: list[float], new: list[float]) -> float:
