@@ -84,7 +84,7 @@ def explain(
     reading: options.Reading,
     configuration: Configuration,
 ) -> None:
-    """Explain the answer to each row, without learning: reachable labels, most probable path.
+    """Explain the answer for each row, without learning: reachable labels, most probable path.
 
     \b
     Examples:

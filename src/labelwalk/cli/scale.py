@@ -34,7 +34,7 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.callback(epilog=EXIT_CODES)
 def scale() -> None:
-    """Label data sets of many files, on all cores of a machine or on a cluster.
+    """Label data sets of many files on all cores of a machine or on a cluster.
 
     \b
     Examples:

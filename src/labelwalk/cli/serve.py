@@ -38,7 +38,7 @@ def serve(
         float | None,
         typer.Option(
             min=0.0,
-            help="Keep events, and allow their erasure, for at least this many days. Learners are "
+            help="Minimum number of days that events are kept and can be erased. Learners are "
             "not affected. Default: all events are kept.",
         ),
     ] = None,

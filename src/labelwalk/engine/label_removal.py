@@ -37,11 +37,11 @@ def find_example(state: State, number: int) -> Floats:
     places = np.flatnonzero(memory.seen_number == number)
     if len(places) == 0:
         known = memory.seen_number[memory.seen_number != NO_ROW]
-        kept = f"the oldest that is has the id {known.min()}" if len(known) else "none is"
+        kept = f"the oldest remembered id is {known.min()}" if len(known) else "none is"
         raise ValueError(
             f"example_id={number} is not remembered: {kept}. Teach the example itself. A learner "
             f"remembers the last {len(memory.seen_vertex)} examples (its parameter remember), "
-            "except those beyond the share of their source and those from before a merge."
+            "except those over the share of their source and those from before a merge."
         )
     return memory.seen_rows[places[:1]]
 

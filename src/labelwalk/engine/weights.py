@@ -94,7 +94,7 @@ def as_sources(source: Label | Iterable[Label], n: int, share: float | None) -> 
         return as_labels([source] * n if single else source, n)  # type: ignore[list-item]
     except ValueError:
         raise ValueError(
-            f"source={shown(source)} does not name the source of {n} examples. Pass one string or "
+            f"source={shown(source)} does not give the sources of {n} examples. Pass one string or "
             "integer for all examples, or one for each."
         ) from None
 

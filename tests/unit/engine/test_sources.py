@@ -172,7 +172,7 @@ def test_a_file_that_says_nonsense_is_refused(pairs: Any, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (["a"], r"source=\['a'\] does not name the source of 600 examples"),
+        (["a"], r"source=\['a'\] does not give the sources of 600 examples"),
         (1.5, "source=1.5 does not name"),
         ([None] * 600, "source=.* does not name"),
     ],
