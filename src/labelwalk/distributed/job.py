@@ -30,6 +30,10 @@ from labelwalk.io.task import RunStats
 from labelwalk.settings import Settings
 
 WORK_FOLDER, JOB_FILE, END_FILE = ".labelwalk", "job.json", "_labelwalk.json"
+# The stored name of each choice of columns, which identify a job.
+STORED_ROLES = {
+    name: name for name in ("features", "label", "id", "truth", "source", "drop", "label_optional")
+}
 
 
 class Executor(Protocol):
@@ -151,18 +155,11 @@ class _RunningJob:
 
     def _describe(self) -> bytes:
         """Return all that the output depends on; these names are a stored format."""
-        columns = self.job.columns
         description = {
             "labelwalk": __version__,
             "settings": self.job.settings.describe(),
             "columns": {
-                "features": columns.features,
-                "label": columns.label,
-                "id": columns.id,
-                "truth": columns.truth,
-                "source": columns.source,
-                "drop": columns.drop,
-                "label_optional": columns.label_optional,
+                stored: getattr(self.job.columns, name) for name, stored in STORED_ROLES.items()
             },
             "features": self.rows.features,
             "unlabeled": self.job.unlabeled,

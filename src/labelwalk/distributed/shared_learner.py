@@ -50,8 +50,8 @@ class SharedAnswer:
 
     The `version` is the number of rows the model has learned from; 0 before the first model, when
     nothing is answered. The `lag` is the largest number of rows that all partitions have taken and
-    the model lacks: those of this partition, counted, the block itself included, and twice `every`
-    of every other.
+    the model lacks: those of this partition, counted, the block itself included, and 2 × `every`
+    for each other partition.
     """
 
     verdicts: Verdicts

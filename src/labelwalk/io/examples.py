@@ -88,8 +88,8 @@ class Columns:
             for name in features:
                 if name in excluded:
                     raise ColumnError(
-                        f"Column {name!r} has two roles, including feature. Restrict --features, "
-                        "or omit the other option."
+                        f"Column {name!r} has two roles: it is also a feature. Restrict "
+                        "--features, or omit the other option."
                     )
         else:
             excluded |= {n for n in names if n in not_features or INDEX_COLUMN.fullmatch(n)}

@@ -104,7 +104,7 @@ def import_embedding(name: str) -> Embedding:
     module, _, attribute = name.partition(":")
     try:
         function = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise ValueError(
             f"embed={name!r} does not name a function ({error}). Give package.module:function."
         ) from error

@@ -104,7 +104,8 @@ def apply_command(command: Command, learner: OnlineLearner) -> Verdicts | None:
     return None
 
 
-# The stored name of each field, by kind of command. Stored names never change.
+# The stored name of each field, by kind of command. Stored names never change. A new field needs a
+# new format of the folder: unknown names are ignored.
 STORED_NAMES: dict[type[TeachLater | Retract | Forget | Adjust | Note], dict[str, str]] = {
     TeachLater: {"example": "example", "label": "label"},
     Retract: {"example": "example", "label": "label"},

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from pyarrow import fs
 from labelwalk import OnlineLearner
 from labelwalk.distributed import dataset, filesystem
 from labelwalk.distributed import job as jobs
-from labelwalk.distributed.job import END_FILE, WORK_FOLDER, Job, Step, run
+from labelwalk.distributed.job import END_FILE, STORED_ROLES, WORK_FOLDER, Job, Step, run
 from labelwalk.io.examples import ColumnError, Columns
 from labelwalk.io.rows import InputError
 from tests.unit.distributed.test_sketch import shard
@@ -49,6 +50,10 @@ def job(rows: Path | str, out: Path | str, **options: Any) -> Job:
 def contents(folder: Path) -> dict[str, bytes]:
     files = (path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_every_choice_of_columns_identifies_a_job() -> None:
+    assert {field.name for field in fields(Columns)} == STORED_ROLES.keys()
 
 
 def test_files_come_out_as_they_went_in_with_verdicts(rows: Path, tmp_path: Path) -> None:

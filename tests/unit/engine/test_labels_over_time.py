@@ -385,7 +385,7 @@ class TestTeachLater:
         learner.observe(rows)
         before = learner.digest()
         with pytest.raises(
-            ValueError, match=r"example_id=49 is not remembered.*oldest.*has the id 50"
+            ValueError, match=r"example_id=49 is not remembered.*oldest remembered id is 50"
         ):
             learner.teach_later(49, "a")
         assert learner.digest() == before

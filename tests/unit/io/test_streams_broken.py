@@ -156,6 +156,9 @@ KINDS = {
     "no embedding": Broken(
         "i.csv", GOOD, "does not name a function", 2, ("--format=images", "--embed=a:b")
     ),
+    "relative embedding": Broken(
+        "i.csv", GOOD, "does not name a function", 2, ("--format=images", "--embed=.a:b")
+    ),
 }
 
 

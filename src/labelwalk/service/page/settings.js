@@ -30,7 +30,7 @@ const SLIDERS = {
   },
   half_life: {
     title: "Forgetting", ends: ["soon", "never"], range: [2, NEVER, 0.25],
-    about: "An example's weight halves after this many examples.",
+    about: "An unlabelled example's weight halves after this many examples.",
     toPosition: (life) => (life === null ? NEVER : Math.log10(life)),
     toValue: (position) => (position >= NEVER ? null : Math.round(10 ** position)),
     describe: (life) => (
