@@ -112,7 +112,7 @@ KINDS = {
     "Parquet with nulls": Broken(
         "i.parquet", parquet(a=[1.0, None], b=[1.0, 2.0]), "row 2, column 'a': is missing"
     ),
-    "no Parquet at all": Broken("i.parquet", GOOD, "is damaged, or does not have the format"),
+    "no Parquet at all": Broken("i.parquet", GOOD, "is damaged, or does not match its file"),
     "Parquet cut short": Broken(
         "i.parquet", parquet(a=[1.0], b=[2.0])[:-20], "is damaged, or does not"
     ),
