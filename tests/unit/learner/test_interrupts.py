@@ -24,6 +24,9 @@ from labelwalk.engine.engine import Engine
 from labelwalk.storage.model_file import ModelFileError
 from tests.support.interrupts import interrupt_at_event
 
+# An interrupt inside the lock of the coverage tracer would leave it locked for all later tests.
+pytestmark = pytest.mark.no_cover
+
 
 def test_an_interrupt_waits_for_the_end_of_the_block() -> None:
     done = []
