@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -31,6 +32,7 @@ from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.shell, pytest.mark.slow]
 
+OPERATIONS = Path(__file__).parents[2] / "docs" / "guide" / "operations.md"
 LABEL, OTHER = "a-label-nobody-may-know", "another-label-nobody-may-know"
 ROW = [31.4159265, 27.1828182]
 SECRETS = [LABEL, OTHER, "31.41592", "27.18281", "a-key-of-mine", "a-source", "a-query", "a-cookie"]
@@ -38,6 +40,15 @@ SECRETS = [LABEL, OTHER, "31.41592", "27.18281", "a-key-of-mine", "a-source", "a
 
 def lines(said: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in said.splitlines()]
+
+
+def is_documented(line: dict[str, Any]) -> bool:
+    """Return whether the table of the guide has the event, the level and all fields of a line."""
+    table = re.findall(r"^\| (`.*) \| (.+) \| (.*)\|$", OPERATIONS.read_text("utf-8"), re.M)
+    event = f"`{line['event']}`"
+    (levels, fields), *more = [rest for events, *rest in table if event in events]
+    names = set(re.findall("`(.+?)`", fields))
+    return not more and line["level"] in levels and set(line) - {"at", "level", "event"} <= names
 
 
 def use_all_routes(one: Served) -> set[tuple[str, str]]:
@@ -176,11 +187,7 @@ def test_log_contains_no_secret(form: str, tmp_path: Path) -> None:
             "none"
         }
         assert {line["reason"] for line in refused} >= {"BodyError", "The token is invalid."}
-        assert all(set(line) <= KNOWN for line in told)
-
-
-KNOWN = {"at", "level", "event", "status", "method", "route", "reason", "milliseconds"}
-KNOWN |= {"folder", "address", "tokens", "more", "learner", "backup", "message"}
+        assert all(map(is_documented, told))
 
 
 def test_log_level(tmp_path: Path) -> None:
@@ -201,6 +208,7 @@ def test_missing_journal_is_logged(tmp_path: Path) -> None:
     assert failed.returncode == 1
     (told,) = lines(failed.stderr)
     assert (told["level"], told["event"]) == ("error", "not started")
+    assert is_documented(told)
     assert "3 events were written to it" in told["reason"]
 
 
@@ -217,6 +225,7 @@ def test_damage_is_logged(tmp_path: Path) -> None:
         wait_until(lambda: "labelwalk_damaged 1" in one.http.get("/metrics").text)
         told = [line for line in lines(one.end(signal.SIGTERM)) if line["level"] == "error"]
     assert [line["event"] for line in told] == ["damage"]
+    assert is_documented(told[0])
     assert "event 3 was changed" in told[0]["reason"]
 
 
@@ -231,6 +240,7 @@ def test_unexpected_errors_are_logged_without_message() -> None:
         heard.emit(record)
     (told,) = lines(stream.getvalue())
     assert (told["event"], told["kind"]) == ("failure", "RuntimeError")
+    assert is_documented(told)
     assert "test_request_log.py:" in told["where"]
     assert LABEL not in stream.getvalue()
 
