@@ -97,7 +97,7 @@ class OnlineLearner:
         The point of a vertex from which similarities are measured: the running mean of its
         examples, or the example that created it, as in the paper.
     readout : "example" or "vertex"
-        Where the answer is read: at the example itself, from all similar vertices, before it is
+        Where the answer is computed: at the example itself, from all similar vertices, before it is
         learned; or at the vertex that it joined, as in the paper.
     unreached : "nearest" or "abstain"
         The answer where no label can be reached: the nearest label, with the confidence of a guess
@@ -117,7 +117,7 @@ class OnlineLearner:
         become too light are removed. None: no example fades. Labels do not fade.
     calibrate : bool
         Whether scores are raised to the power that best predicts left-out labels. It changes the
-        confidence, never the label.
+        confidence, never the best class.
     prior : None, "uniform" or dict
         Expected share of each class in the stream. The scores of classes that exceed their share
         are reduced before the best one is chosen.

@@ -87,7 +87,7 @@ class LearnerOptions(BaseModel):
     """The settings of a learner."""
 
     profile: Literal["default", "paper"] = _option(
-        "default", "Defaults for all other settings: ours, or the paper's."
+        "default", "Defaults of all other settings: those of labelwalk, or of the paper."
     )
     n_centroids: Maybe[int] = _option(
         500, "Maximum number of unlabelled vertices; none keeps every example."
@@ -105,7 +105,7 @@ class LearnerOptions(BaseModel):
         "none", "Feature scaling: none, or by each feature's robust spread."
     )
     sink: float = _option(1e-4, 'γ: weight of the sink ("don\'t know") at each vertex.')
-    growth: float = _option(1.5, "m: how far coarsening continues past n-centroids.")
+    growth: float = _option(1.5, "m: how far coarsening continues below n-centroids.")
     coarsening: Literal["just-enough", "doubling"] = _option(
         "just-enough", "How vertices merge when there are too many."
     )
@@ -120,7 +120,7 @@ class LearnerOptions(BaseModel):
     representative: Literal["mean", "founder"] = _option(
         "mean", "Point of a vertex from which similarities are measured."
     )
-    readout: Literal["example", "vertex"] = _option("example", "Where the answer is read.")
+    readout: Literal["example", "vertex"] = _option("example", "Where the answer is computed.")
     unreached: Literal["nearest", "abstain"] = _option(
         "nearest", "Answer if no label can be reached."
     )

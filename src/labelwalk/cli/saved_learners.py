@@ -194,7 +194,7 @@ def merge(
     models: Annotated[list[str], typer.Argument(help="Two or more model files.")],
     output: Annotated[str, typer.Option("--output", "-o", help="Model file for the new learner.")],
 ) -> None:
-    """Merge learners with the same settings into one, as if it had seen all their streams.
+    """Merge learners with the same settings into one that represents all their examples.
 
     \b
     Examples:
@@ -243,7 +243,7 @@ def retract(
 ) -> None:
     """Retract wrong labels of examples, or all labels of a class.
 
-    The numbers are those that `label --example-ids` wrote, or `ask` listed.
+    Example ids come from `label --example-ids` or `ask`.
 
     \b
     Examples:

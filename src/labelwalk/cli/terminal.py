@@ -20,7 +20,7 @@ LINE_INTERVAL_S = 10.0  # between lines, where no terminal can update one
 NOTICE_AFTER_S = 5.0  # without a row
 MAX_SHOWN_NAMES = 10
 COMPILING = (
-    "No row has been answered yet. The first run after an installation compiles for a minute."
+    "Nothing has been answered yet. The first run after installation compiles for up to a minute."
 )
 
 

@@ -178,7 +178,7 @@ class Health:
         return len(self.signs)
 
     def __str__(self) -> str:
-        return "\n".join([_line("", "sign", "value", "limit", "meaning"), *map(_row, self.signs)])
+        return "\n".join([_line("", "metric", "value", "limit", "meaning"), *map(_row, self.signs)])
 
 
 def report_health(state: State, settings: Settings) -> Health:

@@ -150,7 +150,7 @@ def watch(
         for title, path in (("Video", video), ("Events", events), ("People", people)):
             if path not in (None, "-"):
                 echo(console, f"{title}: {path}")
-        run.exit_if_ended(console, "everything before is complete")
+        run.exit_if_ended(console, "all output is complete")
 
 
 @app.command(epilog=EXIT_CODES)
@@ -219,8 +219,8 @@ def enroll(
         recognizer.teach(vectors, [name] * len(vectors))
         n_names = pluralize(len(recognizer.people), "name")
         n_views, n_files = pluralize(len(vectors), "view"), pluralize(len(views), "file")
-        echo(console, f"{name}: {n_views} taught, out of {n_files}.")
-        echo(console, f"People: {folder}, which knows {n_names}.")
+        echo(console, f"{name}: {n_views} taught from {n_files}.")
+        echo(console, f"People: {folder}, with {n_names}.")
 
 
 @app.command(epilog=EXIT_CODES)
@@ -234,7 +234,7 @@ def name(
     passphrase_file: PassphraseFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Name a stranger: a few views are labelled, and the others get the name from them.
+    """Name a stranger: a few views are labelled, and the others are named automatically.
 
     If the name already exists, the views are added to that person, and a message says so.
 
@@ -354,7 +354,7 @@ def forget(
                 people = ", ".join(item for item in titles if isinstance(item, str)) or "none"
                 numbers = ", ".join(f"#{n}" for n in titles if isinstance(n, int)) or "none"
                 raise ValueError(
-                    f"no person is named {who!r}. Names: {people}. Strangers: {numbers}."
+                    f"No person is named {who!r}. Names: {people}. Strangers: {numbers}."
                 )
             if not yes and not typer.confirm(f"{titles[target]}. Erase all of it?", err=True):
                 fail("Nothing was erased.", FAILED)

@@ -33,11 +33,11 @@ class TestEnroll:
     def test_pictures_and_folders(self, tmp_path: Path) -> None:
         folder, ada = tmp_path / "people", pictures(tmp_path / "ada")
         said = ok("enroll", folder, " Ada ", ada).stderr
-        assert "Ada: 4 views taught, out of 4 files." in said
-        assert "which knows 1 name." in said
+        assert "Ada: 4 views taught from 4 files." in said
+        assert "with 1 name." in said
         ben = pictures(tmp_path / "ben", BEN)
         said = ok("enroll", folder, "Ben", ben / "65.png", ben / "80.png", ben / "65.png").stderr
-        assert "Ben: 2 views taught, out of 2 files." in said  # one was given twice
+        assert "Ben: 2 views taught from 2 files." in said  # one was given twice
         assert names(folder) == {"Ada": 4, "Ben": 2}
         assert ok("enroll", folder, "Ben", ben / "95.png", "--quiet").stderr == ""
         assert names(folder) == {"Ada": 4, "Ben": 3}
@@ -82,7 +82,7 @@ class TestEnroll:
         assert not folder.exists()
         said = ok("enroll", folder, "Ada", ada, *bad, "--skip").stderr
         assert all(why in said for why in bad.values())
-        assert "Ada: 1 view taught, out of 1 file." in said
+        assert "Ada: 1 view taught from 1 file." in said
         said = refused(3, "enroll", folder, "Ben", *bad, "--skip")
         assert said.splitlines()[-1] == "Nothing was taught."
         assert names(folder) == {"Ada": 1}
@@ -210,7 +210,7 @@ class TestForget:
         assert list((folder / "crops").iterdir()) == []
         assert len(files_with(folder, others)) > 100
         assert names(folder) == {"Ben": 4}
-        assert "no person is named 'Ada'" in refused(2, "forget", folder, "Ada", "--yes")
+        assert "No person is named 'Ada'" in refused(2, "forget", folder, "Ada", "--yes")
 
     def test_a_stranger(self, tmp_path: Path) -> None:
         folder = tmp_path / "people"
@@ -223,7 +223,7 @@ class TestForget:
         found = everybody(folder)
         assert found["strangers"] == []
         assert found["people"] == [{"name": "Ben", "taught": 4, "examples": 4}]
-        assert "no person is named 'unknown #1'" in refused(
+        assert "No person is named 'unknown #1'" in refused(
             2, "forget", folder, "unknown #1", "--yes"
         )
 

@@ -236,7 +236,7 @@ def test_ctrl_c_finishes_the_video(tmp_path: Path) -> None:
     run.send_signal(signal.SIGINT)
     rest, said = run.communicate(timeout=60)
     assert run.returncode == 130, said
-    assert "Ended by SIGINT; everything before is complete." in said
+    assert "Ended by SIGINT; all output is complete." in said
     n = len(shown(output))
     assert 0 < n < 600
     assert json.loads(rest.splitlines()[-1])["event"] == "leaves"
