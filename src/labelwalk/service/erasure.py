@@ -300,10 +300,8 @@ def _find_taught_otherwise(reader: JournalReader, request: ErasureRequest) -> se
 
 def _find_parts(event: _LearnerEvent, examples: frozenset[int], label: Label | None) -> set[int]:
     """Return the indices of the parts to be erased, that of the answer included."""
-    indices, command = (
-        {i - event.ids.start for i in examples & event.examples.keys()},
-        event.command,
-    )
+    indices = {i - event.ids.start for i in examples.intersection(event.examples)}
+    command = event.command
     is_named = label is not None and _names_class(command, label)
     if is_named or getattr(command, "example", None) in examples:
         indices.add(0)
