@@ -1,4 +1,4 @@
-"""Observing over a WebSocket where the store cannot follow: the client is read more slowly."""
+"""Observing over a WebSocket: wrong first frames, and a store that cannot follow."""
 
 from __future__ import annotations
 
@@ -86,4 +86,54 @@ def test_what_cannot_be_learned_is_not_read(
     )  # some may be in the thread that learns
     assert browser.answered == list(range(FRAMES))
     assert store.query(number, lambda managed: managed.learner.n_seen).result() == FRAMES
+    store.close()
+
+
+HELLO = {"type": "f4", "features": 1, "session": "s"}
+WRONG_VALUES: dict[str, list[Any]] = {
+    "type": [["f4"], {"f4": 1}, 4, None, True, "", "f2", "f4" * 9999],
+    "features": [
+        *([1], [[[1]]], {}, None, True, 0, -1, 1.5, 1e300, 2**24, 10**999),
+        *("", "one", "\u0661", "\ud800", "1" * 9999),
+    ],
+    "session": [["s"], {"s": 1}, 1, None, True, "", "s" * 101, "\n", "\ud800"],
+}
+WRONG_HELLOS = [
+    *("", "f4", "null", "7", "[]", "{}", '"type"', '["type", "features", "session"]'),
+    "[" * 100_000,
+    json.dumps(HELLO | {"more": 1}),
+    *(json.dumps({name: HELLO[name] for name in HELLO if name != absent}) for absent in HELLO),
+    *(json.dumps(HELLO | {name: value}) for name in HELLO for value in WRONG_VALUES[name]),
+    *(
+        json.dumps(HELLO | {name: "?"}).replace('"?"', text)
+        for name in HELLO
+        for text in ("[" * 900 + "]" * 900, "1" * 5000, "1e999", "NaN")
+    ),
+]
+
+
+def test_a_wrong_hello_is_refused_with_a_reason(tmp_path: Path) -> None:
+    store = LearnerStore(str(tmp_path))
+    number = store.create("a", OnlineLearner(20)).result()
+    for hello in WRONG_HELLOS:
+        received: list[Any] = [
+            {"type": "websocket.connect"},
+            {"type": "websocket.receive", "text": hello},
+            {"type": "websocket.receive", "bytes": struct.pack("<Qf", 0, 1.0)},
+        ]
+        sent: list[Any] = []
+
+        async def receive(received: list[Any] = received) -> Any:
+            return received.pop(0)
+
+        async def send(message: Any, sent: list[Any] = sent) -> None:
+            sent.append(message)
+
+        asyncio.run(
+            RowStream(store)({"type": "websocket", "path_params": {"name": "a"}}, receive, send)
+        )
+        assert sent[0] == {"type": "websocket.accept"}
+        assert sent[1]["code"] == 1008, (hello[:80], sent)
+        assert sent[1]["reason"]
+    assert store.query(number, lambda managed: managed.learner.n_seen).result() == 0
     store.close()

@@ -20,14 +20,8 @@ from urllib.parse import parse_qsl
 import numpy as np
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from labelwalk.service import errors
 from labelwalk.service.commands import CommandResult, Observe, Rows
-from labelwalk.service.errors import (
-    REPORTED_ERRORS,
-    BodyError,
-    ErrorResponse,
-    describe_error,
-    send_error,
-)
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.request_bodies import MAX_KEY_LENGTH, parse_raw_rows, parse_rows
 from labelwalk.service.schemas import JSON, RAW
@@ -40,6 +34,7 @@ BUSY_WAIT_S = 0.01  # while the queue of the store is full
 POLICY_VIOLATION, INTERNAL_ERROR = 1008, 1011  # close codes
 MAX_CLOSE_REASON_BYTES = 123
 MAX_SESSION_LENGTH = 100
+HELLO_TYPES: dict[str, Any] = {"type": str, "features": int | float | str, "session": str}
 
 
 class ClientDisconnectedError(Exception):
@@ -69,8 +64,8 @@ class RawRowsFastPath:
                 return
             rows = parse_rows(bytes(message["body"]), RAW, query).rows
             body = await self._answer(match[1], match[2], rows, key)
-        except REPORTED_ERRORS as error:
-            await send_error(scope, send, describe_error(error))
+        except errors.REPORTED_ERRORS as error:
+            await errors.send_error(scope, send, errors.describe_error(error))
             return
         length = str(len(body)).encode()
         pairs = [(b"content-type", JSON.encode()), (b"content-length", length)]
@@ -98,7 +93,7 @@ class RowStream:
         try:
             self._store.find_id(name)
         except NoLearnerError as error:
-            await send_error(scope, send, ErrorResponse(404, str(error.args[0])))
+            await errors.send_error(scope, send, errors.ErrorResponse(404, str(error.args[0])))
             return
         await receive()
         await send({"type": "websocket.accept"})
@@ -128,7 +123,7 @@ class RowStream:
             while True:
                 frame = await _receive_content(receive, "bytes")
                 if len(frame) < FRAME_NUMBER.size:
-                    raise BodyError(
+                    raise errors.BodyError(
                         "A frame has no number. Begin each frame with an eight-byte number."
                     )
                 number = FRAME_NUMBER.unpack_from(frame)[0]
@@ -155,7 +150,7 @@ async def _receive_content(receive: Receive, kind: str) -> Any:
         raise ClientDisconnectedError
     content = message.get(kind)
     if content is None:
-        raise BodyError("Expected a text frame first, and then binary frames.")
+        raise errors.BodyError("Expected a text frame first, and then binary frames.")
     return content
 
 
@@ -167,15 +162,16 @@ def _make_close_message(code: int, reason: str) -> Message:
 def _parse_hello(text: str) -> dict[str, Any]:
     try:
         hello = json.loads(text)
-        session = hello["session"]
-        if set(hello) != {"type", "features", "session"} or not isinstance(session, str):
-            raise KeyError
-    except (ValueError, KeyError, TypeError):
-        raise BodyError(
+        are_typed = all(isinstance(hello[name], kind) for name, kind in HELLO_TYPES.items())
+        if set(hello) != HELLO_TYPES.keys() or not are_typed:
+            raise ValueError
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise errors.BodyError(
             "The first frame must be a JSON object with type, features and session."
         ) from None
+    session = hello["session"]
     if not 0 < len(session) <= MAX_SESSION_LENGTH or not session.isprintable():
-        raise BodyError(
+        raise errors.BodyError(
             f"session must have 1 to {MAX_SESSION_LENGTH} printable characters. Use a random one."
         )
     return dict(hello)
