@@ -30,6 +30,40 @@ CREDENTIALS: dict[str, tuple[bytes, bytes] | None] = {
     "reading cookie": (b"cookie", b"labelwalk=" + b"r" * 40),
     "not text": (b"authorization", b"Bearer \xff\xfe"),
 }
+# All routes that need no token that writes; every other route must need one.
+WITHOUT_A_TOKEN = {
+    ("GET", "/"),
+    ("GET", "/faces"),
+    ("GET", "/healthz"),
+    ("GET", "/page/{file}"),
+    ("GET", "/readyz"),
+    ("DELETE", "/api/session"),
+}
+WITH_A_TOKEN_THAT_READS = {
+    ("GET", "/api/faces"),
+    ("GET", "/api/faces/pictures/{example}"),
+    ("GET", "/api/faces/sink"),
+    ("GET", "/api/faces/view"),
+    ("GET", "/api/learners"),
+    ("GET", "/api/learners/{name}"),
+    ("GET", "/api/learners/{name}/ask"),
+    ("GET", "/api/learners/{name}/export"),
+    ("GET", "/api/learners/{name}/health"),
+    ("GET", "/api/learners/{name}/history"),
+    ("GET", "/api/learners/{name}/live"),
+    ("GET", "/api/learners/{name}/map"),
+    ("GET", "/api/learners/{name}/recent"),
+    ("GET", "/api/learners/{name}/taught"),
+    ("GET", "/api/learners/{name}/vertices"),
+    ("GET", "/api/learners/{name}/vertices/{id}"),
+    ("GET", "/api/openapi.json"),
+    ("GET", "/api/session"),
+    ("GET", "/metrics"),
+    ("POST", "/api/learners/{name}/dials/try"),
+    ("POST", "/api/learners/{name}/explain"),
+    ("POST", "/api/learners/{name}/predict"),
+    ("POST", "/api/session"),
+}
 PATHS = [
     *sorted({path for _, path in ROUTE_PERMISSIONS}),
     "/page/",
@@ -76,6 +110,12 @@ def allowed(method: str, path: str, host: str | None, origin: str | None, who: s
     if need == "write" and "read" in who:
         return False
     return "cookie" not in who or method in ("GET", "HEAD") or origin is not None
+
+
+def test_which_routes_need_less_than_the_token_that_writes() -> None:
+    less = {route: need for route, need in ROUTE_PERMISSIONS.items() if need != "write"}
+    expected = dict.fromkeys(WITHOUT_A_TOKEN, "nothing")
+    assert less == expected | dict.fromkeys(WITH_A_TOKEN_THAT_READS, "read")
 
 
 @pytest.mark.slow
