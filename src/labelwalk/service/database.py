@@ -5,7 +5,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 from labelwalk.errors import LabelwalkError
@@ -137,11 +137,8 @@ class Database:
         """Write a consistent copy to another file."""
         with self._lock, self._errors_as_damage():
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
-            target = sqlite3.connect(path)
-            try:
+            with closing(sqlite3.connect(path)) as target:
                 self._connection.backup(target)
-            finally:
-                target.close()
 
     def purge(self) -> None:
         """Rewrite the file and truncate its log, so that no deleted content is left in them.

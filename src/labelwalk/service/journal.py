@@ -9,15 +9,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from labelwalk.service import sealed_parts
 from labelwalk.service.database import DamagedError, Database, FolderLock
 from labelwalk.service.encryption import Cipher, DecryptionError, NoEncryption, open_cipher
-from labelwalk.service.sealed_parts import (
-    HASH_BYTES,
-    InvalidPartsError,
-    compute_commitment,
-    decode_parts,
-    encode_parts,
-)
 
 JOURNAL_FILE, MARK_FILE = "journal.db", "witness"
 EVENTS_PER_QUERY = 256
@@ -33,7 +27,7 @@ class JournalPosition(NamedTuple):
     chain: bytes
 
 
-JOURNAL_START = JournalPosition(0, bytes(HASH_BYTES))
+JOURNAL_START = JournalPosition(0, bytes(sealed_parts.HASH_BYTES))
 
 
 class StoredEvent(NamedTuple):
@@ -57,7 +51,7 @@ class StoredEvent(NamedTuple):
     def extend_chain(self, chain: bytes, commitment: bytes) -> bytes:
         """Return the hash of the chain before, the commitment of the payload and the header."""
         content = b"".join([chain, commitment, self.encode_header()])
-        return blake2b(content, digest_size=HASH_BYTES).digest()
+        return blake2b(content, digest_size=sealed_parts.HASH_BYTES).digest()
 
 
 COLUMN_TYPES = list(StoredEvent.__annotations__.values())
@@ -115,7 +109,7 @@ class JournalReader:
 
     def decrypt(self, event: StoredEvent) -> EventContent:
         """Return the content of an event."""
-        encrypted = [part.content for part in decode_parts(event.payload)]
+        encrypted = [part.content for part in sealed_parts.decode_parts(event.payload)]
         try:
             parts = self.cipher.decrypt(encrypted, event.encode_header())
         except DecryptionError as error:
@@ -171,8 +165,8 @@ class JournalReader:
         if [type(value) for value in event] != COLUMN_TYPES:
             raise self._create_changed_error(event.sequence)
         try:
-            commitment = compute_commitment(event.payload)
-        except InvalidPartsError as error:
+            commitment = sealed_parts.compute_commitment(event.payload)
+        except sealed_parts.InvalidPartsError as error:
             raise DamagedError(f"{self._locate(event.sequence)} is damaged: {error}") from error
         if event.extend_chain(before.chain, commitment) != event.chain:
             raise self._create_changed_error(event.sequence)
@@ -206,7 +200,7 @@ class HighWaterMark:
     def write(self, position: JournalPosition, *, sync: bool = False) -> None:
         """Store a position; without `sync` it survives the process, but not a power cut."""
         record = MARK_RECORD.pack(MARK_MAGIC, *position)
-        content = record + blake2b(record, digest_size=HASH_BYTES).digest()
+        content = record + blake2b(record, digest_size=sealed_parts.HASH_BYTES).digest()
         slot = content.ljust(MARK_SLOT_BYTES, b"\0")
         os.pwrite(self._file, slot, self._next_slot * MARK_SLOT_BYTES)
         self._next_slot, self.position = 1 - self._next_slot, position
@@ -224,9 +218,9 @@ class HighWaterMark:
 
 
 def _decode_mark(slot: bytes) -> JournalPosition | None:
-    record, checksum = slot[: MARK_RECORD.size], slot[MARK_RECORD.size :][:HASH_BYTES]
+    record, checksum = slot[: MARK_RECORD.size], slot[MARK_RECORD.size :][: sealed_parts.HASH_BYTES]
     is_whole = len(slot) == MARK_SLOT_BYTES
-    if not is_whole or checksum != blake2b(record, digest_size=HASH_BYTES).digest():
+    if not is_whole or checksum != blake2b(record, digest_size=sealed_parts.HASH_BYTES).digest():
         return None
     magic, sequence, chain = MARK_RECORD.unpack(record)
     return JournalPosition(sequence, chain) if magic == MARK_MAGIC else None
@@ -323,5 +317,6 @@ def _create_event(entry: Entry, before: JournalPosition, cipher: Cipher) -> Stor
     sequence, at = before.sequence + 1, time.time_ns() // 1_000_000
     names = entry.kind, entry.about, entry.key
     event = StoredEvent(sequence, at, entry.learner, *names, payload=b"", chain=b"")
-    payload, commitment = encode_parts(cipher.encrypt(entry.parts, event.encode_header()))
+    parts = cipher.encrypt(entry.parts, event.encode_header())
+    payload, commitment = sealed_parts.encode_parts(parts)
     return event._replace(payload=payload, chain=event.extend_chain(before.chain, commitment))

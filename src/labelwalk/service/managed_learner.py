@@ -18,18 +18,8 @@ from labelwalk.arrays import Bools, Floats, Ints, Label
 from labelwalk.concurrency import single_blas_thread
 from labelwalk.engine.persistence import without_window
 from labelwalk.learner import OnlineLearner, from_bytes
-from labelwalk.service.commands import (
-    Command,
-    CommandResult,
-    Forget,
-    Note,
-    Observe,
-    Retract,
-    Rows,
-    Teach,
-    TeachLater,
-    apply_command,
-)
+from labelwalk.service import commands
+from labelwalk.service.commands import Command, CommandResult, Observe, Retract, Rows, TeachLater
 from labelwalk.storage.model_file import RemovedFeatureError, pack, unpack
 from labelwalk.verdicts import Verdicts
 
@@ -84,14 +74,14 @@ class RecentHistory:
 
     def add_command(self, first: int, command: Command) -> None:
         """Add or remove labels; the examples of the command have ids from `first` on."""
-        if isinstance(command, Teach):
+        if isinstance(command, commands.Teach):
             n_skipped = max(0, len(command.labels) - MAX_RECENT)
             for i, label in enumerate(command.labels[n_skipped:], first + n_skipped):
-                self.labels.append(RecentLabel(i, label, Teach.kind))
+                self.labels.append(RecentLabel(i, label, commands.Teach.kind))
         elif isinstance(command, TeachLater):
             if all(taught.id != command.example for taught in self.labels):
                 self.labels.append(RecentLabel(command.example, command.label, TeachLater.kind))
-        elif isinstance(command, Retract | Forget):
+        elif isinstance(command, Retract | commands.Forget):
             example = command.example if isinstance(command, Retract) else None
             self.labels = [
                 taught
@@ -261,13 +251,13 @@ class ManagedLearner:
         first, start = self.next_example_id, self.learner.n_seen
         columns = dict[str, list[Any]]()
         command = self._with_internal_ids(command)
-        verdicts = apply_command(command, self.learner)
+        verdicts = commands.apply_command(command, self.learner)
         if verdicts is not None and isinstance(command, Observe):
             self.history.add_observed(start, command.rows, verdicts)
             columns = _to_columns(verdicts)
         else:
             self.history.add_command(start, command)
-        if isinstance(command, Note):
+        if isinstance(command, commands.Note):
             self.notes = {**self.notes, **command.notes}
         self.n_changes += 1
         if updates_axes:
@@ -282,13 +272,13 @@ class ManagedLearner:
                 "new learner to continue learning."
             )
 
-    def apply_blocks(self, commands: Sequence[Observe]) -> list[CommandResult]:
+    def apply_blocks(self, blocks: Sequence[Observe]) -> list[CommandResult]:
         """Observe several blocks at once, with the answers that each would get alone.
 
         If this is not possible, nothing is applied and the list is empty.
         """
         first, start = self.next_example_id, self.learner.n_seen
-        rows = np.concatenate([command.rows for command in commands])
+        rows = np.concatenate([block.rows for block in blocks])
         axes_are_due = self.axes is None or self.axes.is_due(start + len(rows))
         if axes_are_due or self.read_only is not None:
             return []
@@ -299,10 +289,10 @@ class ManagedLearner:
                 raise
             return []
         self.history.add_observed(start, rows, verdicts)
-        self.n_changes += len(commands)
+        self.n_changes += len(blocks)
         columns, begin, results = _to_columns(verdicts), 0, []
-        for command in commands:
-            end = begin + len(command.rows)
+        for block in blocks:
+            end = begin + len(block.rows)
             part = {name: column[begin:end] for name, column in columns.items()}
             results.append(CommandResult(first + begin, part))
             begin = end
