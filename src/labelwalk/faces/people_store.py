@@ -298,7 +298,7 @@ class PeopleStore:
                     f"the learner {LEARNER_NAME!r} of this folder has different settings than "
                     "these faces require. Delete it, or choose another folder."
                 )
-            self._store.update_notes(number, {REPRESENTATION: name}).result()
+            self._store.submit(number, Note({REPRESENTATION: name})).result()
         stored = str(self._store.get(number).notes[REPRESENTATION])
         if stored != name:
             raise ValueError(
