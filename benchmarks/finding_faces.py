@@ -23,9 +23,10 @@ from _stopwatch import Stopwatch, time_call
 from labelwalk.demo import warm_up
 from labelwalk.faces.capture import open_source
 from labelwalk.faces.demo import NamedBox
+from labelwalk.faces.detection import HaarDetector
 from labelwalk.faces.drawing import Caption, draw_faces
 from labelwalk.faces.frames import Frame
-from labelwalk.faces.pipeline import FacePipeline, HaarDetector
+from labelwalk.faces.pipeline import FacePipeline
 from labelwalk.faces.profiles import PIXELS
 from labelwalk.faces.recognizer import FaceRecognizer, LearnerHandle
 from labelwalk.faces.representations import DlibVectors, Pixels, Representation, name_of, vector_of

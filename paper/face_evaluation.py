@@ -21,10 +21,11 @@ from labelwalk.cli.options import read_passphrase
 from labelwalk.cli.terminal import pluralize, show_progress
 from labelwalk.concurrency import StopSignals
 from labelwalk.faces.demo import DemoVideo, NamedBox
+from labelwalk.faces.detection import HaarDetector
 from labelwalk.faces.frame_run import DEMO, FrameRun, open_named_source
 from labelwalk.faces.frames import Box, Frame, Source, compute_overlap, scale_box
 from labelwalk.faces.people_store import open_folder
-from labelwalk.faces.pipeline import FacePipeline, HaarDetector
+from labelwalk.faces.pipeline import FacePipeline
 from labelwalk.faces.recognizer import AUTOMATIC, FaceRecognizer, LearnerHandle
 from labelwalk.faces.representations import find_representation
 from labelwalk.io import InputError
@@ -340,7 +341,9 @@ def _evaluate(options: argparse.Namespace) -> None:
                     show(run.describe(""))
         if check is not None:
             check.check(evaluation)
-            for warning in check.list_warnings(evaluation, is_complete=run.is_complete):
+            is_complete = run.error is None and stop.signal is None
+            is_complete &= run.n_frames != options.frames
+            for warning in check.list_warnings(evaluation, is_complete=is_complete):
                 print(f"Warning: {warning}", file=sys.stderr)
         figures = evaluation.to_json(run.n_frames)
         if options.json:

@@ -12,7 +12,6 @@ MODULE_ALIASES: dict[str, str] = {
     "capymoa": "integrations.capymoa",
     "decision": "verdicts",
     "estimator": "integrations.sklearn",
-    "faces.detection": "faces.pipeline",
     "faces.dlib_vectors": "faces.representations",
     "faces.onlooker": "faces.pipeline",
     "faces.opening": "faces.capture",

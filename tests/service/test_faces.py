@@ -19,10 +19,10 @@ import pytest
 
 from labelwalk.faces.camera_worker import MAX_QUEUED_FRAMES, CameraWorker, start_face_service
 from labelwalk.faces.demo import DemoVideo
+from labelwalk.faces.detection import HaarDetector
 from labelwalk.faces.frames import Box, Image
 from labelwalk.faces.people_store import CropStore, DurableLearner, PeopleStore
 from labelwalk.faces.pictures import decode_picture, encode_jpeg
-from labelwalk.faces.pipeline import HaarDetector
 from labelwalk.faces.profiles import PIXELS, VECTORS
 from labelwalk.faces.recognizer import FaceRecognizer, LearnerHandle
 from labelwalk.faces.representations import Pixels

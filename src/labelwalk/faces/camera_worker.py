@@ -8,10 +8,11 @@ from time import monotonic, perf_counter
 from typing import Any, TypeVar
 
 from labelwalk.faces.capture import open_source
+from labelwalk.faces.detection import Detector, HaarDetector
 from labelwalk.faces.frames import Frame, Image, NoFrameError, Source
 from labelwalk.faces.people_store import PeopleStore, open_people
 from labelwalk.faces.pictures import decode_picture, encode_jpeg
-from labelwalk.faces.pipeline import Detector, FacePipeline, HaarDetector
+from labelwalk.faces.pipeline import FacePipeline
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.worker import BusyError, NoLearnerError
 

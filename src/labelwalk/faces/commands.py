@@ -112,7 +112,8 @@ def watch(
     with exit_on_error():
         from labelwalk.concurrency import StopSignals
         from labelwalk.faces import drawing, frame_run, people_store
-        from labelwalk.faces.pipeline import FacePipeline, HaarDetector
+        from labelwalk.faces.detection import HaarDetector
+        from labelwalk.faces.pipeline import FacePipeline
         from labelwalk.faces.representations import find_representation
         from labelwalk.io.formats import check_distinct
 
@@ -183,9 +184,9 @@ def enroll(
       labelwalk faces enroll people Ben pictures-of-ben --skip
     """  # noqa: D301
     with exit_on_error(), ExitStack() as stack:
+        from labelwalk.faces.detection import HaarDetector, read_all_portraits
         from labelwalk.faces.people_store import has_learners, open_folder
         from labelwalk.faces.pictures import list_pictures
-        from labelwalk.faces.pipeline import HaarDetector, read_all_portraits
         from labelwalk.faces.recognizer import clean_name
         from labelwalk.faces.representations import find_representation
 

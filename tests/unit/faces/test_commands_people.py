@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from labelwalk.faces.demo import DemoVideo
+from labelwalk.faces.detection import HaarDetector
 from labelwalk.faces.frames import Image
 from labelwalk.faces.people_store import LEARNER_NAME, open_folder
-from labelwalk.faces.pipeline import HaarDetector
 from labelwalk.faces.representations import Pixels, vector_of
 from labelwalk.service.commands import Observe
 from labelwalk.service.learner_store import LearnerStore

@@ -11,8 +11,8 @@ from cv2.data import haarcascades
 
 from labelwalk.faces.capture import open_source
 from labelwalk.faces.demo import DemoVideo, NamedBox
+from labelwalk.faces.detection import HaarDetector
 from labelwalk.faces.frames import Box, Image, compute_overlap
-from labelwalk.faces.pipeline import HaarDetector
 from paper.face_evaluation import Tally, read_boxes
 from tests.unit.faces.generated import scene
 from tests.unit.faces.real_videos import real

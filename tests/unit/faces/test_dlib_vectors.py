@@ -11,8 +11,8 @@ import pytest
 from labelwalk.arrays import Floats
 from labelwalk.faces.capture import open_source
 from labelwalk.faces.demo import DemoVideo
+from labelwalk.faces.detection import HaarDetector
 from labelwalk.faces.frames import Box, Image, crop_box
-from labelwalk.faces.pipeline import HaarDetector
 from labelwalk.faces.representations import DlibVectors
 from tests.unit.faces.generated import scene
 from tests.unit.faces.real_videos import real

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from labelwalk.faces.demo import DemoVideo
-from labelwalk.faces.frames import Box, Image, SourceError
-from labelwalk.faces.pictures import encode_jpeg
-from labelwalk.faces.pipeline import (
+from labelwalk.faces.detection import (
     PORTRAIT_FRAMES,
     HaarDetector,
     NoPortraitError,
     find_portrait,
     read_portraits,
 )
+from labelwalk.faces.frames import Box, Image, SourceError
+from labelwalk.faces.pictures import encode_jpeg
 from labelwalk.faces.representations import Pixels, vector_of
 from tests.unit.faces import generated
 from tests.unit.faces.generated import scene

@@ -13,8 +13,8 @@ from scipy.ndimage import gaussian_filter
 
 from labelwalk.arrays import Floats
 from labelwalk.faces.demo import DemoVideo
+from labelwalk.faces.detection import HaarDetector
 from labelwalk.faces.frames import Box, Image, crop_box
-from labelwalk.faces.pipeline import HaarDetector
 from labelwalk.faces.representations import N_WAVES, Pixels, name_of, vector_of
 from tests.unit.faces.generated import scene
 

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk.faces.demo import DemoVideo
+from labelwalk.faces.detection import HaarDetector
 from labelwalk.faces.frames import Box
-from labelwalk.faces.pipeline import HaarDetector, Tracker
+from labelwalk.faces.pipeline import Tracker
 from tests.reference import tracks as reference
 
 pytestmark = pytest.mark.shell
