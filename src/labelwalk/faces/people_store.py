@@ -36,8 +36,8 @@ CROP_FOLDER, CROP_CONTEXT = "crops", "picture of example {}"  # the context of e
 OPTIONS = {"pixels 96": "pixels", "pixels 32": "pixels-32", "dlib 128": "dlib"}
 CROP_MARGIN = 0.25  # of a face, on each side
 MAX_CACHED_CROPS = 1000
-PLAIN_SUFFIX, ENCRYPTED_SUFFIX, PART_SUFFIX = ".jpg", ".locked", ".part"
-CROP_FILE = re.compile(r"([0-9]+)(\.jpg|\.locked|\.part)")
+PLAIN_SUFFIX, ENCRYPTED_SUFFIX, PART_SUFFIX = "jpg", "locked", "part"
+CROP_FILE = re.compile(rf"([0-9]+)\.({PLAIN_SUFFIX}|{ENCRYPTED_SUFFIX}|{PART_SUFFIX})")
 LOGGER = logging.getLogger(__name__)
 
 
@@ -109,14 +109,14 @@ class CropStore:
             return
         context = CROP_CONTEXT.format(example).encode()
         content = self._cipher.encrypt([self._cache[example]], context)[0]
-        part = self._folder / f"{example}{PART_SUFFIX}"
+        part = self._folder / f"{example}.{PART_SUFFIX}"
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
             with open(os.open(part, flags, 0o600), "wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            part.rename(self._folder / f"{example}{self._suffix}")
+            part.rename(self._folder / f"{example}.{self._suffix}")
         except OSError as error:  # the example counts without a picture
             LOGGER.warning("a picture cannot be stored (%s)", error.strerror)
 
@@ -125,7 +125,7 @@ class CropStore:
         if example in self._cache or self._folder is None:
             return self._cache.get(example)
         try:
-            content = (self._folder / f"{example}{self._suffix}").read_bytes()
+            content = (self._folder / f"{example}.{self._suffix}").read_bytes()
             return self._cipher.decrypt([content], CROP_CONTEXT.format(example).encode())[0]
         except (OSError, DecryptionError):
             return None

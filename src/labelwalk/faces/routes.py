@@ -14,7 +14,7 @@ from labelwalk.errors import LabelwalkError
 from labelwalk.faces.frames import NoFrameError, SourceError
 from labelwalk.faces.recognizer import Person, Stranger, UnknownPersonError, clean_name
 from labelwalk.service import schemas
-from labelwalk.service.schemas import COUNT, TEXT, Schema, array, nullable, record, ref
+from labelwalk.service.schemas import COUNT, TEXT, Schema, array, nullable, number, record, ref
 from labelwalk.service.worker import to_asyncio_future
 
 if TYPE_CHECKING:  # two need OpenCV, which a service may lack, and the third needs this module
@@ -23,7 +23,6 @@ if TYPE_CHECKING:  # two need OpenCV, which a service may lack, and the third ne
     from labelwalk.service.openapi import RouteTable
 
 JPEG, FACES_HEADER = "image/jpeg", "x-labelwalk-faces"
-MAX_EXAMPLE = 2**53  # JavaScript represents integers up to here exactly
 MAX_LISTED_VIEWS = 12  # of a person
 
 
@@ -31,8 +30,7 @@ class FacesUnavailableError(LabelwalkError, LookupError):
     """The service was started without faces, or without a camera."""
 
 
-_POSITIVE: Schema = {"type": "number", "exclusiveMinimum": 0}
-_NOT_NEGATIVE: Schema = {"type": "number", "minimum": 0}
+_POSITIVE, _NOT_NEGATIVE = number(0, is_above=True), number(0)
 _BOX: Schema = {"type": "array", "items": {"type": "integer"}, "minItems": 4, "maxItems": 4}
 _SINK: Schema = {
     "sink": _NOT_NEGATIVE,
@@ -154,7 +152,7 @@ def add_routes(table: RouteTable, worker: CameraWorker | None) -> None:
         return Response(picture, 200, {FACES_HEADER: json.dumps(faces)}, JPEG)
 
     @table.add("GET", "/api/faces/pictures/{example}", "read", {}, JPEG, errors=(404, 422))
-    async def picture(example: Annotated[int, Path(ge=0, le=MAX_EXAMPLE)]) -> Response:
+    async def picture(example: Annotated[int, Path(ge=0, le=schemas.MAX_SAFE_INTEGER)]) -> Response:
         """Get the picture of a face."""
         return Response(await run(lambda people: people.picture(example)), media_type=JPEG)
 
@@ -194,8 +192,16 @@ def add_routes(table: RouteTable, worker: CameraWorker | None) -> None:
         return await run(change)
 
 
-DISABLED: dict[str, Any] = {"on": False, "representation": None, "keeps_crops": False}
-DISABLED |= {"people": [], "strangers": [], "examples": 0, "vertices": 0, "source": None}
+DISABLED: dict[str, Any] = {
+    "on": False,
+    "representation": None,
+    "keeps_crops": False,
+    "people": [],
+    "strangers": [],
+    "examples": 0,
+    "vertices": 0,
+    "source": None,
+}
 
 
 def _describe_people(people: PeopleStore) -> dict[str, Any]:
@@ -207,8 +213,8 @@ def _describe_people(people: PeopleStore) -> dict[str, Any]:
         "keeps_crops": people.crops.are_kept,
         "people": [_describe_person(person) for person in persons],
         "strangers": [
-            _describe_person(stranger) | {"newest": max(stranger.views, default=None)}
-            for stranger in strangers
+            _describe_person(each) | {"newest": each.newest if each.newest >= 0 else None}
+            for each in strangers
         ],
         "examples": people.managed.next_example_id,
         "vertices": recognizer.learner.n_vertices,

@@ -1,4 +1,4 @@
-"""The routes of the service: each handler makes one call of the learner store."""
+"""The routes of the service: handlers that call the learner store."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -27,11 +27,10 @@ from labelwalk.service.openapi import LEARNER_PATH, RouteTable, complete_documen
 from labelwalk.service.page_routes import add_page_routes
 from labelwalk.service.request_bodies import MAX_KEY_LENGTH, RowsBody, parse_rows
 from labelwalk.service.request_log import add_log_facts
-from labelwalk.service.schemas import JSON, RAW, TEXT, array, ref
+from labelwalk.service.schemas import JSON, MAX_SAFE_INTEGER, RAW, TEXT, array, ref
 from labelwalk.service.worker import to_asyncio_future
 
 STREAM_PATH = f"{LEARNER_PATH}/stream"
-MAX_SAFE_INTEGER = 2**53  # JavaScript represents integers up to this one exactly
 Key = Annotated[
     str,
     Header(
@@ -88,7 +87,7 @@ async def _respond_to_error(request: Request, error: Exception) -> Response:
         response = ErrorResponse(422, f"{place}: {first['msg']}.")
     else:
         response = describe_error(error)
-        add_log_facts(request.scope, reason=type(error).__name__)
+        add_log_facts(request.scope, reason=response.logged_reason or response.reason)
     headers, body = response.encode()
     texts = {name.decode(): value.decode() for name, value in headers}
     return Response(body, response.status, texts)
@@ -156,7 +155,7 @@ def _add_learner_routes(table: RouteTable, store: LearnerStore) -> None:
     async def create(name: str, learner: OnlineLearner, request: Request) -> dict[str, str]:
         if name in (".", ".."):
             raise ValueError(f"name={name!r} has a special meaning in URLs. Choose another name.")
-        name.encode()
+        name.encode()  # raises an error for unpaired surrogates
         add_log_facts(request.scope, learner=name)
         await to_asyncio_future(store.create(name, learner))
         return {"name": name}
@@ -207,35 +206,30 @@ def _add_change_routes(table: RouteTable, store: LearnerStore) -> None:
 
 
 def _add_view_routes(table: RouteTable, store: LearnerStore) -> None:
-    def add_view(
-        function_name: str,
-        path: str,
-        answer: schemas.Schema,
-        view: Callable[[ManagedLearner], Any],
-        summary: str,
-    ) -> None:
-        async def get_view(name: str) -> Any:
-            return await _query(store, name, view)
+    @table.add("GET", LEARNER_PATH, "read", ref("LearnerSummary"))
+    async def get_learner(name: str) -> Any:
+        """Get a summary of a learner."""
+        return await _query(store, name, views.summarize)
 
-        get_view.__name__ = function_name  # its operation in the OpenAPI document
-        get_view.__doc__ = summary
-        table.add("GET", LEARNER_PATH + path, "read", answer)(get_view)
+    @table.add("GET", f"{LEARNER_PATH}/health", "read", array(ref("HealthMetric")))
+    async def get_health(name: str) -> Any:
+        """Get the health metrics."""
+        return await _query(store, name, views.list_health_metrics)
 
-    metrics, labels = array(ref("HealthMetric")), array(ref("Taught"))
-    label_summary = "Get the last labels that are in effect, newest first."
-    add_view(
-        "get_learner", "", ref("LearnerSummary"), views.summarize, "Get a summary of a learner."
-    )
-    add_view("get_health", "/health", metrics, views.list_health_metrics, "Get the health metrics.")
-    add_view(
-        "get_vertices",
-        "/vertices",
-        ref("Vertices"),
-        views.list_vertices,
-        "Get the vertices as columns.",
-    )
-    add_view("get_map", "/map", ref("Map"), views.draw_map, "Get all vertices in the plane.")
-    add_view("get_labels", "/taught", labels, views.list_labels, label_summary)
+    @table.add("GET", f"{LEARNER_PATH}/vertices", "read", ref("Vertices"))
+    async def get_vertices(name: str) -> Any:
+        """Get the vertices as columns."""
+        return await _query(store, name, views.list_vertices)
+
+    @table.add("GET", f"{LEARNER_PATH}/map", "read", ref("Map"))
+    async def get_map(name: str) -> Any:
+        """Get all vertices in the plane."""
+        return await _query(store, name, views.draw_map)
+
+    @table.add("GET", f"{LEARNER_PATH}/taught", "read", array(ref("Taught")))
+    async def get_labels(name: str) -> Any:
+        """Get the last labels that are in effect, newest first."""
+        return await _query(store, name, views.list_labels)
 
 
 def _add_query_routes(table: RouteTable, store: LearnerStore, sampler: PageSampler) -> None:

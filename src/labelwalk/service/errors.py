@@ -13,7 +13,6 @@ from labelwalk.service.erasure import BackupError, CleanupError
 from labelwalk.service.journal_writer import KeyReusedError
 from labelwalk.service.request_log import add_log_facts
 from labelwalk.service.worker import BusyError, NameTakenError, NoLearnerError
-from labelwalk.storage.model_file import ModelFileError
 
 RETRY_STATUSES = (429, 503)
 DEFAULT_HEADERS = {
@@ -45,7 +44,6 @@ STATUSES: dict[type[Exception], int] = load_extension("errors faces") | {
     KeyReusedError: 409,
     BackupError: 409,
     TooManyRowsError: 413,
-    ModelFileError: 422,
     ValueError: 422,
     BusyError: 429,
     DiskError: 503,

@@ -11,13 +11,14 @@ from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from labelwalk._extensions import list_page_folders
 from labelwalk.service.auth import PERMISSION_KEY, TOKEN_KEY
 from labelwalk.service.openapi import SESSION_COOKIE, RouteTable
-from labelwalk.service.schemas import JSON, TEXT, ref
+from labelwalk.service.schemas import TEXT, ref
 
 INDEX_PAGE, FACE_PAGE, PLOTLY_FILE = "index.html", "faces.html", "plotly.js"
 CONTENT_TYPES = {
@@ -95,7 +96,7 @@ def add_page_routes(table: RouteTable) -> None:
 
     def send(name: str, request: Request) -> Response:
         if name not in files:
-            return Response('{"error": "The file does not exist."}', 404, media_type=JSON)
+            raise HTTPException(404, "The file does not exist")
         status, headers, body = files[name].respond(request.headers)
         return Response(body, status, headers)
 

@@ -5,9 +5,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, Strict
 
 from labelwalk.service.commands import Teach, TeachLater
+from labelwalk.settings import MOST_REMEMBERED
 
 JSON, RAW = "application/json", "application/octet-stream"
 ARROW = "application/vnd.apache.arrow.stream"
+MAX_SAFE_INTEGER = 2**53  # JavaScript represents integers up to this one exactly
 Schema = dict[str, Any]
 
 LABEL: Schema = {"type": ["string", "integer"]}
@@ -94,7 +96,7 @@ SETTINGS: dict[str, Schema] = {
     "unreached": enum("nearest", "abstain"),
     "quarantine": nullable(POSITIVE_INTEGER),
     "source_share": nullable(number(0, 1, is_above=True)),
-    "remember": {"type": "integer", "minimum": 0, "maximum": 10_000_000},
+    "remember": {"type": "integer", "minimum": 0, "maximum": MOST_REMEMBERED},
     "half_life": nullable(number(1, _LARGE)),
     "calibrate": BOOLEAN,
     "prior": nullable(any_of(_UNIFORM, _PRIOR_OBJECT)),
