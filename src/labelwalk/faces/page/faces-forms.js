@@ -11,15 +11,15 @@ import { emit, mayWrite, on } from "./store.js";
 import { swatch } from "./theme.js";
 import { attempt, toast } from "./toast.js";
 
-const LONGEST = 100; // letters
+const LONGEST = 100; // characters
 const OFFERED = 6; // known names as buttons
 let fields = 0;
 
 /**
- * Make the form.
+ * Make the form that names a face.
  * @param {number} example  the view that is to be named
  * @param {string} question
- * @param {function} close  called when it is done or left
+ * @param {function} close  called when the form is sent or closed
  */
 export function nameForm(example, question, close) {
   const input = make("input", {
@@ -63,9 +63,9 @@ async function takeBack({ name, examples }) {
   toast(`Undone: ${pluralize(undone, "view")} of ${name}.`);
 }
 
-let origin = null; // what had the focus before
+let origin = null; // the element that had the focus before
 
-/** Ask who a face is. */
+/** Ask for the name of a face. */
 export function pointAt(face) {
   if (!mayWrite()) return;
   const place = byId("naming");
@@ -79,7 +79,7 @@ export function pointAt(face) {
   focus();
 }
 
-/** Let nobody be asked about when there is no picture any more. */
+/** Close the form when there is no picture any more. */
 export function startPointing() {
   on("live", () => { if (isIdle()) close(); });
 }
@@ -95,10 +95,10 @@ function close() {
 }
 
 /**
- * Make the button that begins it.
- * @param {{key: object, words: string, typed: boolean}} whom  for the service and for people, and
- *   whether the words have to be typed
- * @param {Element} question  where it is asked whether that is meant
+ * Make the button that erases a person after a confirmation.
+ * @param {{key: object, words: string, typed: boolean}} whom  the person for the service and as
+ *   text, and whether the text has to be typed
+ * @param {Element} question  the place of the confirmation
  */
 export function forgetting(whom, question) {
   const opener = make("button.danger", { type: "button" }, "Erase…");

@@ -7,10 +7,10 @@ import { labelKey } from "./format.js";
 import { emit, on } from "./store.js";
 import { keepColors } from "./theme.js";
 
-const PACE = 4000; // milliseconds
+const REFRESH_MS = 4000;
 
 export const known = {
-  /** what GET /api/faces said */
+  /** response of GET /api/faces */
   facts: null,
 };
 
@@ -20,7 +20,7 @@ let shown = 0;
 /** All names. */
 export const people = () => known.facts?.people.map((one) => one.name) ?? [];
 
-/** Ask now; what comes after the answer to a later question came too late. */
+/** Fetch the people. An answer is dropped if the answer to a later request was faster. */
 export async function load() {
   const question = ++asked;
   const facts = await service.facts();
@@ -32,7 +32,7 @@ export async function load() {
   emit("known");
 }
 
-/** Have fields complete these names; a list that somebody has opened stays where it can. */
+/** Offer these names in input fields; an open list is not replaced unless the names differ. */
 function offer(names) {
   const list = byId("known-names");
   const there = [...list.options].map((one) => one.value);
@@ -40,15 +40,15 @@ function offer(names) {
   fill(list, ...names.map((name) => make("option", { value: name })));
 }
 
-/** Ask after every change, and now and then. */
+/** Fetch the people after every change, and every few seconds. */
 export function startKnowing() {
-  const refresh = () => load().catch(() => null); // asked again soon
+  const refresh = () => load().catch(() => null); // the next refresh may work
   on("taught", refresh);
-  on("live", () => { if (isIdle()) void refresh(); }); // and names that went keep no colour
-  setInterval(() => { if (!isIdle() && !document.hidden) void refresh(); }, PACE);
+  on("live", () => { if (isIdle()) void refresh(); }); // also deletes the colors of erased names
+  setInterval(() => { if (!isIdle() && !document.hidden) void refresh(); }, REFRESH_MS);
 }
 
-/** Keep the words true. */
+/** State on the page what is stored for each face. */
 export function startConsent() {
   on("known", () => {
     const { representation, keeps_crops: keepsCrops } = known.facts;

@@ -1,7 +1,7 @@
 /**
  * Frames of the camera of this browser, or of the service, from start to stop.
  *
- * The frame stands still while a face is named. While the page is hidden, the camera is off.
+ * The picture is frozen while a face is named. While the page is hidden, the camera is off.
  */
 
 import { make } from "./dom.js";
@@ -14,21 +14,21 @@ const RETRIED_STATUSES = new Set([0, 408, 503]); // 0: the service did not respo
 const SOURCES = { browser: browserCamera, service: watched };
 
 export const live = {
-  /** which of the sources */
+  /** key in `SOURCES` */
   kind: "browser",
   /** "off", "opening", "on", "waiting", "paused" or "failed" */
   state: "off",
-  /** why it waits or failed */
+  /** the reason of "waiting" or "failed" */
   error: null,
   /** the frame that is shown */
   frame: null,
 };
 
 let source = null; // the one that is open
-let letGo = null; // called when the frame need not stand still any more
-let standing = null;
+let letGo = null; // ends `standing`
+let standing = null; // a promise while the picture is frozen
 
-/** Begin, or begin again. */
+/** Start a source, or start it again. */
 export function start(kind = live.kind) {
   live.kind = kind;
   halt();
@@ -36,19 +36,19 @@ export function start(kind = live.kind) {
   else void run();
 }
 
-/** Stop: the camera is off, and its last picture gone. */
+/** Stop the source, and remove its last frame. */
 export function stop() {
   halt();
   wipe();
   enter("off");
 }
 
-/** Let the frame that is shown stand still. */
+/** Freeze the picture. */
 export function hold() {
   standing ??= new Promise((go) => { letGo = go; });
 }
 
-/** Let it run on. */
+/** Show new frames again. */
 export function release() {
   standing = null;
   letGo?.();
@@ -125,14 +125,14 @@ function wipe() {
 
 const WIDEST = 640; // pixels
 const QUALITY = 0.85; // of a JPEG
-const BEAT = 40; // milliseconds between two frames, where a browser does not tell of new ones
+const FRAME_INTERVAL_MS = 40; // in browsers that do not announce new frames
 
-/** Each tab is a camera of its own: tracks do not go from one to another. */
+/** The id of the camera. Each tab has its own: the service follows faces per camera. */
 const camera = Array.from(
   crypto.getRandomValues(new Uint8Array(8)), (part) => part.toString(16).padStart(2, "0"),
 ).join("");
 
-/** Make a source of frames: open it, ask for the next again and again, and close it. */
+/** Make a source of frames from the camera of this browser. */
 export function browserCamera() {
   const video = make("video", { playsinline: true });
   const canvas = make("canvas");
@@ -141,7 +141,7 @@ export function browserCamera() {
   let isOver = false;
   let end;
   const over = new Promise((_, reject) => { end = reject; });
-  over.catch(() => null); // whoever waits for a frame hears of it
+  over.catch(() => null); // `open` and `next` report the error
 
   async function open() {
     if (!navigator.mediaDevices) throw new NoCamera(isSecureContext ? "Missing" : "Insecure");
@@ -158,14 +158,14 @@ export function browserCamera() {
     await Promise.race([over, video.play()]);
   }
 
-  /** Return the next frame with its faces; null where the service had no time for it. */
+  /** Return the next frame with its faces; null if the service is busy. */
   async function next() {
     await Promise.race([over, coming ?? newFrame(video)]);
     const scale = Math.min(1, WIDEST / video.videoWidth);
     canvas.width = Math.round(scale * video.videoWidth);
     canvas.height = Math.round(scale * video.videoHeight);
     canvas.getContext("2d").drawImage(video, 0, 0, canvas.width, canvas.height);
-    coming = newFrame(video); // perhaps before the service has answered
+    coming = newFrame(video); // it may come before the service has answered
     const picture = await new Promise((made) => canvas.toBlob(made, "image/jpeg", QUALITY));
     const began = performance.now();
     const answer = await look(camera, picture);
@@ -186,23 +186,23 @@ export function browserCamera() {
 function newFrame(video) {
   return new Promise((seen) => {
     if (video.requestVideoFrameCallback) video.requestVideoFrameCallback(seen);
-    else setTimeout(seen, BEAT);
+    else setTimeout(seen, FRAME_INTERVAL_MS);
   });
 }
 
-const UNCHANGED_DELAY = 50; // milliseconds before it is asked again, where there was nothing new
+const UNCHANGED_PAUSE_MS = 50; // before the next request if there was no new frame
 
-/** Make a source of frames, as a camera of the browser is one. */
+/** Make a source of frames from the camera of the service. */
 export function watched() {
   let last = null;
 
-  /** Return the newest frame with its faces; null where it is the one of before. */
+  /** Return the newest frame with its faces; null if it is the previous one. */
   async function next() {
     const began = performance.now();
     const { picture, told } = await view();
     const roundTrip = performance.now() - began;
     if (told === last) {
-      await new Promise((wake) => setTimeout(wake, UNCHANGED_DELAY));
+      await new Promise((wake) => setTimeout(wake, UNCHANGED_PAUSE_MS));
       return null;
     }
     last = told;
@@ -212,7 +212,7 @@ export function watched() {
   return { open: async () => null, next, close: () => null };
 }
 
-/** A camera cannot be had, for a reason that browsers have no error for. */
+/** No camera can be used, for a reason without an error of the browser. */
 export class NoCamera extends Error {
   constructor(name) {
     super(name);
@@ -238,5 +238,5 @@ const WORDS = {
   Unplugged: () => "The camera was disconnected. Connect it, and try again.",
 };
 
-/** What to say of an error. */
+/** The text of an error for the user. */
 export const troubleOf = (error) => WORDS[error.name]?.() ?? error.message;

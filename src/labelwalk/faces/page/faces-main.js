@@ -1,4 +1,4 @@
-/** The start of the page of faces. */
+/** The start of the face page: session and all parts. */
 
 import { askForToken, openSession } from "./api.js";
 import { byId } from "./dom.js";
@@ -12,7 +12,7 @@ import { emit, on, state } from "./store.js";
 import { startTheme } from "./theme.js";
 import { attempt } from "./toast.js";
 
-const LEARNER = "faces"; // colours are those that it has on the map
+const LEARNER = "faces"; // its colors on the map are used here too
 
 async function begin() {
   state.learner = LEARNER;
@@ -36,7 +36,7 @@ startConsent();
 
 let asking = false;
 on("unauthorized", async () => {
-  if (asking || state.may === null) return; // the first question of all is asked by openSession
+  if (asking || state.may === null) return; // openSession asks for the first token
   asking = true;
   stop();
   await askForToken();

@@ -11,7 +11,7 @@ import { swatch } from "./theme.js";
 
 const PICTURES = 5; // of each
 
-/** Keep both galleries as the service knows them. */
+/** Show people and strangers, and refresh them whenever they change. */
 export function startGallery() {
   const showPeople = keyedList(byId("people"), person, byId("people-title"));
   const showStrangers = keyedList(byId("strangers"), stranger, byId("strangers-title"));
@@ -62,7 +62,7 @@ function stranger(first) {
 
 const times = (n) => pluralize(n, "time");
 
-/** What both have: pictures, a title, some words, buttons, and room for a question. */
+/** Make the card of a person or stranger: pictures, title, text, buttons, place for a form. */
 function card(initial, whom) {
   const question = make("div.question");
   const part = {
@@ -88,12 +88,12 @@ function asking(part, example, opener) {
   focus();
 }
 
-const LINGERS = 1500; // milliseconds that a face stays in the list when it was last seen
+const ABSENCE_MS = 1500; // until a face that is no longer found leaves the list
 const SIDE = 44; // pixels of a small picture
-const PAUSE = 3000; // milliseconds between two times that names are read aloud
+const SPEECH_INTERVAL_MS = 3000; // between two announcements of names
 
 let show;
-let faces = []; // {face, thumb, seen}, in the order in which they came
+let faces = []; // {face, thumb, seen}, in the order in which they appeared
 let lastFrame = 0;
 let lastSpoken = 0;
 
@@ -131,10 +131,10 @@ function came(frame) {
   speak(seen);
 }
 
-/** Whether a face that is not found just now may be there: not under another track. */
+/** Whether a face that was not found stays in the list: recently seen, not on another track. */
 function lingers({ face, seen: last }, seen, frame) {
   const isElsewhere = face.name !== null && frame.faces.some((one) => one.name === face.name);
-  return seen - last < LINGERS && !isElsewhere;
+  return seen - last < ABSENCE_MS && !isElsewhere;
 }
 
 function refresh() {
@@ -166,9 +166,9 @@ function row(entry, choose) {
   return { element: make("li", {}, button), update };
 }
 
-/** Read aloud who came, now and then. */
+/** Announce the names to screen readers, every few seconds. */
 function speak(time) {
-  if (time - lastSpoken < PAUSE) return;
+  if (time - lastSpoken < SPEECH_INTERVAL_MS) return;
   lastSpoken = time;
   const names = [...new Set(faces.map(({ face }) => face.name).filter((name) => name !== null))];
   setText(byId("spoken"), names.length ? `In the picture: ${names.sort().join(", ")}` : "");
@@ -176,7 +176,7 @@ function speak(time) {
 
 /**
  * A row of a few pictures; each is fetched once.
- * @param {string} initial  what stands where there is no picture
+ * @param {string} initial  is shown instead of a missing picture
  * @param {number} most
  */
 export function cropRow(initial, most) {
@@ -199,7 +199,7 @@ export function cropRow(initial, most) {
   return { element, update };
 }
 
-/** A frame around a picture, which becomes a placeholder where there is none. */
+/** Make a picture in a frame; a missing picture becomes a placeholder. */
 function crop(example, initial) {
   const place = make("span.crop");
   const image = make("img", { src: pictureOf(example), alt: "" });
@@ -211,11 +211,11 @@ function crop(example, initial) {
 const placeholder = (initial) => make("span.crop", {}, make("span.initial", {}, initial));
 
 /**
- * Make a list whose elements stay while what they show changes; one with a form stays until
- * that is answered.
+ * Make a list that reuses its elements when their items change; an element with a form stays
+ * until the form is closed.
  * @param {Element} place
  * @param {function} made  item → {element, update}
- * @param {Element} [home]  has the focus when an element that had it goes
+ * @param {Element} [home]  gets the focus of an element that is removed
  * @returns {function} to be called with [key, item] pairs, in order
  */
 export function keyedList(place, made, home = null) {

@@ -1,4 +1,4 @@
-/** What the service does with faces, route by route, and how a face is described. */
+/** Requests about faces, one function per route, and the description of a face as text. */
 
 import { NO_ANSWER, ServiceError, request, toServiceError } from "./api.js";
 import { byId } from "./dom.js";
@@ -23,7 +23,7 @@ export const sink = () => request("GET", `${FACES}/sink`);
 /** @param {number|"auto"} wanted */
 export const setSink = (wanted) => request("POST", `${FACES}/sink`, { sink: wanted });
 
-/** Send a frame of a camera and return who is in it; null where the service has no time for it. */
+/** Send a frame of a camera, and return its faces; null if the service is busy. */
 export async function look(camera, picture) {
   const answer = await once(`${FACES}/frames?camera=${camera}`, { method: "POST", body: picture });
   if (answer.status === 429) return null;
@@ -32,14 +32,14 @@ export async function look(camera, picture) {
   return JSON.parse(text);
 }
 
-/** Return the newest frame that the service itself took, and what it says of it, as text. */
+/** Return the newest frame of the camera of the service, and its faces as JSON text. */
 export async function view() {
   const answer = await once(`${FACES}/view`);
   if (!answer.ok) throw toServiceError(answer.status, await answer.text());
   return { picture: await answer.blob(), told: answer.headers.get("x-labelwalk-faces") };
 }
 
-/** Ask without patience: the next frame is worth more than this one. */
+/** Send a request without repeating it: the next frame replaces this one. */
 async function once(path, sent = {}) {
   try {
     return await fetch(path, sent);
@@ -48,16 +48,16 @@ async function once(path, sent = {}) {
   }
 }
 
-/** Who it is: a name, or a number where it has been seen before. */
+/** The name of a face, or the number of a stranger. */
 export function whoIs({ name, stranger }) {
   if (name !== null) return name;
   return stranger === null ? "unknown" : `unknown #${stranger}`;
 }
 
-/** How sure that is; of strangers there is nothing to be sure of. */
+/** The confidence of a name; empty for a stranger. */
 export const sureOf = ({ name, confidence }) => (name === null ? "" : formatPercent(confidence));
 
-/** Show the way where there is one. */
+/** Show the link to the face page if the service recognizes faces. */
 export function startFacesLink() {
   on("session", async () => {
     const found = await facts().catch(() => null);

@@ -7,7 +7,7 @@ import { formatNumber, formatPercent } from "./format.js";
 import { mayWrite, on } from "./store.js";
 import { attempt } from "./toast.js";
 
-const PACE = 10000; // milliseconds between two looks
+const REFRESH_MS = 10000;
 const STEP = 1 / 32; // decades
 
 let facts = null;
@@ -22,19 +22,19 @@ export function startSink() {
     parts.slider.disabled = parts.automatic.disabled = !mayWrite();
   });
   on("taught", refresh);
-  setInterval(() => { if (!isIdle() && !document.hidden) refresh(); }, PACE);
+  setInterval(() => { if (!isIdle() && !document.hidden) refresh(); }, REFRESH_MS);
 }
 
-/** Ask where the dial stands. */
+/** Fetch the sink. */
 export const loadSink = () => answered(service.sink());
 
-const refresh = () => void loadSink().catch(() => null); // asked again soon
+const refresh = () => void loadSink().catch(() => null); // the next refresh may work
 
 function build() {
   parts.slider = make("input", {
     type: "range", id: "dial", min: 0, step: STEP, "aria-describedby": "sink-about cliff-words",
   });
-  parts.value = make("span.quiet"); // an output would be read aloud whenever it moves by itself
+  parts.value = make("span.quiet"); // screen readers announce each change of an output
   parts.curve = make("div.curve");
   parts.automatic = make("input", { type: "checkbox", id: "automatic" });
   parts.cliff = make("p.cliff-words", { id: "cliff-words" });
@@ -63,7 +63,7 @@ function build() {
   );
 }
 
-/** The ends of the dial hold all that was tried, and what is set. */
+/** The ends of the dial: all sinks of the curve and the current one lie between them. */
 const highest = () => Math.max(...facts.sinks, facts.sink);
 const lowest = () => Math.min(...facts.sinks, facts.sink);
 const decades = (sink) => Math.log10(highest() / sink);
@@ -84,7 +84,7 @@ async function answered(answer) {
   const question = ++asked;
   const found = await answer;
   if (question !== asked || isMoving) return;
-  const warning = found.sink === facts?.sink ? facts.warning : null; // holds while it stands there
+  const warning = found.sink === facts?.sink ? facts.warning : null; // valid until the sink changes
   facts = { warning, ...found };
   show();
 }
@@ -118,7 +118,7 @@ const WIDTH = 100;
 const HEIGHT = 40;
 
 /**
- * Draw it.
+ * Draw the share of named views as a function of the sink.
  * @param {{sinks: number[], claimed: number[], cliff: ?number, sink: number}} facts
  * @param {function} place  sink → from 0, the highest, to 1, the lowest
  */
@@ -142,7 +142,7 @@ export function staircase({ sinks, claimed, cliff, sink }, place) {
     upright("here", sink));
 }
 
-/** The share that is named under a sink, as far as the staircase shows it. */
+/** The share that is named with a sink, according to the curve. */
 export function claimedAt({ sinks, claimed }, sink) {
   let share = claimed[0];
   sinks.forEach((one, i) => { if (one >= sink * (1 - 1e-9)) share = claimed[i]; });

@@ -15,7 +15,7 @@ const LAMP = {
   paused: ["paused", "paused"],
 };
 
-/** Let people start and stop. */
+/** Connect the controls that start, stop and choose the source. */
 export function startStage() {
   byId("start").addEventListener("click", () => start(chosen()));
   byId("stop").addEventListener("click", stop);
@@ -27,7 +27,7 @@ export function startStage() {
   on("frame", hint);
 }
 
-/** What frames may come from: tokens that only read send none. */
+/** The sources of frames; a read-only token may not send frames. */
 function kinds() {
   const source = known.facts?.source;
   return [
@@ -90,14 +90,14 @@ function hint(frame) {
 
 const FONT = "600 14px -apple-system, BlinkMacSystemFont, 'Segoe UI', Roboto, sans-serif";
 const ROOM = { across: 7, height: 22 }; // around a name, in pixels of the page
-const LONGEST = 28; // letters of a name
-const SLACK = 0.1; // of a box, around it, that counts as the box for a click
-const SHARPEST = 2; // pixels of the picture to one of the page
+const LONGEST = 28; // characters of a name
+const SLACK = 0.1; // share of a box, added on each side for clicks
+const SHARPEST = 2; // pixels of the picture per pixel of the page
 
 let pointed = null; // the track under the pointer
 let marked = null; // the track that is being named
 
-/** Keep the picture drawn; `choose` is called with the face that is clicked. */
+/** Draw the picture whenever it changes; `choose` is called with a face that is clicked. */
 export function startPicture(choose) {
   const canvas = byId("picture");
   for (const kind of ["frame", "live", "theme"]) on(kind, draw);
@@ -110,7 +110,7 @@ export function startPicture(choose) {
   });
 }
 
-/** Mark the face of a track; null is none. */
+/** Mark the face of a track; with null, no face. */
 export function mark(track) {
   marked = track;
   draw();
@@ -123,7 +123,7 @@ function point(face) {
   draw();
 }
 
-/** The face under a pointer: of several, the one whose middle is nearest. */
+/** The face under the pointer; of several, the one with the nearest center. */
 function faceAt(event) {
   if (!live.frame) return null;
   const place = byId("picture").getBoundingClientRect();
@@ -179,7 +179,7 @@ function shortened(name) {
   return letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join("")}…` : name;
 }
 
-/** Black or white, whichever is read better on a colour. */
+/** Black or white, whichever has more contrast to a color. */
 function inkOn(colour) {
   const [red, green, blue] = [1, 3, 5].map((at) => {
     const part = parseInt(colour.slice(at, at + 2), 16) / 255;
@@ -188,19 +188,19 @@ function inkOn(colour) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? "#000000" : "#ffffff";
 }
 
-const SPAN = 2000; // milliseconds over which is counted
-const PACE = 500; // milliseconds between two looks
+const RATE_WINDOW_MS = 2000;
+const RATE_INTERVAL_MS = 500;
 
 let frames = []; // {time, roundTrip, milliseconds}
 let last = 0;
 
-/** Keep the words on pace as they are. */
+/** Show the frame rate and the times of the last frames. */
 export function startPace() {
   on("frame", ({ roundTrip, milliseconds }) => {
     const time = performance.now();
     frames.push({ time, roundTrip, milliseconds });
-    frames = frames.filter((one) => time - one.time <= SPAN);
-    if (time - last < PACE) return;
+    frames = frames.filter((one) => time - one.time <= RATE_WINDOW_MS);
+    if (time - last < RATE_INTERVAL_MS) return;
     last = time;
     setText(byId("pace"), words());
   });
@@ -219,7 +219,7 @@ function words() {
     + `${usual("milliseconds")} ms in the service`;
 }
 
-/** Frames a second, by the gaps between those that are counted. */
+/** Frames per second, from the first to the last frame of the window. */
 function rate() {
   const took = frames.at(-1).time - frames[0].time;
   return took ? Math.round((10000 * (frames.length - 1)) / took) / 10 : NaN;
