@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.page.hands import click, legend, see_points
 from tests.page.serving import Serving, looking
@@ -76,6 +76,20 @@ def test_a_class_keeps_its_colour(empty: Serving, browser: Browser) -> None:
         assert len(set(before.values())) == len(before)
         empty.done("door", "/forget", {"label": "a"})
         wait_until(lambda: _colours(page) == {name: before[name] for name in ("b", "c")})
+
+
+def test_what_is_learned_while_the_page_connects_is_shown(empty: Serving, browser: Browser) -> None:
+    def learn(route: Route) -> None:
+        empty.done("door", "/teach", {"rows": [[0.0, 0.0]], "labels": ["shut"]})
+        empty.done("door", "/observe", {"rows": ROWS})
+        route.continue_()
+
+    with looking(browser, empty) as (page, _):
+        page.route("**/live", learn, times=1)  # when the page has fetched what is there
+        page.get_by_label("Name", exact=True).fill("door")
+        page.get_by_role("button", name="Create").click()
+        see_points(page, len(ROWS) - 1)
+        expect(page.locator("#verdicts li").first).to_contain_text("shut")
 
 
 def test_a_label_is_taken_back_where_it_was_given(empty: Serving, browser: Browser) -> None:

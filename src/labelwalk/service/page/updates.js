@@ -90,6 +90,10 @@ export function listen() {
       emit(`live-${kind}`, JSON.parse(event.data));
     });
   }
+  // Verdicts are sent from the first map event on: fetch those between `loadAll` and that event.
+  source.addEventListener("map", () => {
+    loadVerdicts().catch(() => null); // the next connection fetches them again
+  }, { once: true });
 }
 
 // A hidden page receives nothing, and catches up when it is visible again.
