@@ -138,6 +138,13 @@ def name_it(page: Page, name: str) -> None:
     expect(page.locator("#naming")).to_be_hidden()
 
 
+def name_somebody(page: Page, clip: Clip, name: str = "Ada") -> None:
+    """Start the camera, and name the face in its picture."""
+    start(page)
+    point_at(page, clip, "unknown")
+    name_it(page, name)
+
+
 def way_back(page: Page) -> Locator:
     """Return the button that takes the last name back; news that have the focus stay."""
     button = page.locator("#toasts .toast").last.get_by_role("button", name="Undo")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.page.filming import Clip, faces, name_it, point_at, start
+from tests.page.filming import Clip, faces, name_it, name_somebody, point_at, start
 from tests.page.serving import PHONE, Serving, looking
 from tests.page.test_access_for_all import Theme, violations
 from tests.support.waiting import wait_until
@@ -93,9 +93,7 @@ def test_a_token_for_reading_films_nobody(
     filmed_browser: Browser, people: Serving, clip: Clip
 ) -> None:
     with looking(filmed_browser, people, path="/faces") as (page, _):
-        start(page)
-        point_at(page, clip, "unknown")
-        name_it(page, "Ada")
+        name_somebody(page, clip)
     with looking(filmed_browser, people, people.tokens["read"], path="/faces") as (page, watch):
         expect(page.locator("#people")).to_contain_text("Ada")
         expect(page.locator("#newcomer")).to_contain_text("is read-only")
@@ -107,9 +105,7 @@ def test_a_token_for_reading_films_nobody(
 
 def test_names_stay_text(filmed_browser: Browser, people: Serving, clip: Clip) -> None:
     with looking(filmed_browser, people, path="/faces") as (page, _):
-        start(page)
-        point_at(page, clip, "unknown")
-        name_it(page, EVIL)
+        name_somebody(page, clip, EVIL)
         wait_until(lambda: [one.name for one in faces(page)] == [EVIL])
         expect(page.locator("#people")).to_contain_text(EVIL)
         point_at(page, clip, EVIL)

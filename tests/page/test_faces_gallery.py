@@ -16,6 +16,7 @@ from tests.page.filming import (
     faces,
     made_up,
     name_it,
+    name_somebody,
     on_the_net,
     point_at,
     start,
@@ -70,9 +71,7 @@ def test_a_name_that_nobody_has_any_more_shows_no_face(
     filmed_browser: Browser, people: Serving, clip: Clip
 ) -> None:
     with looking(filmed_browser, people, path="/faces") as (page, _):
-        start(page)
-        point_at(page, clip, "unknown")
-        name_it(page, "Ada")
+        name_somebody(page, clip)
         undo = way_back(page)
         expect(page.locator("#people img").first).to_be_visible()
         page.get_by_role("button", name="Stop").click()
@@ -84,9 +83,7 @@ def test_a_name_that_nobody_has_any_more_shows_no_face(
 
 def test_a_wrong_name_is_put_right(filmed_browser: Browser, people: Serving, clip: Clip) -> None:
     with looking(filmed_browser, people, path="/faces") as (page, _):
-        start(page)
-        point_at(page, clip, "unknown")
-        name_it(page, "Ben")
+        name_somebody(page, clip, "Ben")
         wait_until(lambda: [one.name for one in faces(page)] == ["Ben"])
         point_at(page, clip, "Ben")
         expect(page.locator("#naming .choice")).to_have_text("Ben")

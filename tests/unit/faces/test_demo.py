@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from labelwalk.faces.demo import NAMES, DemoVideo, make_features
-from tests.unit.faces.generated import scene
 
 pytestmark = pytest.mark.shell
 
@@ -41,10 +40,6 @@ def test_frames_are_counted_and_timed() -> None:
     assert [frame.number for frame in frames] == list(range(1, 27))
     assert frames[-1].seconds == 1.0
     assert frames[0].image.dtype == np.uint8
-
-
-def test_a_scene_of_nobody_is_even() -> None:
-    assert len(np.unique(scene([]))) <= 3
 
 
 @pytest.mark.parametrize(
