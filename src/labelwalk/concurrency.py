@@ -6,7 +6,7 @@ import threading
 from _signal import getsignal as get_handler  # type: ignore[import-not-found]
 from _signal import signal as set_handler
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache, wraps
 from types import FrameType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
@@ -85,8 +85,8 @@ class defer_interrupts:  # noqa: N801  # reads as a function
             for number in SIGNALS:
                 handler = get_handler(number)
                 if callable(handler):
+                    _held[number] = handler  # first: another handler may raise at any time
                     set_handler(number, _hold)
-                    _held[number] = handler
         except BaseException:  # a handler that was not held yet has raised
             self.__exit__()
             raise
@@ -103,11 +103,10 @@ class defer_interrupts:  # noqa: N801  # reads as a function
             raise
         finally:
             _held.clear()
-        if _pending:
-            numbers = _pending.copy()
-            _pending.clear()
-            for number in numbers:
-                signal.raise_signal(number)
+            if _pending:
+                with ExitStack() as stack:  # it calls all handlers, even if one raises
+                    while _pending:
+                        stack.callback(signal.raise_signal, _pending.pop())
 
 
 def deliver_interrupts() -> None:

@@ -313,6 +313,7 @@ class OnlineLearner:
                 f"example_id={number} was taught as {self.classes[code]!r} before, not as "
                 f"{names[0]!r}. Remove that label first, with retract(example_id={number})."
             )
+        _compile_loop()
         with defer_interrupts(), self._naming(names, x) as codes:
             self._engine.teach_later(number, x, int(codes[0]), self._shares())
         if self._engine.state.counters.n_conflicts > n_conflicts:

@@ -17,7 +17,8 @@ from numba import config, njit
 from numba.core.codegen import CPUCodeLibrary
 from sklearn.datasets import load_digits
 
-from labelwalk import OnlineLearner, load
+import labelwalk.learner
+from labelwalk import OnlineLearner, concurrency, load
 from labelwalk.concurrency import defer_interrupts, deliver_interrupts, recover_interrupts
 from labelwalk.engine import cover
 from labelwalk.engine.engine import Engine
@@ -66,6 +67,81 @@ def test_nothing_is_left_to_deliver_after_a_block() -> None:
     with pytest.raises(KeyboardInterrupt), defer_interrupts():
         os.kill(os.getpid(), signal.SIGINT)
     deliver_interrupts()
+
+
+@contextmanager
+def handled(number: int, handler: Callable[[int, Any], object]) -> Iterator[None]:
+    """Handle a signal inside the block; afterwards, all handlers are as before."""
+    before = {each: signal.getsignal(each) for each in concurrency.SIGNALS}
+    signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for each, previous in before.items():
+            signal.signal(each, previous)
+
+
+def ring(number: int, frame: Any) -> None:
+    raise TimeoutError
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_handler_that_raises_while_others_are_replaced_leaves_them_in_place(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alarms = [signal.SIGALRM]
+
+    def replace(each: int, handler: Any) -> None:
+        signal.signal(each, handler)
+        if each == number and alarms:
+            signal.raise_signal(alarms.pop())
+
+    with handled(signal.SIGTERM, print), handled(signal.SIGALRM, ring):
+        before = {each: signal.getsignal(each) for each in concurrency.SIGNALS}
+        with monkeypatch.context() as patch:
+            patch.setattr(concurrency, "set_handler", replace)
+            with pytest.raises(TimeoutError), defer_interrupts():
+                raise AssertionError("the block was entered")
+        assert {each: signal.getsignal(each) for each in concurrency.SIGNALS} == before
+
+
+@pytest.mark.parametrize("delivers", [False, True])
+def test_every_deferred_signal_is_delivered_even_if_a_handler_raises(delivers: bool) -> None:
+    heard: list[int] = []
+
+    def work() -> None:
+        with defer_interrupts():
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGTERM):
+                signal.raise_signal(number)
+            assert heard == []
+            if delivers:
+                deliver_interrupts()
+
+    with handled(signal.SIGTERM, lambda number, _: heard.append(number)):
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert heard == [signal.SIGTERM, signal.SIGTERM]
+
+
+@pytest.mark.parametrize("action", ["teach", "observe", "teach_later"])
+def test_the_loop_is_compiled_before_interrupts_are_deferred(
+    action: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learner = OnlineLearner(5)
+    learner.observe([[0.0], [1.0]])
+    handlers: list[object] = []
+    monkeypatch.setattr(
+        Engine, "compile", lambda self: handlers.append(signal.getsignal(signal.SIGINT))
+    )
+    labelwalk.learner._compile_loop.cache_clear()
+    if action == "observe":
+        learner.observe([[2.0]])
+    elif action == "teach":
+        learner.teach([2.0], "a")
+    else:
+        learner.teach_later(0, "a")
+    assert len(handlers) == 1
+    assert handlers[0] != concurrency._hold
 
 
 @pytest.mark.parametrize("error", [None, RuntimeError("no compiled object yet")])
@@ -210,17 +286,10 @@ def test_any_signal_whose_handler_raises_waits_for_a_whole_row(
         os.kill(os.getpid(), signal.SIGALRM)
         return coarsen(*state)
 
-    def ring(number: int, frame: Any) -> None:
-        raise TimeoutError
-
-    previous = signal.signal(signal.SIGALRM, ring)
-    try:
-        with monkeypatch.context() as patch:
-            patch.setattr(cover, "coarsen", alarmed)
-            with pytest.raises(TimeoutError):
-                learner.observe(rows)
-    finally:
-        signal.signal(signal.SIGALRM, previous)
+    with handled(signal.SIGALRM, ring), monkeypatch.context() as patch:
+        patch.setattr(cover, "coarsen", alarmed)
+        with pytest.raises(TimeoutError):
+            learner.observe(rows)
     assert 0 < learner.n_seen < len(rows)
     straight.observe(rows[: learner.n_seen])
     assert learner.digest() == straight.digest()
