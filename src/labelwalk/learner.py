@@ -816,7 +816,6 @@ class OnlineLearner:
         with defer_interrupts():
             self._engine, self.settings = self._engine.adjust(new), new
 
-    @synchronized
     def merge(self, other: OnlineLearner) -> None:
         """Merge another learner with the same settings into this one.
 
@@ -843,6 +842,11 @@ class OnlineLearner:
                 f"other={validation.shown(other)} is not an OnlineLearner. Pass a learner, such as "
                 "load(path)."
             )
+        first, second = sorted((self, other), key=id)  # one order, so that no threads deadlock
+        with first._lock, second._lock:
+            self._merge(other)
+
+    def _merge(self, other: OnlineLearner) -> None:
         if self.settings != other.settings:
             raise ValueError(
                 f"other has the settings {other.settings}, this learner {self.settings}. Merge "
