@@ -140,7 +140,6 @@ class OnlineLearner:
     (5, 5)
     """
 
-    settings: Settings
     _lock: threading.RLock
     _classes: dict[Label, int]
     _engine: Engine
@@ -603,6 +602,11 @@ class OnlineLearner:
         return to_verdict(answers, self.classes, self.settings.abstain_below)
 
     @property
+    def settings(self) -> Settings:
+        """The parameters, as given or adjusted."""
+        return self._engine.settings
+
+    @property
     def classes(self) -> tuple[Label, ...]:
         """The labels taught so far, in order of first appearance."""
         return tuple(self._classes)
@@ -814,7 +818,7 @@ class OnlineLearner:
         new = adjust_settings(self.settings, changes, begun=self.n_features is not None)
         check_covers(new.prior, self.classes)
         with defer_interrupts():
-            self._engine, self.settings = self._engine.adjust(new), new
+            self._engine.adjust(new)
 
     def merge(self, other: OnlineLearner) -> None:
         """Merge another learner with the same settings into this one.
@@ -925,7 +929,6 @@ class OnlineLearner:
         self._lock = threading.RLock()
         self._engine, classes, self._sources, self._feature_names = parts
         self._classes = {name: code for code, name in enumerate(classes)}
-        self.settings = self._engine.settings
 
     def _parts(self) -> LearnerParts:
         return LearnerParts(self._engine, list(self.classes), self._sources, self._feature_names)

@@ -315,11 +315,13 @@ class Engine:
         capacity = max(capacity + 16, min(2 * capacity, enough))
         self.state = resize(state, capacity, state.n_classes)
 
-    def adjust(self, new: Settings) -> Self:
-        """Return an engine with other settings and the same state; some arrays are shared."""
-        state, old, engine = self.state, self.settings, type(self)(new, self.state, self.scale)
+    def adjust(self, new: Settings) -> None:
+        """Change the settings, and the state where it depends on them, in place."""
+        state, old = self.state, self.settings
+        self.settings, self.rules = new, new.rules()
+        self._settled = self._frozen = None
         if state.n_features == 0:
-            return engine
+            return
         if new.half_life != old.half_life:
             assert new.half_life is not None
             weights.schedule_fading(state.counters, new.half_life)
@@ -327,11 +329,10 @@ class Engine:
             state.system.bias[:] = 1.0
             state.counters.balance_at_seen = 0
         if new.sink != old.sink:
-            state.system.g[: state.n] = engine.sink
+            state.system.g[: state.n] = self.sink
             relaxation.refresh(state.system, state.n)
             if state.n:
                 relaxation.solve_exactly(state.system, state.n)
-        return engine
 
     def measure(self) -> None:
         """Measure bandwidths, and rebuild the graph if any has changed."""
