@@ -238,10 +238,15 @@ def compute_class_mass(vertices: Vertices, system: System, n: int, mass: Floats)
     """Write the number of unlabelled examples of each class; vertices are divided by scores."""
     mass[:] = 0.0
     for i in range(n):
-        scores = system.bias[1:] * system.f[STEPS + 1 :, i]
-        total = scores.sum()
-        if vertices.label[i] == UNLABELLED and total > 0.0:
-            mass += vertices.examples[i] * (scores / total)
+        if vertices.label[i] != UNLABELLED:
+            continue
+        total = 0.0
+        for c in range(mass.shape[0]):
+            total += system.bias[1 + c] * system.f[STEPS + 1 + c, i]
+        if total > 0.0:
+            for c in range(mass.shape[0]):
+                own_score = system.bias[1 + c] * system.f[STEPS + 1 + c, i]
+                mass[c] += vertices.examples[i] * (own_score / total)
 
 
 @jit
