@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from labelwalk import _aliases
 
 if TYPE_CHECKING:
-    from labelwalk.engine.label_removal import LabelConflictWarning
+    from labelwalk.engine.label_conflicts import LabelConflictWarning
     from labelwalk.errors import LabelwalkError
     from labelwalk.integrations.sklearn import QuantizedHarmonicClassifier
     from labelwalk.learner import OnlineLearner, load
@@ -32,7 +32,7 @@ __version__: str
 # The compiler takes a second to import, and `labelwalk --help` does without it.
 _HOMES = {
     "Gaussian": "similarity",
-    "LabelConflictWarning": "engine.label_removal",
+    "LabelConflictWarning": "engine.label_conflicts",
     "LabelwalkError": "errors",
     "ModelFileError": "storage.model_file",
     "OnlineLearner": "learner",

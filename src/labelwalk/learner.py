@@ -21,11 +21,12 @@ from labelwalk.engine.active_learning import RULES, Question, questions
 from labelwalk.engine.engine import Engine
 from labelwalk.engine.explanation import Explanation, explain
 from labelwalk.engine.health_report import Event, Health, events, report_health
+from labelwalk.engine.label_conflicts import warn_of_conflicts
 from labelwalk.engine.leave_one_out import LeftOut, predict_left_out
 from labelwalk.engine.persistence import LearnerParts
 from labelwalk.engine.scaling import Scale
+from labelwalk.engine.sources import Sources, as_sources
 from labelwalk.engine.state import create_state
-from labelwalk.engine.weights import Sources, as_sources
 from labelwalk.kernels.answer import KernelAnswers
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.settings import (
@@ -275,7 +276,7 @@ class OnlineLearner:
             self._engine.teach(rows, codes, self._shares)
         if self._engine.state.counters.n_conflicts > n_conflicts:
             scaled = self._engine.scale.scaled(rows)
-            label_removal.warn_of_conflicts(self._engine.state, self.classes, scaled, codes)
+            warn_of_conflicts(self._engine.state, self.classes, scaled, codes)
         return self._ids(first, single) if ids else None
 
     @synchronized
@@ -316,7 +317,7 @@ class OnlineLearner:
         with defer_interrupts(), self._naming(names, x) as codes:
             self._engine.teach_later(number, x, int(codes[0]), self._shares())
         if self._engine.state.counters.n_conflicts > n_conflicts:
-            label_removal.warn_of_conflicts(self._engine.state, self.classes, x, codes)
+            warn_of_conflicts(self._engine.state, self.classes, x, codes)
 
     @synchronized
     def retract(self, example_id: int | None = None, *, label: Label | None = None) -> None:

@@ -19,8 +19,9 @@ from labelwalk.engine.batch_predictor import BatchPredictor
 from labelwalk.engine.engine import Engine
 from labelwalk.engine.persistence import LearnerParts
 from labelwalk.engine.scaling import Scale
+from labelwalk.engine.sources import Sources
 from labelwalk.engine.state import State, resize
-from labelwalk.engine.weights import Sources, compute_capped_mean
+from labelwalk.engine.weights import compute_capped_mean
 from labelwalk.io.rows import InputError
 from labelwalk.kernels.compare import compute_bandwidths
 from labelwalk.kernels.counters import NEVER, NO_ROW, KernelParams

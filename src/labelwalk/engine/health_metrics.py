@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from labelwalk.arrays import Bools, Floats
-from labelwalk.engine.label_removal import find_conflicts
+from labelwalk.engine.label_conflicts import find_conflicts
 from labelwalk.engine.leave_one_out import find_nearest_label, has_label_sibling, held_out
 from labelwalk.engine.state import LoggedEvent, State
 from labelwalk.kernels.answer import NO_CLASS

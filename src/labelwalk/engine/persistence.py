@@ -14,8 +14,8 @@ from labelwalk.engine.engine import Engine
 from labelwalk.engine.health_metrics import HEALTH_METRICS
 from labelwalk.engine.invariants import check_scale, check_state
 from labelwalk.engine.scaling import Scale
+from labelwalk.engine.sources import Sources
 from labelwalk.engine.state import EventLog, from_arrays, to_arrays
-from labelwalk.engine.weights import Sources
 from labelwalk.kernels.counters import NEVER
 from labelwalk.settings import REMOVED_PARAMETERS, Settings
 from labelwalk.storage.model_file import ModelFileError, RemovedFeatureError

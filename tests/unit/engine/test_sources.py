@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwalk import Gaussian, ModelFileError, OnlineLearner, load
-from labelwalk.engine.weights import FIRST, Sources
+from labelwalk.engine.sources import FIRST, Sources
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.storage import model_file
 from tests.support.streams import costly
