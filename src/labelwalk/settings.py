@@ -116,9 +116,8 @@ class Settings:
     @property
     def measures_bandwidth(self) -> bool:
         """Whether the bandwidth is measured from the stream rather than given."""
-        if isinstance(self.similarity, Gaussian):
-            return isinstance(self.similarity.bandwidth, str)
-        return isinstance(self.similarity, SelfTuning)
+        similarity = self.similarity
+        return not isinstance(similarity, Gaussian) or isinstance(similarity.bandwidth, str)
 
     @property
     def moving(self) -> bool:
@@ -189,7 +188,7 @@ def check_prior(prior: object) -> None:
                 f"prior has a share for {shown(label)}, which is neither a string nor an integer. "
                 f"{REPAIR}."
             )
-        if not is_number(share) or not 0 < share <= 1e100:
+        if not is_number(share) or not 0 < share <= MAX_PARAMETER:
             raise ValueError(f"prior gives {shown(label)} the share {shown(share)}. {REPAIR}.")
     if not shares:
         raise ValueError(f"prior={shown(prior)} is not None, 'uniform' or a dictionary. {REPAIR}.")
@@ -227,13 +226,7 @@ class AdjustableSettings(TypedDict, total=False):
 
 
 def adjust_settings(settings: Settings, changes: Mapping[str, Any], *, begun: bool) -> Settings:
-    """Return the settings with some of them changed.
-
-    Raises
-    ------
-    ValueError
-        A setting cannot be changed, or not to that value.
-    """
+    """Return the settings with some changed; raise ValueError for what cannot be changed."""
     for name in changes:
         if name not in AdjustableSettings.__annotations__:
             names = ", ".join(AdjustableSettings.__annotations__)

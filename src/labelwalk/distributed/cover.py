@@ -14,7 +14,7 @@ from math import ceil
 
 import numpy as np
 
-from labelwalk._validation import as_rows, check_number, check_whole
+from labelwalk._validation import MAX_PARAMETER, as_rows, check_number, check_whole
 from labelwalk.arrays import Bools, Floats, Ints
 from labelwalk.engine.batch_predictor import PrefilterIndex
 from labelwalk.engine.cover import TARGET_SHARE
@@ -100,7 +100,7 @@ def build_cover(
     ([[0.0], [10.0]], [3, 2], 1.0)
     """
     check_whole("n_centroids", n_centroids, "1000")
-    check_number("growth", growth, 1, 1e100, "1.5", above=True)
+    check_number("growth", growth, 1, MAX_PARAMETER, "1.5", above=True)
     builder: CoverBuilder | None = None
     for block in blocks:
         rows, _ = as_rows(block, None if builder is None else builder.n_features)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from labelwalk._validation import check_number, check_whole
+from labelwalk._validation import MAX_PARAMETER, check_number, check_whole
 from labelwalk.arrays import Floats
 from labelwalk.distributed.cover import (
     MAX_LAYERS,
@@ -184,7 +184,7 @@ def sketch(
     """
     check_whole("n_centroids", n_centroids, "1000")
     check_whole("labels_per_class", labels_per_class, "64")
-    check_number("growth", growth, 1, 1e100, "1.5", above=True)
+    check_number("growth", growth, 1, MAX_PARAMETER, "1.5", above=True)
     examples = RowSpec(columns or Columns(), unlabeled, features).read(batches)
     return sketch_examples(examples, Budget(n_centroids, labels_per_class, growth))
 

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, Strict
 
+from labelwalk._validation import MAX_PARAMETER
 from labelwalk.service.commands import Teach, TeachLater
 from labelwalk.settings import MOST_REMEMBERED
 
@@ -68,8 +69,7 @@ def number(minimum: float, maximum: float | None = None, *, is_above: bool = Fal
 
 
 # Settings. The bounds are those of `labelwalk.settings`, which also checks combinations.
-_LARGE = 1e100
-_PRIOR_WEIGHT = number(0, _LARGE, is_above=True)  # weights need not add up to 1
+_PRIOR_WEIGHT = number(0, MAX_PARAMETER, is_above=True)  # weights need not add up to 1
 _UNIFORM = enum("uniform")
 _PRIOR_OBJECT = mapping(_PRIOR_WEIGHT) | {"minProperties": 1}
 _PRIOR_PAIR: Schema = {
@@ -84,12 +84,12 @@ _PRIOR_PAIR_IN_RESPONSE = array(any_of(LABEL, _PRIOR_WEIGHT)) | {"minItems": 2, 
 SETTINGS: dict[str, Schema] = {
     "n_centroids": nullable(POSITIVE_INTEGER),
     "scale": enum("none", "robust"),
-    "sink": number(1e-300, _LARGE),
-    "growth": number(1, _LARGE, is_above=True),
+    "sink": number(1e-300, MAX_PARAMETER),
+    "growth": number(1, MAX_PARAMETER, is_above=True),
     "coarsening": enum("just-enough", "doubling"),
     "labelled": enum("pure", "absorb"),
-    "label_weight": nullable(number(1e-100, _LARGE)),
-    "weight_cap": nullable(number(1, _LARGE, is_above=True)),
+    "label_weight": nullable(number(1 / MAX_PARAMETER, MAX_PARAMETER)),
+    "weight_cap": nullable(number(1, MAX_PARAMETER, is_above=True)),
     "labels_per_class": POSITIVE_INTEGER,
     "representative": enum("mean", "founder"),
     "readout": enum("example", "vertex"),
@@ -97,7 +97,7 @@ SETTINGS: dict[str, Schema] = {
     "quarantine": nullable(POSITIVE_INTEGER),
     "source_share": nullable(number(0, 1, is_above=True)),
     "remember": {"type": "integer", "minimum": 0, "maximum": MOST_REMEMBERED},
-    "half_life": nullable(number(1, _LARGE)),
+    "half_life": nullable(number(1, MAX_PARAMETER)),
     "calibrate": BOOLEAN,
     "prior": nullable(any_of(_UNIFORM, _PRIOR_OBJECT)),
     "tolerance": SHARE,
