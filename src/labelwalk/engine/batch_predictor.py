@@ -9,7 +9,7 @@ from labelwalk.concurrency import single_blas_thread
 from labelwalk.engine.state import State
 from labelwalk.kernels import nearest as kernels
 from labelwalk.kernels.answer import KernelAnswers
-from labelwalk.kernels.counters import Counters, KernelParams
+from labelwalk.kernels.counters import Counters, KernelParams, weight_unit
 from labelwalk.kernels.cover import UNLABELLED
 from labelwalk.kernels.nearest import DistanceBounds, ReadoutParams, SolvedGraph
 from labelwalk.kernels.system import System
@@ -122,7 +122,7 @@ class BatchPredictor:
 
 def compute_row_sink(counters: Counters, rules: KernelParams) -> float:
     """Return the sink of a row that is not in the graph."""
-    return float(rules.sink * (counters.mean_weight if rules.label_weight > 0.0 else 1.0))
+    return float(rules.sink * weight_unit(counters, rules))
 
 
 def freeze(state: State, rules: KernelParams, system: System, errors: Floats) -> BatchPredictor:

@@ -26,7 +26,7 @@ class VertexRemap(NamedTuple):
     """New indices of vertices after some have merged or were removed."""
 
     kept: Ints  # the old number of each vertex that is left
-    merged_into: Ints  # the new number of the vertex that stands for each old one, or GONE
+    merged_into: Ints  # the new number of the vertex that stands for each old one, or REMOVED
 
 
 def coarsen(vertices: Vertices, counters: Counters, settings: Settings) -> VertexRemap:

@@ -27,7 +27,7 @@ from labelwalk.verdicts import blank_answers, joined
 FIRST_CAPACITY = 64
 BALANCED_EVERY = 32  # examples
 FIRST_CHOICE = 64
-MANY = 64  # rows for which a screen is worth its making
+MANY = 64  # rows from which building an index pays
 # No interrupt can stop the compiled loop, so it is run in blocks of rows that take about so long.
 BLOCK_S = 0.01
 FIRST_BLOCK, LARGEST_BLOCK = 16, 4096  # rows
@@ -179,13 +179,7 @@ class Engine:
         return int(self.state.vertices.label[i]) if i >= 0 else UNLABELLED
 
     def retract(self, number: int) -> None:
-        """Remove the label of an example, and the example itself.
-
-        Raises
-        ------
-        ValueError
-            The example has no label.
-        """
+        """Remove a taught example and its label; raise ValueError if it has none."""
         state = self.state
         label_removal.check_exists(state.counters, number)
         i = label_removal.find_taught_vertex(state, number)

@@ -21,9 +21,9 @@ from labelwalk.kernels.drift import CUSUM_LIMIT, DRIFT_BLOCK_ROWS, end_block, re
 from labelwalk.settings import Settings
 from labelwalk.solver import relaxation
 
-MIN_LABELS = 8  # labels: with fewer, one more or less that is named rightly is past an eighth
-EXAMPLES_PER_LABEL = 10  # a label, before there is a graph to speak of
-ONE_MOMENT = 0.1  # of the stream so far: labels that came within it are close in time
+MIN_LABELS = 8  # with fewer, a single label changes an accuracy by more than an eighth
+EXAMPLES_PER_LABEL = 10  # with fewer, the graph is too small to be judged
+ONE_MOMENT = 0.1  # of the stream so far; labels taught within it are close in time
 
 
 class GraphBenefit(NamedTuple):
@@ -44,8 +44,8 @@ class GraphBenefit(NamedTuple):
     @property
     def helps(self) -> bool:
         """Whether the graph may be better than the nearest label, or both make no errors."""
-        hopeful = self.graph - self.nearest + self.error > 0
-        return not self.enough or hopeful or self.nearest == 1.0
+        lead = self.graph - self.nearest
+        return not self.enough or lead + self.error > 0 or self.nearest == 1.0
 
 
 def measure_graph_benefit(state: State, settings: Settings) -> GraphBenefit:
@@ -81,18 +81,18 @@ def _error(is_right: Bools, is_other_right: Bools) -> float:
     return float(gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else 0.0
 
 
-# At so many bandwidths a Gaussian is zero in double precision: a vertex stands for examples that
-# are not similar to it at all. Reach is a generous bound, hence the limit is: digits stand at 11.
+# In bandwidths. At this distance a Gaussian is zero in double precision: the vertex may represent
+# examples that are not similar to it. Reach only bounds the distance, so the limit is high.
 MOST_DISTORTION = ZERO_SIMILARITY_BANDWIDTHS
-MOST_OUTLIERS = 0.05  # of all examples: more is not noise but a part of the stream left unanswered
-MOST_RECENT_OUTLIERS = 0.2  # of the last block or two: fewer come and go with a noisy moment
-MOST_NEW = 0.25  # of recent examples: a vertex for every fourth is no summary
-GROWN_UP = 10  # examples a vertex; before that a cover is growing, and new vertices are no sign
-MOST_SINK = 0.5  # of what the vertices say: past that "I don't know" outweighs all classes
-ROUNDING = 1e-9  # an error that is proven so small is none, whatever the tolerance
-LEAST_EVENNESS = 0.5  # of the entropy that equal classes would have: 10 classes count as 3.2
-MOST_ABSORBED = 0.5  # of all examples: past that most answers are the nearest label's
-MOST_CONFLICTS = 0.0  # two classes in one place are never right
+MOST_OUTLIERS = 0.05  # of all examples; more are not noise, but a part of the stream
+MOST_RECENT_OUTLIERS = 0.2  # of the last one or two blocks, which may contain more noise than usual
+MOST_NEW = 0.25  # of recent examples; with more vertices, the cover does not summarize them
+EXAMPLES_PER_VERTEX = 10  # with fewer, the cover is still growing, and new vertices are expected
+MOST_SINK = 0.5  # of the probability; above, "I don't know" exceeds all classes together
+ROUNDING = 1e-9  # errors up to it are accepted, even if the tolerance is 0
+LEAST_EVENNESS = 0.5  # of the entropy of equal classes: 10 classes must be as diverse as 3.2
+MOST_ABSORBED = 0.5  # of all examples; above, most answers are those of the nearest label
+MOST_CONFLICTS = 0.0  # of two contradictory labels, one is wrong
 
 
 class Measurement(NamedTuple):
@@ -122,10 +122,8 @@ def distortion(state: State, settings: Settings) -> Measurement:
     if sigma == 0.0:
         return Measurement(0.0, None, True)
     reach = float(state.vertices.reach[: state.n].max(initial=0.0))
-    return at_most(
-        min(reach / ZERO_SIMILARITY_BANDWIDTHS / sigma, 1e100) * ZERO_SIMILARITY_BANDWIDTHS,
-        MOST_DISTORTION,
-    )
+    unit = ZERO_SIMILARITY_BANDWIDTHS
+    return at_most(min(reach / unit / sigma, 1e100) * unit, MOST_DISTORTION)
 
 
 def outliers(state: State, settings: Settings) -> Measurement:
@@ -144,8 +142,8 @@ def new_vertices(state: State, settings: Settings) -> Measurement:
     counters = state.counters
     seen, founded, _ = _recently(state)
     share = at_most(founded / max(1, seen), MOST_NEW)
-    young = counters.radius == 0.0 or counters.n_seen < GROWN_UP * state.n
-    return share._replace(limit=None, ok=True) if young else share
+    is_growing = counters.radius == 0.0 or counters.n_seen < EXAMPLES_PER_VERTEX * state.n
+    return share._replace(limit=None, ok=True) if is_growing else share
 
 
 def sink(state: State, settings: Settings) -> Measurement:
@@ -182,8 +180,8 @@ def absorbed(state: State, settings: Settings) -> Measurement:
     """Share of all examples that labelled vertices represent."""
     free, examples, _ = _free(state)
     share = at_most(examples[~free].sum() / max(1, examples.sum()), MOST_ABSORBED)
-    young = state.counters.n_seen < GROWN_UP * np.count_nonzero(~free)
-    return share._replace(limit=None, ok=True) if young else share
+    is_growing = state.counters.n_seen < EXAMPLES_PER_VERTEX * np.count_nonzero(~free)
+    return share._replace(limit=None, ok=True) if is_growing else share
 
 
 def graph(state: State, settings: Settings) -> Measurement:
@@ -222,7 +220,7 @@ HEALTH_METRICS: dict[str, MetricFunction] = {
 }
 OVER_VERTICES = ("distortion", "sink", "classes", "absorbed", "conflicts")
 OVER_THE_GRAPH = ("certificate", "graph")
-SELDOM = 4  # blocks between two looks at all vertices; each block would cost 1 µs an example
+OVER_VERTICES_BLOCKS = 4  # from one measurement to the next; each block: 1 µs more per example
 
 
 def judge_metrics(state: State, settings: Settings) -> None:
@@ -239,7 +237,7 @@ def judge_metrics(state: State, settings: Settings) -> None:
 
 def _is_due(name: str, blocks: int) -> bool:
     if name in OVER_VERTICES:
-        return blocks % SELDOM == 0
+        return blocks % OVER_VERTICES_BLOCKS == 0
     if name in OVER_THE_GRAPH:
         return blocks & (blocks - 1) == 0
     return True
@@ -256,14 +254,12 @@ def _judge_next(state: State) -> None:
     state.counters.judge_at_seen = (n_blocks + 1) * DRIFT_BLOCK_ROWS
 
 
-def _recently(state: State) -> tuple[int, int, int]:
+def _recently(state: State) -> list[int]:
     """Return the numbers of examples, new vertices and outliers since the last full block began."""
-    counters, (seen, founded, n_far) = state.counters, state.watch.marks[0].tolist()
-    return (
-        int(counters.n_seen) - seen,
-        int(counters.n_founded) - founded,
-        int(counters.n_outliers) - n_far,
-    )
+    counters = state.counters
+    counts = np.array([counters.n_seen, counters.n_founded, counters.n_outliers])
+    recent_counts: list[int] = (counts - state.watch.marks[0]).tolist()
+    return recent_counts
 
 
 def _free(state: State) -> tuple[Bools, Floats, Floats]:

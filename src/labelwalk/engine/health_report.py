@@ -12,6 +12,7 @@ from labelwalk.engine.health_metrics import (
     measure_graph_benefit,
 )
 from labelwalk.engine.state import State
+from labelwalk.kernels.drift import DRIFT_BLOCK_ROWS, WARM_UP_BLOCKS
 from labelwalk.settings import Settings
 
 WIDTH = 100  # characters of a printed line
@@ -72,7 +73,8 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "different labels. Retract the wrong ones.",
     ),
     "drift": (
-        "No change of the stream has been detected (detection begins after 2500 examples).",
+        "No change of the stream has been detected (detection begins after "
+        f"{(1 + WARM_UP_BLOCKS) * DRIFT_BLOCK_ROWS} examples).",
         "The stream has changed: its features are distributed differently. Check the recent "
         "verdicts, and label recent examples.",
     ),

@@ -17,7 +17,7 @@ from labelwalk.kernels.jit import jit
 DRIFT_BLOCK_ROWS = 256  # examples per block
 MIN_BLOCK_ROWS = DRIFT_BLOCK_ROWS // 2  # unlabelled examples; a block with fewer is continued
 MAX_ROW_DEVIATION = 4.0  # deviations that a single example counts at most
-WARM_UP_BLOCKS = 8  # blocks before the first can raise an alarm
+WARM_UP_BLOCKS = 8  # after the first; only then are blocks compared, and an alarm takes two
 AVERAGED_BLOCKS = 128  # blocks over which levels are averaged
 PRIOR_BLOCKS = 4  # weight in blocks of the initial departure and variance
 MAX_BLOCK_EXCESS = 6.0  # deviations that a single block counts at most: an alarm takes two
