@@ -21,7 +21,7 @@ from tests.support.weighted_graphs import N_CLASSES, Drawn, weighted_graphs
 
 
 def worth(drawn: Drawn, asked: list[int], by: str) -> Floats:
-    """The twin's score of every vertex once `asked` are labelled; their values stay."""
+    """Scores of the reference implementation once `asked` are labelled; their values stay."""
     w, v, gamma, _ = drawn.graph
     known = [*drawn.labelled, *asked]
     if by == "variance":

@@ -1,4 +1,4 @@
-"""The default profile: its twin, its answers, and what it is there for."""
+"""The default profile: its reference implementation, its answers, and what it is there for."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ def begun(k: int | None, seed: int, **settings: object) -> tuple[OnlineLearner, 
 
 
 @given(seeds, ks, st.sampled_from([1e-4, 1e-2, 1.0]))
-def test_it_is_its_twin(seed: int, k: int | None, sink: float) -> None:
+def test_it_equals_the_reference_implementation(seed: int, k: int | None, sink: float) -> None:
     rows, cloud = clouds(seed)
-    learner, twin = OnlineLearner(k, sink=sink, tolerance=0.0), ReferenceProfile(k, sink)
+    learner, reference = OnlineLearner(k, sink=sink, tolerance=0.0), ReferenceProfile(k, sink)
     rng = np.random.default_rng(seed)
     for x, c in zip(rows, cloud, strict=True):
-        twin.mu = float(learner._engine.state.counters.mean_weight)
+        reference.mu = float(learner._engine.state.counters.mean_weight)
         if rng.random() < 0.15:
             learner.teach(x, int(c))
-            twin.teach(x, int(c))
+            reference.teach(x, int(c))
             continue
-        verdict, (probabilities, scores) = learner.observe(x), twin.observe(x)
+        verdict, (probabilities, scores) = learner.observe(x), reference.observe(x)
         np.testing.assert_allclose(verdict.probabilities, probabilities, atol=1e-7)
         np.testing.assert_allclose(verdict.scores, scores, atol=1e-7)
         if len(scores) and np.ptp(np.sort(scores)[-2:]) > 1e-6:
-            assert verdict.label == twin.classes[int(np.argmax(scores))]
+            assert verdict.label == reference.classes[int(np.argmax(scores))]
     table = learner.vertices
-    assert table.count.tolist() == [v.count for v in twin.cover.vertices]
-    bandwidths = [twin.bandwidth[v.age] for v in twin.cover.vertices]
+    assert table.count.tolist() == [v.count for v in reference.cover.vertices]
+    bandwidths = [reference.bandwidth[v.age] for v in reference.cover.vertices]
     np.testing.assert_allclose(table.bandwidth, bandwidths, rtol=1e-7)
 
 

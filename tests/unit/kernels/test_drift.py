@@ -1,4 +1,4 @@
-"""The watch for drift: the same as its twin, silent where nothing changes, loud where it does."""
+"""Drift detection: equal to its reference implementation, and an alarm only after a change."""
 
 from __future__ import annotations
 
@@ -82,28 +82,28 @@ def changing(draw: st.DrawFn) -> list[tuple[int, Floats]]:
 
 
 @given(changing())
-def test_it_is_its_twin(blocks: list[tuple[int, Floats]]) -> None:
+def test_it_equals_the_reference_implementation(blocks: list[tuple[int, Floats]]) -> None:
     d = blocks[0][1].shape[1]
-    ours, twin = watcher(d), ReferenceWatch()
+    ours, reference = watcher(d), ReferenceWatch()
     alarms = []
     for number, (n, rows) in enumerate(blocks, 1):
         for row in rows:
             add_row(ours.watch, ours.progress[0], row)
-            twin.add(tuple(row.tolist()))
+            reference.add(tuple(row.tolist()))
         ours.counters.n_seen += n
         end_block(ours.watch, ours.progress)
-        twin.end()
+        reference.end()
         if ours.counters.alarm_at == ours.counters.n_seen:
             alarms.append(number)
-        assert ours.counters.suspicion == pytest.approx(twin.suspicion, rel=1e-6, abs=1e-6)
-        assert ours.counters.alarm == pytest.approx(twin.alarm, rel=1e-6, abs=1e-6)
-        assert ours.counters.usual == pytest.approx(twin.usual, rel=1e-6)
-        assert ours.counters.unsteady == pytest.approx(twin.variance, rel=1e-6)
-        if twin.blocks > 0:
-            assert ours.watch.level.ravel() == pytest.approx(twin.level, abs=1e-6)
-            assert ours.watch.noise.ravel() == pytest.approx(twin.noise, abs=1e-6)
-            assert ours.watch.chance.ravel() == pytest.approx(twin.chance, abs=1e-6)
-    assert alarms == twin.alarms
+        assert ours.counters.suspicion == pytest.approx(reference.suspicion, rel=1e-6, abs=1e-6)
+        assert ours.counters.alarm == pytest.approx(reference.alarm, rel=1e-6, abs=1e-6)
+        assert ours.counters.usual == pytest.approx(reference.usual, rel=1e-6)
+        assert ours.counters.unsteady == pytest.approx(reference.variance, rel=1e-6)
+        if reference.blocks > 0:
+            assert ours.watch.level.ravel() == pytest.approx(reference.level, abs=1e-6)
+            assert ours.watch.noise.ravel() == pytest.approx(reference.noise, abs=1e-6)
+            assert ours.watch.chance.ravel() == pytest.approx(reference.chance, abs=1e-6)
+    assert alarms == reference.alarms
 
 
 @pytest.mark.parametrize("d", [1, 2, 16])
