@@ -166,9 +166,11 @@ def _split_pattern(name: str) -> tuple[str, str | None]:
 
     >>> _split_pattern("s3://rows/*.parquet?region=eu-west-1"), _split_pattern("rows/?.parquet")
     (('s3://rows?region=eu-west-1', '*.parquet'), ('rows', '?.parquet'))
+    >>> _split_pattern("s3://rows/day=1/*.parquet"), _split_pattern("s3://rows/?/day=1/*.parquet")
+    (('s3://rows/day=1', '*.parquet'), ('s3://rows', '?/day=1/*.parquet'))
     """
     path, mark, query = name.rpartition("?")
-    if "://" not in name or "=" not in query:
+    if "://" not in name or "=" not in query or "/" in query.partition("=")[0]:
         path, mark, query = name, "", ""
     parts = path.split("/")
     wild = [i for i, part in enumerate(parts) if set(part) & WILDCARDS]
