@@ -87,18 +87,18 @@ def output_kind(kind: str) -> str:
     return {"arrow": "arrows", "npz": "parquet"}.get(kind, kind)
 
 
-def input_file(kind: str, folder: Path) -> Path:
+def input_file(kind: str, folder: Path, n: int = N) -> Path:
     path = folder / f"in.{kind}"
     if kind == "csv":
-        return write_csv(path)
+        return write_csv(path, n)
     if kind == "ndjson":
-        path.write_text("".join(json.dumps(one) + "\n" for one in records()))
+        path.write_text("".join(json.dumps(one) + "\n" for one in records(n)))
         return path
-    table = pa.Table.from_pylist(records())
+    table = pa.Table.from_pylist(records(n))
     if kind == "parquet":
         pq.write_table(table, path, row_group_size=100)
     elif kind == "npz":
-        rows, labels, names = made()
+        rows, labels, names = made(n)
         np.savez(path, f=rows, y=np.array(labels), truth=np.array(names))
     else:
         new = pa.ipc.new_stream if kind == "arrows" else pa.ipc.new_file

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from labelwalk.distributed.filesystem import DataFile, check_unchanged, with_path_in_errors
 from labelwalk.io.examples import ColumnError, Columns, ExampleReader, Examples
 from labelwalk.io.rows import InputError
-from labelwalk.io.table_formats import batch_of_table
+from labelwalk.io.table_formats import batch_of_table, join_tables
 from labelwalk.io.task import PREDICTED_PREFIX
 
 MIN_BATCH_ROWS, MAX_BATCH_ROWS = 1 << 8, 1 << 14
@@ -235,22 +235,8 @@ def write_like(file: DataFile, schema: pa.Schema, tables: Iterable[pa.Table], ou
     else:
         writer = pa.ipc.new_file(out, schema)
     with writer:
-        for group in _join_tables(tables):
+        for group in join_tables(tables, GROUP_ROWS, GROUP_BYTES):
             writer.write_table(group)
-
-
-def _join_tables(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Yield tables joined into row groups: small ones are slow to read."""
-    group: list[pa.Table] = []
-    n_rows = n_bytes = 0
-    for table in tables:
-        group.append(table)
-        n_rows, n_bytes = n_rows + len(table), n_bytes + table.nbytes
-        if n_rows >= GROUP_ROWS or n_bytes >= GROUP_BYTES:
-            yield pa.concat_tables(group)
-            group, n_rows, n_bytes = [], 0, 0
-    if group:
-        yield pa.concat_tables(group)
 
 
 def _open(file: DataFile, **arrow_options: Any) -> Any:

@@ -1,11 +1,11 @@
 """Parquet, Arrow and NumPy sources, and Parquet and Arrow sinks, in batches of rows."""
 
+import math
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
-from math import prod
 from pathlib import Path
 from typing import IO, Any
 
@@ -43,7 +43,8 @@ class ParquetSource:
             groups = list(range(group, file.num_row_groups))
             batches = file.iter_batches(TABLE_BATCH_ROWS, row_groups=groups, use_threads=False)
             batches = chain([_make_empty_batch(file.schema_arrow)], batches)
-            yield from _split_batches(batches, first_row, n_read, file.metadata.num_rows)
+            total = file.metadata.num_rows
+            yield from _split_batches(self.path, batches, first_row, n_read, total)
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class ArrowSource:
         """Yield batches of rows; the position counts rows."""
         n_read = 0 if position is None else int(position["rows"])
         with name_path_in_errors(self.path):
-            yield from _split_batches(_read_arrow(self.path), 0, n_read, None)
+            yield from _split_batches(self.path, _read_arrow(self.path), 0, n_read, None)
 
 
 def _find_row_group(file: pq.ParquetFile, row: int) -> tuple[int, int]:
@@ -90,12 +91,11 @@ def _read_arrow(path: str) -> Iterator[pa.RecordBatch]:
 
 def _make_empty_batch(schema: pa.Schema) -> pa.RecordBatch:
     """Return a batch without rows, for the columns of a file without rows."""
-    columns = [pa.nulls(0, column.type) for column in schema]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 
 def _split_batches(
-    batches: Iterator[pa.RecordBatch], row: int, n_read: int, total: int | None
+    path: str, batches: Iterator[pa.RecordBatch], row: int, n_read: int, total: int | None
 ) -> Iterator[Batch]:
     """Yield the rows after the first `n_read`, in batches of moderate size."""
     for large in batches:
@@ -110,8 +110,8 @@ def _split_batches(
                 yield batch_of_table(table, row - table.num_rows, total)
     if row < n_read:
         raise InputError(
-            f"There are {row} rows, but {n_read} rows were read before. Restore the whole file, or "
-            "delete the checkpoint to start over."
+            f"{path} has {row} rows, but {n_read} rows were read before. Restore the whole file, "
+            "or delete the checkpoint to start over."
         )
 
 
@@ -159,7 +159,8 @@ class NumpySource:
                     "length."
                 )
             total = next(iter(lengths.values()))
-            yield from _split_batches(_read_arrays(columns, total), 0, n_read, total)
+            batches = _read_arrays(columns, total)
+            yield from _split_batches(self.path, batches, 0, n_read, total)
 
     def _open(self, files: ExitStack) -> Iterator[tuple[str, IO[bytes]]]:
         if self.is_npy:
@@ -196,7 +197,7 @@ class _ArrayReader:
 
     def read(self, n: int) -> pa.Array:
         """Return the next rows."""
-        size = n * prod(self._width) * self._dtype.itemsize
+        size = n * math.prod(self._width) * self._dtype.itemsize
         try:
             raw = self._file.read(size)
         except zipfile.BadZipFile as error:
@@ -269,15 +270,26 @@ class ParquetSink(ArrowSink):
 def write_parquet(rows: pa.RecordBatchReader, file: IO[bytes]) -> None:
     """Write rows as Parquet; numbers without a dictionary, since they hardly ever repeat."""
     text_columns = [column.name for column in rows.schema if pa.types.is_string(column.type)]
+    tables = (pa.Table.from_batches([batch]) for batch in rows)
     with pq.ParquetWriter(file, rows.schema, use_dictionary=text_columns) as writer:
-        waiting: list[pa.RecordBatch] = []
-        for batch in rows:
-            waiting.append(batch)
-            if sum(part.num_rows for part in waiting) >= PARQUET_TABLE_ROWS:
-                writer.write_table(pa.Table.from_batches(waiting))
-                waiting.clear()
-        if waiting:
-            writer.write_table(pa.Table.from_batches(waiting))
+        for table in join_tables(tables, PARQUET_TABLE_ROWS):
+            writer.write_table(table)
+
+
+def join_tables(
+    tables: Iterable[pa.Table], max_rows: int, max_bytes: float = math.inf
+) -> Iterator[pa.Table]:
+    """Yield tables joined up to a size, since small ones are slow to write and to read."""
+    group: list[pa.Table] = []
+    n_rows = n_bytes = 0
+    for table in tables:
+        group.append(table)
+        n_rows, n_bytes = n_rows + len(table), n_bytes + table.nbytes
+        if n_rows >= max_rows or n_bytes >= max_bytes:
+            yield pa.concat_tables(group)
+            group, n_rows, n_bytes = [], 0, 0
+    if group:
+        yield pa.concat_tables(group)
 
 
 def _decode_dictionaries(table: pa.Table) -> pa.Table:

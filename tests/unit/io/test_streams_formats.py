@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from labelwalk import OnlineLearner, load
-from labelwalk.io import Columns, Task, run
+from labelwalk.io import Columns, Task, run, table_formats
 from tests.support.labelled_rows import (
     COLUMNS,
     COMMAND,
@@ -77,6 +78,18 @@ class TestSameStream:
         for line in lines[1:]:
             fields = line.split(",")
             assert fields[5:8] == fields[8:11]
+
+    def test_parquet_of_small_batches_has_large_row_groups(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(table_formats, "TABLE_BATCH_ROWS", 10)
+        monkeypatch.setattr(table_formats, "PARQUET_TABLE_ROWS", 45)
+        path = tmp_path / "out.parquet"
+        source = str(input_file("npz", tmp_path, 120))
+        run(Task(source, str(path), COLUMNS), OnlineLearner(K))
+        metadata = pq.ParquetFile(path).metadata
+        sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+        assert sizes == [50, 50, 20]
 
     def test_model_files_are_equal(self, tmp_path: Path) -> None:
         learner, _ = by_hand()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import tarfile
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from PIL import Image
 from labelwalk import OnlineLearner, load
 from labelwalk.io import Columns, InputError, ReadOptions, Task, run, text_records
 from labelwalk.io.formats import PathError
-from labelwalk.io.task import CheckpointError
+from labelwalk.io.task import STORED_TASK, CheckpointError
 from labelwalk.storage.model_file import read
 from tests.support.labelled_rows import (
     COLUMNS,
@@ -250,6 +251,25 @@ class TestResumed:
         with pytest.raises(PathError, match="Give -o FILE"):
             run(Task("in.csv", "-"), OnlineLearner(K), checkpoint=str(tmp_path / "c.lw"))
 
+    @pytest.mark.parametrize("kind", ["npz", "parquet", "arrow"])
+    def test_an_input_that_became_shorter(
+        self, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("labelwalk.io.table_formats.TABLE_BATCH_ROWS", 37)
+        source, checkpoint = str(input_file(kind, tmp_path)), str(tmp_path / "c.lw")
+        task = Task(source, str(tmp_path / f"o.{output_kind(kind)}"), COLUMNS)
+
+        def watch(so_far: Any) -> None:
+            if so_far.tally.rows > 60:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        n = run(task, OnlineLearner(K), checkpoint=checkpoint, watch=watch).tally.rows
+        assert 60 < n < N
+        input_file(kind, tmp_path, 60)
+        message = f"{source} has 60 rows, but {n} rows were read before. Restore the whole file"
+        with pytest.raises(InputError, match=f"^{re.escape(message)}"):
+            run(task, OnlineLearner(K), checkpoint=checkpoint)
+
     def test_an_output_that_became_shorter(self, tmp_path: Path) -> None:
         source, checkpoint = write_csv(tmp_path / "in.csv", 60), str(tmp_path / "c.lw")
         (tmp_path / "in.csv").write_text(source.read_text() + "1,2,x,,\n")
@@ -259,6 +279,16 @@ class TestResumed:
         (tmp_path / "o.csv").write_text("")
         with pytest.raises(ValueError, match="has 0 bytes, but"):
             run(task, OnlineLearner(K), checkpoint=checkpoint)
+
+
+def test_every_field_of_a_task_identifies_a_run() -> None:
+    parts = {"columns": Columns, "reading": ReadOptions}
+    names = {field.name for field in fields(Task)} - parts.keys()
+    for part, kind in parts.items():
+        names |= {f"{part}.{field.name}" for field in fields(kind)}
+    may_differ = {"on_error", "reading.follow", "taught_by"}  # when a run is resumed
+    assert names - may_differ == STORED_TASK.keys()
+    assert may_differ <= names
 
 
 def test_stored_fields_are_those_of_0_7(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
