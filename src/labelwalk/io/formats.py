@@ -174,12 +174,11 @@ def check_output(path: str, kind: str, *, is_resumable: bool) -> None:
             f"{path}: {REMOVED_OUTPUTS[kind]} is no longer written. Write .parquet, or .arrows for "
             "an Arrow stream."
         )
-    if kind not in ("parquet", "arrow", "arrows") or (kind == "parquet" and path == "-"):
+    unsuitable = ("kafka", "parquet") if path == "-" else ("kafka",)
+    if kind not in (*WRITTEN_FORMATS, "arrow") or kind in unsuitable:
         where = " to standard output" if path == "-" else ""
-        raise FormatError(
-            f"{kind} cannot be written{where}. Choose csv, tsv, ndjson, arrows"
-            f"{'' if path == '-' else ', parquet'} with --to."
-        )
+        choices = ", ".join(name for name in WRITTEN_FORMATS if name not in unsuitable)
+        raise FormatError(f"{kind} cannot be written{where}. Choose {choices} with --to.")
     if kind == "parquet" and is_special:
         raise PathError(f"{path} is not a regular file and would be replaced. Choose another path.")
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -374,7 +374,7 @@ def read_examples(task: Task, learner: OnlineLearner) -> Iterator[tuple[Batch, E
     InputError
         A row cannot be read.
     """
-    reader = _make_reader(replace(task, all_labelled=False), learner)
+    reader = _make_reader(task, learner)
     for batch in formats.open_source(task.input, task.reading).batches(None):
         examples, faults = reader.read(batch)
         if faults:

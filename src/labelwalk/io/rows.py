@@ -110,8 +110,7 @@ class TableRows:
 
     def values(self, name: str) -> list[Any]:
         """Return a column as Python objects."""
-        values: list[Any] = self.content[name].to_pylist()
-        return values
+        return list(self.content[name].to_pylist())
 
     def filter(self, keep: Bools) -> "TableRows":
         """Return the rows selected by a mask."""
@@ -302,10 +301,12 @@ def _replace_not_finite(value: Any) -> Any:
 
 
 def _read_numbers(values: list[Any]) -> tuple[Floats, arrow.BadValues]:
-    is_number = [type(value) in NUMBER_TYPES for value in values]
-    bad = {i: _describe_bad_value(values[i]) for i, valid in enumerate(is_number) if not valid}
-    rows = zip(values, is_number, strict=True)
-    numbers = np.array([_to_float(value) if valid else np.nan for value, valid in rows])
+    bad: arrow.BadValues = {}
+    if not set(map(type, values)) <= NUMBER_TYPES:  # rare, and slower
+        faulty = [i for i, value in enumerate(values) if type(value) not in NUMBER_TYPES]
+        bad = {i: _describe_bad_value(values[i]) for i in faulty}
+        values = [np.nan if i in bad else value for i, value in enumerate(values)]
+    numbers = np.array([_to_float(value) for value in values])
     arrow.add_not_finite(bad, numbers, lambda i: str(values[i]))
     return numbers.reshape(-1, 1), bad
 

@@ -144,7 +144,18 @@ KINDS = {
     "output full": Broken("i.csv", GOOD, "No space left", 1, (f"-o{FULL}", "--to=csv")),
     "output in no folder": Broken("i.csv", GOOD, "No such file", 1, ("-ono/where.csv",)),
     "a format that cannot be written": Broken(
-        "i.csv", GOOD, "npy cannot be written", 2, ("-oo.npy",)
+        "i.csv",
+        GOOD,
+        "npy cannot be written. Choose csv, tsv, ndjson, parquet, arrows with --to.",
+        2,
+        ("-oo.npy",),
+    ),
+    "a format that standard output cannot have": Broken(
+        "i.csv",
+        GOOD,
+        "parquet cannot be written to standard output. Choose csv, tsv, ndjson, arrows with --to.",
+        2,
+        ("-o-", "--to=parquet"),
     ),
     "checkpoint to standard output": Broken(
         "i.csv", GOOD, "Give -o FILE", 2, ("--checkpoint=c.lw", "-o-")
