@@ -12,12 +12,14 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
 
+from labelwalk.cli.serve import serve
 from labelwalk.faces.camera_worker import MAX_QUEUED_FRAMES, CameraWorker, start_face_service
+from labelwalk.faces.commands import Kind
 from labelwalk.faces.demo import DemoVideo
 from labelwalk.faces.detection import HaarDetector
 from labelwalk.faces.frames import Box, Image
@@ -273,6 +275,10 @@ def test_numbers_and_names_outlive_kill(tmp_path: Path) -> None:
     failed = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
     assert failed.returncode == 2
     assert "are stored as pixels 96" in failed.stderr
+
+
+def test_serve_has_the_choices_of_the_faces_commands() -> None:
+    assert get_type_hints(serve)["faces"] == Kind | None
 
 
 def test_without_faces(store: LearnerStore) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import socket
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,14 @@ import pytest
 from starlette.types import Receive, Scope, Send
 from websockets.exceptions import InvalidStatus
 
+from labelwalk.cli.serve import serve
 from labelwalk.service.errors import ErrorResponse
-from labelwalk.service.limits import BodyMiddleware, ConcurrencyMiddleware, LoadSheddingMiddleware
+from labelwalk.service.limits import (
+    BodyMiddleware,
+    ConcurrencyMiddleware,
+    Limits,
+    LoadSheddingMiddleware,
+)
 from labelwalk.service.schemas import RAW
 from tests.service.test_server import Served, frame, hello, served
 from tests.support.waiting import wait_until
@@ -40,6 +48,13 @@ def head(one: Served, method: str, path: str, length: int) -> bytes:
         f"Content-Length: {length}",
     ]
     return "\r\n".join([*lines, "", ""]).encode()
+
+
+def test_options_have_the_defaults_of_limits() -> None:
+    options = inspect.signature(serve).parameters
+    for field in fields(Limits):
+        if field.name != "body":  # no option
+            assert options[field.name].default == field.default, field.name
 
 
 def test_body_timeout(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from labelwalk.cli.errors import exit_if_not_writable
+from labelwalk.cli.errors import FAILED, exit_if_not_writable
 from labelwalk.cli.terminal import Status, echo, show_bar
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _save_picture(console: Console, result: DemoResult, path: Path | None) -> No
         from labelwalk.plotting import draw_comparison
     except ImportError:
         console.print("The plot requires matplotlib: pip install matplotlib", markup=False)
-        raise typer.Exit(0 if path is None else 1) from None
+        raise typer.Exit(0 if path is None else FAILED) from None
     path = path or DEFAULT_PICTURE
     title = f"{result.n_labels} labels, then {result.n_examples} digits without a label"
     correct = {"labelwalk": result.correct, "nearest label": result.nearest_correct}

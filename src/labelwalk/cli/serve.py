@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from labelwalk._extensions import load_extension
+from labelwalk.cli.errors import FAILED
 from labelwalk.cli.options import PassphraseFile, read_passphrase
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def serve(
     except (DamagedError, FolderInUseError, PassphraseError, OSError) as error:
         if log == "json":
             service_log.write("error", "not started", reason=str(error))
-            raise typer.Exit(1) from error
+            raise typer.Exit(FAILED) from error
         raise OSError(str(error)) from error
     with ExitStack() as resources:  # the server closes both too, unless a signal comes first
         resources.callback(store.close)
@@ -135,8 +136,7 @@ def serve(
         address = format_address(host, port, allow_host or [], secure=certificate is not None)
         token_path = join_token_path(folder)
         if log == "json":
-            fields = {"folder": folder, "address": address, "tokens": token_path}
-            service_log.write("info", "started", **fields)
+            service_log.write("info", "started", folder=folder, address=address, tokens=token_path)
         else:
             _print_address(folder, address, token_path, tokens if is_new else None)
             if camera_service is not None:
