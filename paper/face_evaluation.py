@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import typer
 from rich.console import Console
@@ -20,6 +20,7 @@ from labelwalk.cli.errors import exit_on_error
 from labelwalk.cli.options import read_passphrase
 from labelwalk.cli.terminal import pluralize, show_progress
 from labelwalk.concurrency import StopSignals
+from labelwalk.faces.commands import Kind
 from labelwalk.faces.demo import DemoVideo, NamedBox
 from labelwalk.faces.detection import HaarDetector
 from labelwalk.faces.frame_run import DEMO, FrameRun, open_named_source
@@ -322,6 +323,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _evaluate(options: argparse.Namespace) -> None:
     with exit_on_error():
+        if options.frames is not None:
+            check_whole("frames", options.frames, "100")
         console = Console(stderr=True, highlight=False, quiet=options.quiet)
         with StopSignals() as stop, open_named_source(options.source) as source:
             check = None
@@ -367,7 +370,7 @@ def _make_parser() -> argparse.ArgumentParser:
     add("--first", type=int, help="frame of the first line [1]")
     add("--labels", type=int, help="faces of each person that are labelled [4, or 0 with --people]")
     add("--people", help="folder with people who are known; it does not change")
-    add("--faces", choices=("pixels", "pixels-32", "dlib"), help="how faces are compared")
+    add("--faces", choices=get_args(Kind), help="how faces are compared")
     add("--frames", type=int, help="stop after this number of frames")
     add("--smallest", type=int, help="size in pixels of the smallest faces that are found")
     add("--json", action="store_true", help="print one JSON object")

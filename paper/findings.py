@@ -79,7 +79,10 @@ def tabulate(names: Iterable[str], rows: Iterable[Sequence[Any]]) -> Table:
 
     Examples
     --------
-    >>> tabulate(("k", "accuracy"), [(50, 0.8), (100, 0.9)])
-    {'k': [50, 100], 'accuracy': [0.8, 0.9]}
+    >>> tabulate(("k", "accuracy"), [(50, 0.8), (100, 0.9)]), tabulate(("k", "accuracy"), [])
+    ({'k': [50, 100], 'accuracy': [0.8, 0.9]}, {'k': [], 'accuracy': []})
     """
-    return {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+    columns = list(zip(*rows, strict=True))
+    if not columns:
+        return {name: [] for name in names}
+    return {name: list(column) for name, column in zip(names, columns, strict=True)}

@@ -194,6 +194,9 @@ def test_a_damaged_video(people: Callable[[str], Path], tmp_path: Path) -> None:
             "aside.txt: none of its 2 boxes for these frames lies in the 320 × 240",
         ),
         (1, ["nowhere.avi", "late.csv"], "no such file or folder"),
+        (2, ["demo", "--frames=0"], "frames=0 is not an integer from 1"),
+        (2, ["demo", "--frames=-1"], "frames=-1 is not an integer from 1"),
+        (2, ["demo", "--faces=pixies"], "--faces"),
     ],
 )
 def test_what_cannot_be(
