@@ -8,7 +8,7 @@ two, is not counted.
 
 A ratio is new / old, the median over rounds, with the least and the most. The noise is how far the
 median of so many rounds strays from 1 by itself, in 19 cases of 20, as repeats of the same side
-tell. A verdict other than "within noise" needs more than that, and every round on the same side of
+show. A verdict other than "within noise" needs more than that, and every round on the same side of
 1. Look at the controls first: the package has no part in them.
 
     scripts/bench core --against main
@@ -38,7 +38,12 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / "build" / "bench"
 SUITES = ("core", "scale", "service", "streams")
-THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+THREAD_VARIABLES = (
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
 STOPPING_S = 10.0  # for a process to end, with those it has started, before it is killed
 SURE = 0.95
 
@@ -156,7 +161,7 @@ def measure(suite: str, options: Sequence[str], side: Side) -> tuple[Measured, d
 def output(command: list[str], side: Side, folder: str) -> list[str]:
     """Return the lines that a process prints; it ends when this one is interrupted."""
     environment = {name: value for name, value in os.environ.items() if "LABELWALK" not in name}
-    environment |= dict.fromkeys(THREADS, "1")
+    environment |= dict.fromkeys(THREAD_VARIABLES, "1")
     environment |= {"PYTHONPATH": str(side.tree / "src"), "PYTHONHASHSEED": "0"}
     process = subprocess.Popen(
         command,
@@ -272,28 +277,28 @@ def main() -> None:
     parser.add_argument("--against", metavar="REV", required=True, help="any git revision")
     parser.add_argument("--rounds", type=int, default=5, help="processes of each side (5)")
     parser.add_argument("--write", type=Path, help="a Markdown file for the table")
-    asked, options = parser.parse_known_args()
-    if asked.rounds < 1:
-        parser.error(f"--rounds {asked.rounds}: give 1 or more.")
+    arguments, options = parser.parse_known_args()
+    if arguments.rounds < 1:
+        parser.error(f"--rounds {arguments.rounds}: give 1 or more.")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        commit = commit_of(asked.against)
+        commit = commit_of(arguments.against)
         tree = export(commit)
         sides = [
             Side(f"old, {commit[:12]}", tree, python_for(tree)),
             Side("new, the working tree", ROOT, Path(sys.executable)),
         ]
-        comparisons = rounds_of(asked.suite, options, sides, asked.rounds)
+        comparisons = rounds_of(arguments.suite, options, sides, arguments.rounds)
     except BenchError as error:
         sys.exit(f"scripts/bench: {error}")
     except KeyboardInterrupt:
         say("Interrupted.")
         sys.exit(130)
     command = " ".join(["scripts/bench", *sys.argv[1:]])
-    text = f"{command}\n\nold: {commit[:12]}, {asked.rounds} rounds\n\n{table(comparisons)}"
+    text = f"{command}\n\nold: {commit[:12]}, {arguments.rounds} rounds\n\n{table(comparisons)}"
     print(text)
-    if asked.write:
-        asked.write.write_text(f"# {asked.suite} against {asked.against}\n\n{text}\n")
+    if arguments.write:
+        arguments.write.write_text(f"# {arguments.suite} against {arguments.against}\n\n{text}\n")
 
 
 if __name__ == "__main__":

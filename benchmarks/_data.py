@@ -34,7 +34,7 @@ def split(X: Array, y: Array) -> LabelledStream:
     return LabelledStream(whole, rows[taught], labels, rows[~taught], truth[~taught])
 
 
-def shuffled(seed: int, n: int) -> Array:
+def draw_order(seed: int, n: int) -> Array:
     return np.random.default_rng(seed).permutation(n)
 
 
@@ -50,7 +50,7 @@ def load_shuffled(
 ) -> LabelledStream:
     """Shuffle the rows, take the first n, and perhaps scale them again by those that come first."""
     data = load(name, folder)
-    order = shuffled(seed, len(data.y))[:n]
+    order = draw_order(seed, len(data.y))[:n]
     X = data.X[order]
     return split(scale_by_first_rows(X) if scaled else X, data.y[order])
 

@@ -1,4 +1,4 @@
-"""Clients of the service that cost next to nothing, so that a benchmark measures the server.
+"""Clients of the service that need little processor time, so that a benchmark measures the server.
 
 They speak just as much HTTP and WebSocket as is needed here: no masks worth the name, no
 fragments, no compression. Tests of the service use real clients.
@@ -17,7 +17,7 @@ TEXT, BINARY = 1, 2
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server is, and what opens its doors."""
+    """The port of a server, and a token for it."""
 
     port: int
     token: str

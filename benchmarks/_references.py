@@ -110,13 +110,13 @@ class Profile:
         slope = np.polyfit(np.log(local), np.log(self.bandwidth), 1)[0]
         return min(AUTO, key=lambda pair: abs(1.0 - pair[1] - slope))
 
-    def alike(self, distance: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    def compute_similarities(self, distance: np.ndarray, scales: np.ndarray) -> np.ndarray:
         w = np.exp(distance * distance / (-2.0 * scales))
         w[w < self.similarity.threshold] = 0.0
         return w
 
     def solution(self) -> np.ndarray:
-        w = self.alike(self.apart, np.outer(self.bandwidth, self.bandwidth))
+        w = self.compute_similarities(self.apart, np.outer(self.bandwidth, self.bandwidth))
         np.fill_diagonal(w, 0.0)
         flow, free = w * self.weight, ~self.labelled
         system = np.diag(flow.sum(axis=1) + self.sink) - flow
@@ -131,7 +131,7 @@ class Profile:
         distance = np.sqrt(((self.means - x) ** 2).sum(axis=1))
         local = np.sort(distance[distance > 0])[: self.similarity.neighbour][-1]
         own = self.width * local * (self.typical / local) ** self.evenness
-        flow = self.alike(distance, own * self.bandwidth) * self.weight
+        flow = self.compute_similarities(distance, own * self.bandwidth) * self.weight
         return flow @ self.solution() / (flow.sum() + self.sink)
 
     def learn(self, x: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""What benchmarks have in common: a table of figures beside what was asked, printed and written."""
+"""Tables of figures and of what is required of them, printed and written."""
 
 import argparse
 import importlib.util
@@ -14,11 +14,11 @@ MISSED = " (missed)"
 
 
 class Line(NamedTuple):
-    """One figure, what was asked of it, and whether it was reached."""
+    """One figure, what is required of it, and whether it is reached."""
 
     what: str
     figure: str
-    asked: str = ""
+    required: str = ""
     reached: bool = True
 
 
@@ -74,10 +74,10 @@ def run_with_data(
 def report(title: str, doc: str | None, lines: Iterable[Line], write: Path | None) -> int:
     """Print figures as they come, write them down, and return how many were missed, at most 1."""
     rows = (
-        f"| {line.what} | {line.figure} | {line.asked}{'' if line.reached else MISSED} |"
+        f"| {line.what} | {line.figure} | {line.required}{'' if line.reached else MISSED} |"
         for line in lines
     )
-    return print_table(title, doc, "| | figure | asked |", rows, write)
+    return print_table(title, doc, "| | figure | required |", rows, write)
 
 
 def print_table(

@@ -23,7 +23,7 @@ from paper.baselines.nearest import NearestLabel
 from paper.evaluation import evaluate
 
 CHOSEN_ON, LOOKED_AT, UNSEEN = "chosen on", "looked at", "unseen"
-HEAD = "| data | k | asked | accuracy | precision | nearest label | calibration error | role |"
+HEAD = "| data | k | required | accuracy | precision | nearest label | calibration error | role |"
 
 
 class Row(NamedTuple):
@@ -67,7 +67,7 @@ class Figures(NamedTuple):
     calibration: float  # expected calibration error, ten bins
 
 
-def measured(row: Row, folder: Path, seed: int) -> Figures:
+def measure(row: Row, folder: Path, seed: int) -> Figures:
     stream = row.load(folder, seed).whole
     result = evaluate(OnlineLearner(row.k, prior=row.prior), stream)  # type: ignore[arg-type]
     return Figures(
@@ -80,7 +80,7 @@ def measured(row: Row, folder: Path, seed: int) -> Figures:
 
 def table(folder: Path) -> Iterator[str]:
     for row in ROWS:
-        mean = Figures(*np.mean([measured(row, folder, s) for s in range(row.seeds)], axis=0))
+        mean = Figures(*np.mean([measure(row, folder, s) for s in range(row.seeds)], axis=0))
         reached = mean.accuracy >= row.goal and mean.accuracy >= mean.nearest - 0.01
         figures = " | ".join(f"{value:.4f}" for value in mean)
         mark = "" if reached else MISSED

@@ -24,7 +24,7 @@ STREAMS: dict[str, tuple[Loader, int, int]] = {
 }
 
 
-def shuffled(load: Loader, folder: Path, seed: int) -> tuple[Any, Any]:
+def load_shuffled(load: Loader, folder: Path, seed: int) -> tuple[Any, Any]:
     stream = load(folder, seed).whole
     order = np.random.default_rng(seed).permutation(len(stream.rows))
     return stream.rows[order], stream.truth[order]
@@ -34,13 +34,13 @@ def accuracies(X: Any, y: Any, k: int, budgets: list[int], rule: str, seed: int)
     learner = OnlineLearner(k, remember=2 * SEEN)
     learner.observe(X[:SEEN])
     at_random = iter(np.random.default_rng(seed).permutation(SEEN).tolist())
-    told, reached = 0, []
+    n_taught, reached = 0, []
     for budget in budgets:
-        while told < budget:
-            few = min(TOGETHER, budget - told)
+        while n_taught < budget:
+            few = min(TOGETHER, budget - n_taught)
             for number in _chosen(learner, few, rule, at_random):
                 learner.teach_later(number, int(y[number]))
-                told += 1
+                n_taught += 1
         named = learner.predict(X[SEEN : SEEN + NAMED]).label
         reached.append(float(np.mean(named == y[SEEN : SEEN + NAMED])))
     return reached
@@ -54,7 +54,7 @@ def _chosen(learner: OnlineLearner, n: int, rule: str, at_random: Iterator[int])
 
 def lines(folder: Path) -> Iterator[Line]:
     for name, (load, k, many) in STREAMS.items():
-        data = [shuffled(load, folder, seed) for seed in range(SEEDS)]
+        data = [load_shuffled(load, folder, seed) for seed in range(SEEDS)]
         budgets = [many // 4, many // 2, many]
         figures = {
             rule: np.mean(
@@ -64,10 +64,10 @@ def lines(folder: Path) -> Iterator[Line]:
         }
         random = figures["random"][-1]
         for rule, reached in figures.items():
-            told = ", ".join(f"{b}: {a:.3f}" for b, a in zip(budgets, reached, strict=True))
+            figure = ", ".join(f"{b}: {a:.3f}" for b, a in zip(budgets, reached, strict=True))
             goal = f"{many // 2} labels: ≥ {random:.3f}" if rule == "error" else ""
             how = "at random" if rule == "random" else f"asked by {rule}"
-            yield Line(f"{name}, {how}", told, goal, not goal or reached[1] >= random)
+            yield Line(f"{name}, {how}", figure, goal, not goal or reached[1] >= random)
 
 
 if __name__ == "__main__":

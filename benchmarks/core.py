@@ -15,19 +15,20 @@ from operator import ge, le
 from pathlib import Path
 from typing import Any, NamedTuple
 
-for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"
+from _against import THREAD_VARIABLES
 
-import numpy as np  # noqa: E402
-from _references import Graph, Profile, seconds_bare_pass, seconds_each  # noqa: E402
-from _report import Measurement, make_parser, print_measurements  # noqa: E402
-from _stopwatch import read_memory, time_call  # noqa: E402
-from _stream import DigitStream  # noqa: E402
-from rich.console import Console  # noqa: E402
-from rich.table import Table  # noqa: E402
-from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
+os.environ |= dict.fromkeys(THREAD_VARIABLES, "1")
 
-from labelwalk import Gaussian, OnlineLearner  # noqa: E402
+import numpy as np
+from _references import Graph, Profile, seconds_bare_pass, seconds_each
+from _report import Measurement, make_parser, print_measurements
+from _stopwatch import read_memory, time_call
+from _stream import DigitStream
+from rich.console import Console
+from rich.table import Table
+from sklearn.neighbors import KNeighborsClassifier
+
+from labelwalk import Gaussian, OnlineLearner
 
 # Graphs on which the exact solution beats the nearest label by at least three points. Walks get
 # longer, and answers dearer, with a smaller sink or more vertices: see docs/guide/speed.md.
@@ -109,7 +110,7 @@ PLAIN = {
 }
 
 
-def started(
+def make_learner(
     k: int, stream: DigitStream, threshold: float = 0.0, tolerance: float = 1e-2
 ) -> OnlineLearner:
     similarity = Gaussian(BANDWIDTH[k], threshold)
@@ -121,20 +122,20 @@ def started(
 
 def threshold_for(k: int) -> float:
     """The threshold that leaves about 20 neighbours a vertex, from a cover without one."""
-    learner = started(k, DigitStream(seed=1))
+    learner = make_learner(k, DigitStream(seed=1))
     w = np.sort(learner.graph.similarity, axis=None)[::-1]
     return float(w[WANTED_NEIGHBOURS * learner.n_vertices])
 
 
 def speed(k: int, n: int, threshold: float, *, with_references: bool) -> dict[str, float]:
     stream = DigitStream()
-    learner = started(k, stream, threshold)
+    learner = make_learner(k, stream, threshold)
     rows, truth = stream.draw(n)
     if with_references:
         some, theirs = rows[:EXACT_ROWS], truth[:EXACT_ROWS]
-        exact = started(k, DigitStream(), threshold, EXACT).observe(some).label
+        exact = make_learner(k, DigitStream(), threshold, EXACT).observe(some).label
         nearest = KNeighborsClassifier(1).fit(*stream.labels())
-    figure = {"k": k} | observed(learner, rows, truth)
+    figure = {"k": k} | measure_learner(learner, rows, truth)
     block = figure["microseconds"]
     singles = [
         1e6 * time_call(lambda x=x: learner.observe(x), time.perf_counter)[1]
@@ -165,8 +166,10 @@ def speed(k: int, n: int, threshold: float, *, with_references: bool) -> dict[st
     }
 
 
-def observed(learner: OnlineLearner, rows: np.ndarray, truth: np.ndarray) -> dict[str, float]:
-    """Observe rows, and measure what every part of this benchmark tells of a learner."""
+def measure_learner(
+    learner: OnlineLearner, rows: np.ndarray, truth: np.ndarray
+) -> dict[str, float]:
+    """Observe rows, and return the figures that every part of this benchmark has."""
     verdicts, seconds = time_call(lambda: learner.observe(rows))
     some = rows[:2_000]
     predictions = [time_call(lambda: learner.predict(some))[1] for _ in range(4)]
@@ -201,7 +204,7 @@ def long_stream(n: int) -> dict[str, Any]:
     Memory is compared with that after the first twentieth, which has touched every path.
     """
     stream = DigitStream()
-    learner = started(500, stream)
+    learner = make_learner(500, stream)
     quarters, resident = [0.0] * 4, []
     for i in range(20):
         for rows in stream.chunks(n // 20):
@@ -219,12 +222,12 @@ def long_stream(n: int) -> dict[str, Any]:
 
 
 def defaults(k: int, n: int, *, with_references: bool) -> dict[str, float]:
-    """The same stream with nothing chosen: every parameter of the learner left as it is."""
+    """The same stream with every parameter of the learner at its default."""
     stream = DigitStream()
     learner = OnlineLearner(k)
     learner.teach(*stream.labels())
     learner.observe(stream.draw(WARM_UP)[0])
-    figure = {"k": k} | observed(learner, *stream.draw(n))
+    figure = {"k": k} | measure_learner(learner, *stream.draw(n))
     if not with_references:
         return figure
     few = stream.draw(REFERENCE_STEPS[k] + 1)[0]
@@ -286,7 +289,7 @@ def measure(
 
 
 def measurements(figures: dict[str, list[dict[str, Any]]]) -> Iterator[Measurement]:
-    """Tell figures of the package alone, without references and limits."""
+    """Yield figures of the package alone, without references and limits."""
     for first in figures.get("start", ()):
         yield Measurement("first answer in a new process, s", first["least_seconds"])
     for part in ("defaults", "dense", "sparse"):

@@ -87,8 +87,8 @@ def lines(folder: Path) -> Iterator[Line]:
     for name, attack, allowed in attacks:
         kept, moved = mean(attack)
         bare, _ = mean(attack, **UNPROTECTED)
-        told = f"{kept:.4f} (unprotected {bare:.4f}); bandwidth moved {moved:.1%}"
-        yield Line(name, told, f"≥ {clean - allowed:.4f}", kept >= clean - allowed)
+        figure = f"{kept:.4f} (unprotected {bare:.4f}); bandwidth moved {moved:.1%}"
+        yield Line(name, figure, f"≥ {clean - allowed:.4f}", kept >= clean - allowed)
         if attack is one_value:
             yield Line(f"{name}: bandwidth moves", f"{moved:.2%}", "≤ 5 %", moved <= 0.05)
     moved = float(np.mean([robust_scale_moved(folder, s) for s in range(SEEDS)]))

@@ -59,7 +59,7 @@ class Faces(NamedTuple):
     vectors: Floats
     profile: Profile
 
-    def named(self, order: Ints, who: Ints) -> tuple[NumberedPeople, Stream, EvaluationResult]:
+    def evaluate(self, order: Ints, who: Ints) -> tuple[NumberedPeople, Stream, EvaluationResult]:
         """Run through faces, the first four of each person labelled."""
         people = NumberedPeople(self.profile)
         stream = labels_at_first_appearance(self.vectors[order], who, per_class=LABELS)
@@ -67,7 +67,7 @@ class Faces(NamedTuple):
 
 
 def office(faces: Faces, precision: float, recall: float) -> Iterator[Line]:
-    _, stream, result = faces.named(*interleave_people(faces.data["person"]))
+    _, stream, result = faces.evaluate(*interleave_people(faces.data["person"]))
     found = result.precision, result.recall
     yield Line(
         f"eight people, {faces.kind}",
@@ -96,7 +96,7 @@ def recall_of_the_nearest(stream: Stream, precision: float) -> float:
 
 def places(faces: Faces, least: tuple[float, ...]) -> Iterator[Line]:
     order, who = mix_with_strangers(faces.data)
-    people, stream, result = faces.named(order, who)
+    people, stream, result = faces.evaluate(order, who)
     accepted = result.answered[result.truth < 0].mean()
     names, recalls = [str(name) for name in faces.data["seq_names"]], []
     sequence = faces.data["seq"][order][stream.answered]
@@ -111,11 +111,11 @@ def places(faces: Faces, least: tuple[float, ...]) -> Iterator[Line]:
         f"recall {shown}, false accepts {100 * accepted:.2f} %; sink {people.recognizer.sink:.1e}, "
         f"cliff {edge}",
         " / ".join(f"{one:.2f}" for one in least) + " at 1 %",
-        accepted <= 0.01 and all(r >= asked for r, asked in zip(recalls, least, strict=False)),
+        accepted <= 0.01 and all(r >= bound for r, bound in zip(recalls, least, strict=False)),
     )
 
 
-def held(faces: Faces) -> Iterator[Line]:
+def hold_before_camera(faces: Faces) -> Iterator[Line]:
     """Each person with enough faces, held before a camera that knows five others."""
     person = faces.data["person"]
     counts = np.bincount(person[person >= 0])
@@ -128,7 +128,7 @@ def held(faces: Faces) -> Iterator[Line]:
         for one in others:
             recognizer.observe(views[one][LABELS:])
         there = np.flatnonzero(person == who)[:HELD]
-        alone, votes = looked_at(recognizer, faces.vectors[there], faces.data["frame"][there])
+        alone, votes = observe_person(recognizer, faces.vectors[there], faces.data["frame"][there])
         voted, most = int((votes > MAJORITY).sum()), votes.max()
         largest = recognizer.strangers()[0].examples if recognizer.strangers() else 0
         yield Line(
@@ -140,7 +140,7 @@ def held(faces: Faces) -> Iterator[Line]:
         )
 
 
-def looked_at(recognizer: FaceRecognizer, rows: Floats, frames: Ints) -> tuple[int, Floats]:
+def observe_person(recognizer: FaceRecognizer, rows: Floats, frames: Ints) -> tuple[int, Floats]:
     """Return how many views have a name each by itself, and how sure the votes of tracks are."""
     alone, confidences, last, patience = 0, [], -np.inf, Tracker().patience
     for row, frame in zip(rows, frames, strict=True):
@@ -159,7 +159,7 @@ def twice(faces: Faces) -> Line:
     """All people, sequence after sequence, and then once more."""
     order = np.flatnonzero(faces.data["person"] >= 0)
     who = faces.data["person"][order].astype(np.int64)
-    people, _, result = faces.named(order, who)
+    people, _, result = faces.evaluate(order, who)
     second = (people.observe(faces.vectors[order]).label == who).mean()
     return Line(
         f"all sequences and once more, {faces.kind}",
@@ -181,7 +181,7 @@ def lines(data: Path) -> Iterator[Line]:
     yield from office(small, 0.95, 0.65)
     yield from places(vectors, (0.99, 0.95, 0.97))
     yield from places(small, (0.88, 0.83))
-    yield from held(vectors)
+    yield from hold_before_camera(vectors)
     yield twice(vectors)
 
 

@@ -75,14 +75,14 @@ def lines() -> Iterator[Line]:
         ("half_life=1000", {"half_life": 1000}),
     ):
         journeys = [journey(seed, **settings) for seed in range(SEEDS)]
-        told = {what: float(np.mean([one[what] for one in journeys])) for what in journeys[0]}
-        before, back = told["before"], told["back"]
-        accuracies = f"before {before:.3f}, away {told['away']:.3f}, back {back:.3f}"
+        means = {what: float(np.mean([one[what] for one in journeys])) for what in journeys[0]}
+        before, back = means["before"], means["back"]
+        accuracies = f"before {before:.3f}, away {means['away']:.3f}, back {back:.3f}"
         goal = f"back ≥ {0.95 * before:.3f}" if settings else ""
         yield Line(name, accuracies, goal, not goal or back >= 0.95 * before)
         places = ("before", "away", "on return", "at last")
-        radii = ", ".join(f"{place} {told['R ' + place]:.2f}" for place in places)
-        down = told["R at last"] < max(told["R away"], told["R on return"])
+        radii = ", ".join(f"{place} {means['R ' + place]:.2f}" for place in places)
+        down = means["R at last"] < max(means["R away"], means["R on return"])
         yield Line(f"{name}: R", radii, "comes down" if settings else "", not settings or down)
 
 

@@ -36,7 +36,7 @@ def clusters() -> Draw:
     return draw
 
 
-def renamed(draw: Draw, k: int, **settings: Any) -> float:
+def measure_late_label(draw: Draw, k: int, **settings: Any) -> float:
     """Return the share of the last class's vertices that one late label names."""
     learner = OnlineLearner(k, **settings)
     X, y = draw(2000)
@@ -71,13 +71,13 @@ def late_or_not(folder: Path, seed: int) -> tuple[float, float]:
 def lines(folder: Path) -> Iterator[Line]:
     for k in (200, 500):
         for name, draw in (("clusters", clusters()), ("digits", DigitStream().draw)):
-            share = renamed(draw, k)
+            share = measure_late_label(draw, k)
             goal = "≥ 80 %" if name == "clusters" else ""
-            told = f"{share:.0%} of its vertices"
-            yield Line(f"one late label, {name}, k={k}", told, goal, not goal or share >= 0.8)
+            figure = f"{share:.0%} of its vertices"
+            yield Line(f"one late label, {name}, k={k}", figure, goal, not goal or share >= 0.8)
     late, at_once = np.mean([late_or_not(folder, seed) for seed in range(3)], axis=0)
-    told = f"{late:.4f} by teach_later, {at_once:.4f} by teach"
-    yield Line("40 labels of earlier examples", told, "the same", abs(late - at_once) <= 0.005)
+    figure = f"{late:.4f} by teach_later, {at_once:.4f} by teach"
+    yield Line("40 labels of earlier examples", figure, "the same", abs(late - at_once) <= 0.005)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ Array = NDArray[Any]
 SEEDS = 5
 SHARDS = ((1, 2), (2, 2), (8, 2), (32, 2), (32, 4))
 VERTICES = (50, 100, 200, 500, 1000)
-CLUSTERS, INNER, NOISE, APART, CLASSES = 50, 8, 0.1, 3.0, 10  # of made-up rows
+CLUSTERS, INNER, NOISE, APART, CLASSES = 50, 8, 0.1, 3.0, 10  # of generated rows
 LOST = 0.02  # of accuracy, at most, with 32 shards
 
 
@@ -58,7 +58,7 @@ def split(rows: Array, truth: Array, each: int, seed: int) -> Data:
     return Data(rows[rest], truth[rest], rows[few], truth[few].tolist())
 
 
-def merged(rows: Array, k: int, shards: int, fan_in: int) -> Cover:
+def merge_shards(rows: Array, k: int, shards: int, fan_in: int) -> Cover:
     covers = [build_cover([part], k) for part in np.array_split(rows, shards)]
     while len(covers) > 1:
         covers = [merge_covers(covers[i : i + fan_in], k) for i in range(0, len(covers), fan_in)]
@@ -78,8 +78,8 @@ def _blocks(rows: Array) -> list[Array]:
     return np.array_split(rows, max(1, len(rows) // 4096))
 
 
-def averaged(many: list[Data], k: int, shards: int, fan_in: int) -> Figures:
-    every = [figures(data, merged(data.rows, k, shards, fan_in), k) for data in many]
+def average(many: list[Data], k: int, shards: int, fan_in: int) -> Figures:
+    every = [figures(data, merge_shards(data.rows, k, shards, fan_in), k) for data in many]
     return Figures(*np.mean(every, axis=0).tolist())
 
 
@@ -95,28 +95,28 @@ def shards_of(name: str, many: list[Data], k: int) -> Iterator[Line]:
     yield Line(f"{name}, k = {k}, optimum", f"{optimum.low:.3g} to {optimum.high:.3g}")
     alone = None
     for shards, fan_in in SHARDS:
-        own = averaged(many, k, shards, fan_in)
+        own = average(many, k, shards, fan_in)
         alone = alone or own
-        asked = f"accuracy ≥ {alone.accuracy - LOST:.3f}" if shards == 32 else ""
-        reached = not asked or own.accuracy >= alone.accuracy - LOST
+        required = f"accuracy ≥ {alone.accuracy - LOST:.3f}" if shards == 32 else ""
+        reached = not required or own.accuracy >= alone.accuracy - LOST
         title = f"… {shards} shards, {fan_in} at a time" if shards > 1 else "… one pass"
-        yield Line(title, in_words(own), asked, reached)
+        yield Line(title, in_words(own), required, reached)
 
 
 def lines() -> Iterator[Line]:
     X, y = load_digits(return_X_y=True)
     digits = [split(X, y, 4, seed) for seed in range(SEEDS)]
-    clusters = [split(*made_up(20_000, 64, seed), 20, seed) for seed in range(SEEDS)]
+    clusters = [split(*generate_clusters(20_000, 64, seed), 20, seed) for seed in range(SEEDS)]
     yield from shards_of("digits", digits, 200)
-    yield from shards_of("made-up", clusters, 1000)
+    yield from shards_of("generated", clusters, 1000)
     for k in VERTICES:
-        own = averaged(digits, k, 1, 2)
-        apart = averaged(digits, k, 8, 2)
-        told = f"{own.accuracy:.3f}, of 8 shards {apart.accuracy:.3f}"
-        yield Line(f"digits, accuracy with k = {k}", told)
+        own = average(digits, k, 1, 2)
+        apart = average(digits, k, 8, 2)
+        figure = f"{own.accuracy:.3f}, of 8 shards {apart.accuracy:.3f}"
+        yield Line(f"digits, accuracy with k = {k}", figure)
 
 
-def made_up(n: int, d: int, seed: int) -> tuple[Array, Array]:
+def generate_clusters(n: int, d: int, seed: int) -> tuple[Array, Array]:
     """Return rows of clusters of few inner dimensions among many features, and their classes."""
     shape, random = np.random.default_rng(d), np.random.default_rng([d, seed])
     centers = APART * shape.normal(size=(CLUSTERS, d))

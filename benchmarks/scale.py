@@ -6,9 +6,9 @@ command `labelwalk scale label`, with its start and that of Ray.
 
 Part "large": the stream of the core benchmark, digits drawn between neighbours, 64 features. Per
 example: covering with every coarsening, from an empty cover and once it is full, whichever is
-slower, plus labelling; solving is told apart. Its reference is the learner with its defaults at
-k = 1000 on the same stream, after so many examples that its cover is full. Memory is the most that
-a process of its own held, and is compared with that of one with fewer vertices.
+slower, plus labelling; solving is listed separately. Its reference is the learner with its defaults
+at k = 1000 on the same stream, after so many examples that its cover is full. Memory is the most
+that a process of its own held, and is compared with that of one with fewer vertices.
 
 With --measurements: each step in this process, on fewer rows, and a whole job here.
 
@@ -29,21 +29,22 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"
+from _against import THREAD_VARIABLES
 
-import numpy as np  # noqa: E402
-import pyarrow as pa  # noqa: E402
-import pyarrow.compute as pc  # noqa: E402
-import pyarrow.dataset  # noqa: E402
-import pyarrow.parquet as pq  # noqa: E402
-from _report import Line, Measurement, make_parser, print_measurements, report  # noqa: E402
-from _stopwatch import read_memory, time_call  # noqa: E402
-from _stream import DigitStream  # noqa: E402
-from sklearn.metrics import pairwise_distances_argmin_min  # noqa: E402
+os.environ |= dict.fromkeys(THREAD_VARIABLES, "1")
 
-from labelwalk import OnlineLearner  # noqa: E402
-from labelwalk.distributed import Job, Sketch, label, merge, model_of, run, sketch  # noqa: E402
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset
+import pyarrow.parquet as pq
+from _report import Line, Measurement, make_parser, print_measurements, report
+from _stopwatch import read_memory, time_call
+from _stream import DigitStream
+from sklearn.metrics import pairwise_distances_argmin_min
+
+from labelwalk import OnlineLearner
+from labelwalk.distributed import Job, Sketch, label, merge, model_of, run, sketch
 
 FEATURES, CLASSES, LABELS, NOISE = 64, 20, 4, 0.6
 K, FILE_ROWS, FEW_FILES = 1000, 500_000, 2
@@ -122,13 +123,13 @@ def compare_workers(rows: int, folder: Path) -> Iterator[Line]:
         two, mebibytes = label_files(source, folder / f"{size}-2", 2)
         for who, seconds in (("one process, one core", here), ("2 workers of Ray", two)):
             figure = f"{seconds:.1f} s, {1e6 * seconds / n:.1f} µs a row"
-            yield Line(f"{n:,} rows, {who}", figure, "told")
+            yield Line(f"{n:,} rows, {who}", figure, "reported")
         same = same_files(folder / f"{size}-here", folder / f"{size}-2")
         said = "the same bytes" if same else "differ"
         yield Line(f"{n:,} rows: files of both", said, "the same bytes", same)
-        gain, asked = here / two, 1.6 if size == "many" else 0.0
-        words = f"≥ {asked} ×" if asked else "told"
-        yield Line(f"{n:,} rows: two workers / one core", f"{gain:.2f} ×", words, gain >= asked)
+        gain, required = here / two, 1.6 if size == "many" else 0.0
+        words = f"≥ {required} ×" if required else "reported"
+        yield Line(f"{n:,} rows: two workers / one core", f"{gain:.2f} ×", words, gain >= required)
         most.append(mebibytes)
     figure = " and ".join(f"{mebibytes:.0f}" for mebibytes in most) + " MiB"
     what, holds = "most memory of a worker, few rows and many", most[1] <= 1.1 * most[0]
@@ -136,7 +137,7 @@ def compare_workers(rows: int, folder: Path) -> Iterator[Line]:
     output = pyarrow.dataset.dataset(folder / "many-2", format="parquet")
     table = output.to_table(columns=["truth", "predicted_label"])
     share = measure_accuracy(table["truth"], table["predicted_label"])
-    yield Line("accuracy", f"{share:.4f}", "told")
+    yield Line("accuracy", f"{share:.4f}", "reported")
 
 
 def measure_accuracy(truth: pa.ChunkedArray, answers: pa.ChunkedArray) -> float:
@@ -145,8 +146,8 @@ def measure_accuracy(truth: pa.ChunkedArray, answers: pa.ChunkedArray) -> float:
 
 def measurements(rows: int) -> Iterator[Measurement]:
     """Measure each step in this process, by the processor's clock, and a whole job."""
-    made = list(tables(rows, rows // 2))
-    parts = [table.drop_columns(["truth"]) for table in made]
+    rows_with_truth = list(tables(rows, rows // 2))
+    parts = [table.drop_columns(["truth"]) for table in rows_with_truth]
     batches = [part.to_batches(max_chunksize=1 << 14) for part in parts]
     settings = OnlineLearner(K).settings
     model_of(sketch([parts[0].slice(0, 3000)], 100), settings)  # compiled
@@ -157,7 +158,7 @@ def measurements(rows: int) -> Iterator[Measurement]:
     answers, labelling = time_call(
         lambda: [batch for part in batches for batch in label(part, model, prefix="said_")]
     )
-    truth = pa.concat_tables(made)["truth"]
+    truth = pa.concat_tables(rows_with_truth)["truth"]
     said = pa.chunked_array([batch["said_label"] for batch in answers])
     yield Measurement("sketch, µs a row", 1e6 * sketching / rows)
     yield Measurement("merge of two, s", merging)
@@ -267,7 +268,7 @@ def measure_large_cover() -> Iterator[Line]:
         (f"most memory, k = {FEW:,} and {LARGE_K:,}", memory),
         ("accuracy on fresh rows", f"{many['accuracy']:.3f}"),
     ):
-        yield Line(what, figure, "told")
+        yield Line(what, figure, "reported")
     yield at_most("cover and label / learner", each / core, 60)
     more = 2**20 * (many["memory"] - few["memory"]) / (many["vertices"] - few["vertices"])
     limit = 56 * FEATURES + 40 * NEIGHBOURS + 24 * many["classes"] + 100
@@ -298,11 +299,11 @@ if __name__ == "__main__":
     parser.add_argument("--part", choices=["workers", "large"])
     parser.add_argument("--rows", type=int, help="10 000 000, or 100 000 with --measurements")
     parser.add_argument("--folder", type=Path, help="with 12 GB free, for a temporary folder")
-    asked = parser.parse_args()
-    if asked.measurements:
+    arguments = parser.parse_args()
+    if arguments.measurements:
         pa.set_cpu_count(1)
         pa.set_io_thread_count(1)
-        print_measurements(measurements(asked.rows or 100_000))
+        print_measurements(measurements(arguments.rows or 100_000))
         sys.exit()
-    found = lines(asked.part, asked.rows or 10_000_000, asked.folder)
-    sys.exit(report("Scale", __doc__, found, asked.write))
+    figures = lines(arguments.part, arguments.rows or 10_000_000, arguments.folder)
+    sys.exit(report("Scale", __doc__, figures, arguments.write))

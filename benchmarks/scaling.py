@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from _data import LabelledStream, shuffled, split
+from _data import LabelledStream, draw_order, split
 from _report import parse_with_data, print_table
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
@@ -41,7 +41,7 @@ class Data(NamedTuple):
     def streams(self) -> list[LabelledStream]:
         if not self.shuffled:
             return [split(self.X, self.y)]
-        orders = [shuffled(seed, len(self.y))[:5000] for seed in range(SEEDS)]
+        orders = [draw_order(seed, len(self.y))[:5000] for seed in range(SEEDS)]
         return [split(self.X[order], self.y[order]) for order in orders]
 
 
@@ -67,7 +67,7 @@ def accuracy(stream: LabelledStream, k: int, measure: Measure | None, **paramete
     return float((verdicts.label == stream.truth).mean())
 
 
-def moved(stream: LabelledStream, measure: Measure) -> float:
+def measure_influence(stream: LabelledStream, measure: Measure) -> float:
     """The share of features and places in which a wild value moves the spread by over 5 %."""
     rows = np.r_[stream.taught, stream.rows][:WARM_UP]
     calm = measure(rows)[1]
@@ -107,8 +107,8 @@ def table(folder: Path | None) -> Iterator[str]:
                 accuracy(stream, data.k, z_score),
                 accuracy(stream, data.k, interquartile),
                 accuracy(stream, data.k, None, scale="robust"),
-                moved(stream, interquartile),
-                moved(stream, measured),
+                measure_influence(stream, interquartile),
+                measure_influence(stream, measured),
             )
             for stream in data.streams()
         ]

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _against import THREAD_VARIABLES
 from _lean_clients import Address, Http, Stream
 from _report import Line, Measurement, make_parser, print_measurements, report
 from _stopwatch import read_memory
@@ -45,7 +46,7 @@ HTTP = f"HTTP, single rows, {HTTP_CLIENTS} clients"
 LATE, STEADY = "500 predictions a second, p99 ms", "examples beside them"
 
 
-def made(n: int, seed: int) -> Any:
+def make_rows(n: int, seed: int) -> Any:
     rng = np.random.default_rng(seed)
     return (centres()[rng.integers(CLASSES, size=n)] + rng.normal(size=(n, FEATURES))).astype("<f4")
 
@@ -258,7 +259,7 @@ class Flood:
 
 async def measure_rates(server: Server, seconds: float) -> dict[str, tuple[float, float]]:
     """Return figures, and microseconds of the server's processor for an example."""
-    rows, figures = made(20_000, 1), dict[str, tuple[float, float]]()
+    rows, figures = make_rows(20_000, 1), dict[str, tuple[float, float]]()
     await observe(server, rows, BLOCK, WINDOW, time.monotonic() + seconds / 3)
     while server.n_examples() < WARM:
         await observe(server, rows, BLOCK, WINDOW, time.monotonic() + 1)
@@ -282,8 +283,8 @@ async def measure_rates(server: Server, seconds: float) -> dict[str, tuple[float
 def rate_lines(figures: dict[str, tuple[float, float]]) -> Iterator[Line]:
     for name, floor in ((BLOCKS, 10_000), (SINGLES, 4_000), (HTTP, 0)):
         rate = figures[name][0]
-        asked = f"{floor:,}/s" if floor else "to be reported"
-        yield Line(name, f"{rate:,.0f}/s", asked, rate >= floor)
+        required = f"{floor:,}/s" if floor else "reported"
+        yield Line(name, f"{rate:,.0f}/s", required, rate >= floor)
     late, beside = figures[LATE][0], figures[STEADY][0]
     figure = f"p99 {late:.1f} ms, beside {beside:,.0f} examples/s"
     yield Line("500 predictions a second", figure, "under 20 ms", late < 20)
@@ -305,7 +306,7 @@ def measurements(seconds: float) -> Iterator[Measurement]:
 
 
 async def measure_flood(server: Server, seconds: float) -> list[Line]:
-    rows = made(20_000, 3)
+    rows = make_rows(20_000, 3)
     await observe_over_http(server, rows, BLOCK, time.monotonic() + 2)
     peak = await observe_over_http(server, rows, BLOCK, time.monotonic() + seconds) / seconds
     before, calm = server.n_examples(), server.mebibytes()
@@ -329,7 +330,7 @@ async def measure_flood(server: Server, seconds: float) -> list[Line]:
 
 async def observe_for_long(server: Server, n: int) -> list[Line]:
     """Observe n examples, and see that memory stays and a restart is quick."""
-    rows, begun = made(20_000, 4), server.n_examples()
+    rows, begun = make_rows(20_000, 4), server.n_examples()
     sizes: list[list[float]] = [[] for _ in range(5)]
     while (seen := server.n_examples() - begun) < n:
         await observe(server, rows, BLOCK, WINDOW, time.monotonic() + 0.5)
@@ -359,7 +360,7 @@ def lines(seconds: float, examples: int) -> Iterator[Line]:
 
 
 if __name__ == "__main__":
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    os.environ |= dict.fromkeys(THREAD_VARIABLES, "1")
     parser = make_parser(__doc__, measurements=True)
     parser.add_argument("--seconds", type=float, help="of each rate (10; 2 with --measurements)")
     parser.add_argument("--examples", type=int, default=1_000_000)

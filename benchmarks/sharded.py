@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from _data import LabelledStream, faces, letter, optdigits, shuffled, split
+from _data import LabelledStream, draw_order, faces, letter, optdigits, split
 from _report import Line, run_with_data
 from scipy.spatial.distance import cdist, pdist
 from sklearn.datasets import load_digits
@@ -56,7 +56,7 @@ def stream_answers(data: Data, stream: LabelledStream, seed: int) -> list[tuple[
     for own in (learner, other):
         own.teach(stream.taught, stream.labels)
     online = learner.observe(rows).label
-    other.observe(rows[shuffled(1000 + seed, len(rows))])
+    other.observe(rows[draw_order(1000 + seed, len(rows))])
     labels = (online, learner.predict(rows).label, other.predict(rows).label)
     return [score(own, stream.truth) for own in labels]
 
@@ -142,7 +142,7 @@ def compare(own: Any, other: Any, name: str) -> str:
 
 def digits(seed: int) -> LabelledStream:
     X, y = load_digits(return_X_y=True)
-    order = shuffled(seed, len(y))
+    order = draw_order(seed, len(y))
     return split(X[order], y[order])
 
 

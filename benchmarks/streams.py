@@ -50,10 +50,10 @@ print(seconds * len(X) / (len(X) - 1000))
 """
 ROUNDS = 3
 KINDS = ("csv", "parquet", "ndjson")
-ASKED = {"csv": 0.5, "parquet": 0.9}
+MIN_SHARES = {"csv": 0.5, "parquet": 0.9}
 
 
-class Ran(NamedTuple):
+class CommandRun(NamedTuple):
     """A process that ended well."""
 
     seconds: float
@@ -62,7 +62,7 @@ class Ran(NamedTuple):
     output: str
 
 
-def ran(command: list[str]) -> Ran:
+def run_command(command: list[str]) -> CommandRun:
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -72,10 +72,10 @@ def ran(command: list[str]) -> Ran:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
-    return Ran(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, output)
+    return CommandRun(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, output)
 
 
-def made(n: int) -> tuple[Any, list[str | None]]:
+def make_rows(n: int) -> tuple[Any, list[str | None]]:
     """Return rows, the first of each cluster in front, and labels for those."""
     rng = np.random.default_rng(0)
     centres = 4.0 * rng.normal(size=(CLASSES, FEATURES))
@@ -85,7 +85,7 @@ def made(n: int) -> tuple[Any, list[str | None]]:
 
 
 def write(folder: Path, n: int) -> None:
-    X, labels = made(n)
+    X, labels = make_rows(n)
     np.save(folder / "rows.npy", X)
     columns = {f"f{i}": X[:, i] for i in range(FEATURES)}
     table = pa.table(columns | {"y": pa.array(labels, pa.string())})
@@ -104,11 +104,11 @@ def _write_apart(folder: Path, n: int) -> None:
     assert writer.exitcode == 0
 
 
-def label(folder: Path, kind: str) -> Ran:
+def label(folder: Path, kind: str) -> CommandRun:
     source, out = str(folder / f"rows.{kind}"), str(folder / f"out.{kind}")
     model = folder / f"{kind}.lw"
     model.unlink(missing_ok=True)
-    return ran([*COMMAND, "label", source, "-o", out, *OPTIONS, f"--model={model}"])
+    return run_command([*COMMAND, "label", source, "-o", out, *OPTIONS, f"--model={model}"])
 
 
 def kafka_rate(folder: Path) -> float:
@@ -124,7 +124,7 @@ def kafka_rate(folder: Path) -> float:
             producer.poll(0)
     producer.flush()
     source, out = f"kafka://{address}/rows", f"kafka://{address}/named"
-    return KAFKA_ROWS / ran([*COMMAND, "label", source, "-o", out, *OPTIONS]).seconds
+    return KAFKA_ROWS / run_command([*COMMAND, "label", source, "-o", out, *OPTIONS]).seconds
 
 
 def lines(n: int) -> Iterator[Line]:
@@ -138,15 +138,15 @@ def lines(n: int) -> Iterator[Line]:
         calls = min(float(run["python"].output) for run in runs)
         yield Line(f"in Python, {n:,} rows", f"{n / program.seconds:,.0f} rows/s")
         for kind, took in best.items():
-            asked = ASKED.get(kind, 0.0)
+            required = MIN_SHARES.get(kind, 0.0)
             share, alone = program.seconds / took.seconds, calls / took.seconds
-            words = f"at least {asked:.0%} of Python" if asked else "to be reported"
+            words = f"at least {required:.0%} of Python" if required else "reported"
             figure = f"{n / took.seconds:,.0f} rows/s, {share:.0%} ({alone:.0%} of the calls alone)"
-            yield Line(f"label, {kind}", figure, words, share >= asked)
+            yield Line(f"label, {kind}", figure, words, share >= required)
         same = len({(folder / f"{kind}.lw").read_bytes() for kind in runs[0]}) == 1
         yield Line("the same learner, byte for byte", "yes" if same else "no", "yes", same)
         rate = f"{kafka_rate(folder):,.0f} rows/s"
-        yield Line(f"label, kafka to kafka, {KAFKA_ROWS:,} rows", rate, "to be reported")
+        yield Line(f"label, kafka to kafka, {KAFKA_ROWS:,} rows", rate, "reported")
         _write_apart(folder, n // 10)
         for kind, long in best.items():
             short = label(folder, kind)
@@ -154,7 +154,7 @@ def lines(n: int) -> Iterator[Line]:
             figure = f"{long.mebibytes:.0f} MiB, {apart:.1%} apart from {n // 10:,} rows"
             held = long.mebibytes < 300 and apart < 0.05
             yield Line(f"memory, {kind}", figure, "under 300 MiB, under 5% apart", held)
-        starts = [ran([*COMMAND, "--help"]).seconds for _ in range(5)]
+        starts = [run_command([*COMMAND, "--help"]).seconds for _ in range(5)]
         yield Line("labelwalk --help", f"{min(starts):.2f} s", "under 0.5 s", min(starts) < 0.5)
 
 
@@ -167,13 +167,13 @@ def measurements(n: int) -> Iterator[Measurement]:
         yield Measurement(f"{what}: µs a row, whole process", 1e6 * took.seconds / n)
         yield Measurement(f"{what}: processor, µs a row", 1e6 * took.processor / n)
         yield Measurement(f"{what}: memory, MiB", took.mebibytes)
-    starts = [ran([*COMMAND, "--help"]).seconds for _ in range(3)]
+    starts = [run_command([*COMMAND, "--help"]).seconds for _ in range(3)]
     yield Measurement("labelwalk --help, s", min(starts))
 
 
-def _round(folder: Path) -> dict[str, Ran]:
+def _round(folder: Path) -> dict[str, CommandRun]:
     program = [sys.executable, "-c", IN_PYTHON, str(folder / "rows.npy"), str(folder / "python.lw")]
-    return {"python": ran(program)} | {kind: label(folder, kind) for kind in KINDS}
+    return {"python": run_command(program)} | {kind: label(folder, kind) for kind in KINDS}
 
 
 if __name__ == "__main__":
