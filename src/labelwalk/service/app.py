@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Header, Path, Query, Request, Response
@@ -80,17 +81,13 @@ def create_app(
 async def _respond_to_error(request: Request, error: Exception) -> Response:
     """Answer an error of FastAPI in the format of our own errors."""
     if isinstance(error, HTTPException):
-        response = ErrorResponse(error.status_code, f"{error.detail}.")
+        status, reason = error.status_code, f"{error.detail}."
     elif isinstance(error, RequestValidationError):
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        response = ErrorResponse(422, f"{place}: {first['msg']}.")
+        status, reason = 422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}."
     else:
-        response = describe_error(error)
-        add_log_facts(request.scope, reason=response.logged_reason or response.reason)
-    headers, body = response.encode()
-    texts = {name.decode(): value.decode() for name, value in headers}
-    return Response(body, response.status, texts)
+        return describe_error(error)
+    return ErrorResponse(status, reason, logged_reason=HTTPStatus(status).phrase)
 
 
 def _add_service_routes(table: RouteTable, store: LearnerStore, demo: Demo) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from labelwalk.service.errors import ErrorResponse, send_error
+from labelwalk.service.errors import ErrorResponse
 from labelwalk.service.openapi import SESSION_COOKIE, Permission, Permissions
 from labelwalk.service.request_log import compile_path
 
@@ -109,11 +109,8 @@ class AuthMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or reject it."""
-        rejection = self._check(scope)
-        if rejection is None:
-            await self._application(scope, receive, _add_security_headers(send))
-        else:
-            await send_error(scope, _add_security_headers(send), rejection)
+        application = self._check(scope) or self._application
+        await application(scope, receive, _add_security_headers(send))
 
     def _check(self, scope: Scope) -> ErrorResponse | None:
         headers = _read_headers(scope)
@@ -132,8 +129,8 @@ class AuthMiddleware:
         permission = permissions.get("GET" if method == "HEAD" else method)
         if permission is None:
             if methods := ", ".join(each for each in permissions if each != "WEBSOCKET"):
-                allow = (b"allow", methods.encode())
-                return ErrorResponse(405, f"This resource supports only {methods}.", (allow,))
+                reason = f"This resource supports only {methods}."
+                return ErrorResponse(405, reason, {"allow": methods})
             return ErrorResponse(404, "The resource does not exist.")
         if permission == "nothing":
             return None

@@ -186,27 +186,25 @@ class Database:
             raise DamagedError(f"{self.path} cannot be read ({error})") from error
 
 
-class FolderLock:
-    """Locks a folder until `release`, or until the process ends for any reason."""
-
-    def __init__(self, folder: str) -> None:
-        path = os.path.join(folder, LOCK_FILE)
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+@contextmanager
+def lock_folder(folder: str) -> Iterator[None]:
+    """Lock a folder in the block; the end of the process, for any reason, unlocks it too."""
+    path = os.path.join(folder, LOCK_FILE)
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            process = os.pread(self._file, 20, 0).decode("ascii", "replace").strip()
-            os.close(self._file)
+            process = os.pread(file, 20, 0).decode("ascii", "replace").strip()
             raise FolderInUseError(
                 f"{folder} is in use by process {process}. Stop that process, or choose another "
                 "folder."
             ) from None
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
-
-    def release(self) -> None:
-        """Unlock the folder."""
-        os.close(self._file)
+        os.ftruncate(file, 0)
+        os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(file)
 
 
 def _make_private(path: str) -> None:

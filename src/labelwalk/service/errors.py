@@ -1,9 +1,10 @@
 """Errors of the service, and the HTTP responses that report them."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
 
-from starlette.types import Scope, Send
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from labelwalk._extensions import load_extension
 from labelwalk.errors import LabelwalkError
@@ -16,8 +17,8 @@ from labelwalk.service.worker import BusyError, NameTakenError, NoLearnerError
 
 RETRY_STATUSES = (429, 503)
 DEFAULT_HEADERS = {
-    401: (b"www-authenticate", b"Bearer"),
-    **dict.fromkeys(RETRY_STATUSES, (b"retry-after", b"1")),  # seconds
+    401: {"www-authenticate": "Bearer"},
+    **{status: {"retry-after": "1"} for status in RETRY_STATUSES},  # seconds
 }
 
 
@@ -55,38 +56,28 @@ STATUSES: dict[type[Exception], int] = load_extension("errors faces") | {
 REPORTED_ERRORS = tuple(STATUSES)
 
 
-@dataclass(frozen=True)
-class ErrorResponse:
+class ErrorResponse(Response):
     """A response with an error; its `logged_reason` contains nothing of the request."""
 
-    status: int
-    reason: str
-    headers: tuple[tuple[bytes, bytes], ...] = ()
-    logged_reason: str | None = None  # None: the reason itself
+    def __init__(
+        self,
+        status: int,
+        reason: str,
+        headers: Mapping[str, str] | None = None,
+        logged_reason: str | None = None,
+    ) -> None:
+        headers = {**DEFAULT_HEADERS.get(status, {}), **(headers or {})}
+        super().__init__(json.dumps({"error": reason}), status, headers, "application/json")
+        self.reason, self.logged_reason = reason, logged_reason or reason
 
-    def encode(self) -> tuple[list[tuple[bytes, bytes]], bytes]:
-        """Return all headers and the body."""
-        body = json.dumps({"error": self.reason}).encode()
-        length = (b"content-length", str(len(body)).encode())
-        headers = [(b"content-type", b"application/json"), *self.headers, length]
-        default = DEFAULT_HEADERS.get(self.status)
-        if default is not None and default[0] not in dict(self.headers):
-            headers.append(default)
-        return headers, body
-
-
-async def send_error(scope: Scope, send: Send, response: ErrorResponse) -> None:
-    """Send an error response, over a WebSocket instead of the handshake."""
-    add_log_facts(scope, reason=response.logged_reason or response.reason)
-    kind = "http.response"
-    if scope["type"] == "websocket":
-        if "websocket.http.response" not in scope.get("extensions", {}):
-            await send({"type": "websocket.close", "code": 1008, "reason": response.reason})
-            return
-        kind = "websocket.http.response"
-    headers, body = response.encode()
-    await send({"type": f"{kind}.start", "status": response.status, "headers": headers})
-    await send({"type": f"{kind}.body", "body": body})
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the response, over a WebSocket instead of the handshake."""
+        add_log_facts(scope, reason=self.logged_reason)
+        extensions = scope.get("extensions", {})
+        if scope["type"] == "websocket" and "websocket.http.response" not in extensions:
+            await send({"type": "websocket.close", "code": 1008, "reason": self.reason})
+        else:
+            await super().__call__(scope, receive, send)
 
 
 def describe_error(error: Exception) -> ErrorResponse:

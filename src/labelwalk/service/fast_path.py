@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import numpy as np
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from labelwalk.service import errors
@@ -65,12 +66,9 @@ class RawRowsFastPath:
             rows = parse_rows(bytes(message["body"]), RAW, query).rows
             body = await self._answer(match[1], match[2], rows, key)
         except errors.REPORTED_ERRORS as error:
-            await errors.send_error(scope, send, errors.describe_error(error))
+            await errors.describe_error(error)(scope, receive, send)
             return
-        length = str(len(body)).encode()
-        pairs = [(b"content-type", JSON.encode()), (b"content-length", length)]
-        await send({"type": "http.response.start", "status": 200, "headers": pairs})
-        await send({"type": "http.response.body", "body": body})
+        await Response(body, media_type=JSON)(scope, receive, send)
 
     async def _answer(self, name: str, verb: str, rows: Rows, key: str) -> bytes:
         learner = self._store.find_id(name)
@@ -93,7 +91,7 @@ class RowStream:
         try:
             self._store.find_id(name)
         except NoLearnerError as error:
-            await errors.send_error(scope, send, errors.ErrorResponse(404, str(error.args[0])))
+            await errors.ErrorResponse(404, str(error.args[0]))(scope, receive, send)
             return
         await receive()
         await send({"type": "websocket.accept"})

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from labelwalk.service import sealed_parts
-from labelwalk.service.database import DamagedError, Database, FolderLock
+from labelwalk.service.database import DamagedError, Database, lock_folder
 from labelwalk.service.encryption import Cipher, DecryptionError, NoEncryption, open_cipher
 
 JOURNAL_FILE, MARK_FILE = "journal.db", "witness"
@@ -97,7 +97,7 @@ class JournalReader:
                 (last.sequence, per_query),
             )
             if not rows:
-                raise self._create_missing_error(last.sequence + 1)
+                raise self._describe_damage(last.sequence + 1, "is missing")
             for event in map(StoredEvent._make, rows):
                 self._verify(event, last)
                 last = JournalPosition(event.sequence, event.chain)
@@ -113,7 +113,7 @@ class JournalReader:
         try:
             parts = self.cipher.decrypt(encrypted, event.encode_header())
         except DecryptionError as error:
-            raise DamagedError(f"{self._locate(event.sequence)} {error}") from error
+            raise self._describe_damage(event.sequence, error) from error
         return EventContent(parts[:-1], parts[-1]) if event.key else EventContent(parts, None)
 
     def read_position(self, sequence: int) -> JournalPosition:
@@ -124,7 +124,7 @@ class JournalReader:
         query = "SELECT sequence, chain FROM events WHERE sequence = ?"
         position = self._read_position(query, (sequence,))
         if position is None:
-            raise self._create_missing_error(sequence)
+            raise self._describe_damage(sequence, "is missing")
         return position
 
     def read_anchor(self) -> JournalPosition:
@@ -156,29 +156,23 @@ class JournalReader:
         if not rows:
             return None
         if [type(value) for value in rows[0]] != [int, bytes]:
-            raise self._create_changed_error(rows[0][0])
+            raise self._describe_damage(rows[0][0], "was changed")
         return JournalPosition(*rows[0])
 
     def _verify(self, event: StoredEvent, before: JournalPosition) -> None:
         if event.sequence != before.sequence + 1:
-            raise self._create_missing_error(before.sequence + 1)
+            raise self._describe_damage(before.sequence + 1, "is missing")
         if [type(value) for value in event] != COLUMN_TYPES:
-            raise self._create_changed_error(event.sequence)
+            raise self._describe_damage(event.sequence, "was changed")
         try:
             commitment = sealed_parts.compute_commitment(event.payload)
         except sealed_parts.InvalidPartsError as error:
-            raise DamagedError(f"{self._locate(event.sequence)} is damaged: {error}") from error
+            raise self._describe_damage(event.sequence, f"is damaged: {error}") from error
         if event.extend_chain(before.chain, commitment) != event.chain:
-            raise self._create_changed_error(event.sequence)
+            raise self._describe_damage(event.sequence, "was changed")
 
-    def _locate(self, sequence: int) -> str:
-        return f"{self.database.path}: event {sequence}"
-
-    def _create_missing_error(self, sequence: int) -> DamagedError:
-        return DamagedError(f"{self._locate(sequence)} is missing")
-
-    def _create_changed_error(self, sequence: int) -> DamagedError:
-        return DamagedError(f"{self._locate(sequence)} was changed")
+    def _describe_damage(self, sequence: int, problem: object) -> DamagedError:
+        return DamagedError(f"{self.database.path}: event {sequence} {problem}")
 
 
 class HighWaterMark:
@@ -238,7 +232,7 @@ class Journal:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         path = os.path.join(folder, JOURNAL_FILE)
         with ExitStack() as resources:
-            resources.callback(FolderLock(folder).release)
+            resources.enter_context(lock_folder(folder))
             self._mark = HighWaterMark(os.path.join(folder, MARK_FILE))
             resources.callback(self._mark.close)
             self._check_file(path)

@@ -7,16 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from labelwalk.service.auth import TOKEN_KEY
-from labelwalk.service.errors import ErrorResponse, send_error
+from labelwalk.service.errors import ErrorResponse
 
 MAX_REQUESTS = 1000  # at the same time
 MAX_BODY_BYTES = 16 << 20
 MAX_UNUSED_BODY_BYTES = 64 << 10  # of methods whose body has no meaning
 BURST_S = 2  # a rate limit permits the requests of so many seconds at once
-CLOSE_CONNECTION = (b"connection", b"close")  # the rest of a rejected body is not read
+CLOSE_CONNECTION = {"connection": "close"}  # the rest of a rejected body is not read
 ROUTES_WITH_EXAMPLES = ("/observe", "/teach")
 QUEUE_IS_FULL = ErrorResponse(429, "Too many examples are waiting. Send fewer, or try again later.")
 
@@ -62,10 +63,8 @@ class LoadSheddingMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or reject it."""
         has_examples = scope["type"] == "http" and scope["path"].endswith(ROUTES_WITH_EXAMPLES)
-        if has_examples and scope["method"] == "POST" and self._is_full():
-            await send_error(scope, send, QUEUE_IS_FULL)
-        else:
-            await self._application(scope, receive, send)
+        is_rejected = has_examples and scope["method"] == "POST" and self._is_full()
+        await (QUEUE_IS_FULL if is_rejected else self._application)(scope, receive, send)
 
 
 @dataclass
@@ -113,12 +112,12 @@ class RateLimitMiddleware:
         if not seconds:
             await self._application(scope, receive, send)
             return
-        retry_after = (b"retry-after", str(math.ceil(seconds)).encode())
         reason = (
             f"The rate limit of {self._rate:g} requests per second is exceeded. Send fewer, or try "
             "again later."
         )
-        await send_error(scope, send, ErrorResponse(429, reason, (retry_after,)))
+        rejection = ErrorResponse(429, reason, {"retry-after": str(math.ceil(seconds))})
+        await rejection(scope, receive, send)
 
 
 class ConcurrencyMiddleware:
@@ -136,7 +135,7 @@ class ConcurrencyMiddleware:
             await self._application(scope, receive, send)
             return
         if self._n_active >= self._limit:
-            await send_error(scope, send, self._rejection)
+            await self._rejection(scope, receive, send)
             return
         self._n_active += 1
         try:
@@ -156,45 +155,35 @@ class BodyMiddleware:
         if scope["type"] != "http":
             await self._application(scope, receive, send)
             return
-        has_body = scope["method"] in ("POST", "PUT")
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                body = await _read_body(
-                    receive, self._max_bytes if has_body else MAX_UNUSED_BODY_BYTES
-                )
-        except TimeoutError:
-            reason = f"The body was incomplete after {self._timeout_s:g} seconds. Send it faster."
-            await send_error(scope, send, ErrorResponse(408, reason, (CLOSE_CONNECTION,)))
+        body = await self._read(Request(scope, receive))
+        if isinstance(body, ErrorResponse):
+            await body(scope, receive, send)
             return
-        if body is None:
-            reason = f"The body exceeds {self._max_bytes:,} bytes. Send fewer rows per request."
-            await send_error(scope, send, ErrorResponse(413, reason, (CLOSE_CONNECTION,)))
-            return
-        if body["type"] != "http.request":
-            reason = "The client disconnected before its body was complete."
-            await send_error(scope, send, ErrorResponse(400, reason))
-            return
-        pending = [body]
+        pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receive_next() -> Message:
             return pending.pop() if pending else await receive()
 
         await self._application(scope, receive_next, send)
 
-
-async def _read_body(receive: Receive, max_bytes: int) -> Message | None:
-    """Return one message with the whole body, or a disconnect; None if it is too large."""
-    pieces, size = [], 0
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            return message
-        pieces.append(message.get("body", b""))
-        size += len(pieces[-1])
-        if size > max_bytes:
-            return None
-        if not message.get("more_body", False):
-            return {"type": "http.request", "body": b"".join(pieces), "more_body": False}
+    async def _read(self, request: Request) -> bytes | ErrorResponse:
+        """Return the whole body, or the rejection of the request."""
+        has_body = request.method in ("POST", "PUT")
+        max_bytes, body = self._max_bytes if has_body else MAX_UNUSED_BODY_BYTES, bytearray()
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                async for piece in request.stream():
+                    body += piece
+                    if len(body) > max_bytes:
+                        reason = f"The body exceeds {self._max_bytes:,} bytes."
+                        fix = "Send fewer rows per request."
+                        return ErrorResponse(413, f"{reason} {fix}", CLOSE_CONNECTION)
+        except TimeoutError:
+            reason = f"The body was incomplete after {self._timeout_s:g} seconds. Send it faster."
+            return ErrorResponse(408, reason, CLOSE_CONNECTION)
+        except ClientDisconnect:
+            return ErrorResponse(400, "The client disconnected before its body was complete.")
+        return bytes(body)
 
 
 class TimeoutMiddleware:
@@ -221,4 +210,4 @@ class TimeoutMiddleware:
                 f"There was no response after {self._timeout_s:g} seconds. A change may still be "
                 "applied: repeat it with the same idempotency key."
             )
-            await send_error(scope, send, ErrorResponse(503, reason))
+            await ErrorResponse(503, reason)(scope, receive, send)

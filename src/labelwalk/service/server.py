@@ -23,7 +23,7 @@ from labelwalk.service.demo import Demo
 from labelwalk.service.errors import ErrorResponse
 from labelwalk.service.fast_path import RawRowsFastPath
 from labelwalk.service.learner_store import LearnerStore
-from labelwalk.service.limits import CLOSE_CONNECTION, Limits, LoadSheddingMiddleware
+from labelwalk.service.limits import Limits, LoadSheddingMiddleware
 from labelwalk.service.live_updates import PageSampler
 from labelwalk.service.openapi import Permissions
 from labelwalk.service.request_log import RequestLogMiddleware, ServiceLog, install_log_handler
@@ -172,7 +172,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
     def _reject(self, rejection: ErrorResponse) -> None:
         """Send an error and close the connection; responses to earlier requests come first."""
         self._is_over, cycle = True, self.cycle
-        if rejection.status != 400:  # uvicorn has logged that one
+        if rejection.status_code != 400:  # uvicorn has logged that one
             self.logger.warning(rejection.reason)
         if self._is_answering():
             if self._is_head or self.pipeline or cycle.response_started:
@@ -181,10 +181,10 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             cycle.disconnected = True
             cycle.message_event.set()
         if self._is_head or not cycle.response_started:
-            headers, body = rejection.encode()
-            headers += [CLOSE_CONNECTION, *SECURITY_HEADERS]
+            headers = [*rejection.raw_headers, (b"connection", b"close"), *SECURITY_HEADERS]
             lines = [b"%s: %s\r\n" % pair for pair in headers]
-            self.transport.write(b"".join([STATUS_LINE[rejection.status], *lines, b"\r\n", body]))
+            status_line = STATUS_LINE[rejection.status_code]
+            self.transport.write(b"".join([status_line, *lines, b"\r\n", rejection.body]))
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self._timer.cancel()
