@@ -3,8 +3,6 @@
 Files are written atomically everywhere.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil
@@ -38,7 +36,7 @@ class Location(NamedTuple):
     system: Any
     path: str
 
-    def __truediv__(self, name: str) -> Location:
+    def __truediv__(self, name: str) -> "Location":
         return Location(self.system, f"{self.path.rstrip('/')}/{name}")
 
     @property
@@ -53,10 +51,9 @@ class Location(NamedTuple):
     def read(self) -> bytes:
         """Return the content of a file."""
         with self.system.open_input_stream(self.path) as file:
-            content: bytes = file.read()
-        return content
+            return bytes(file.read())
 
-    def write(self, content: bytes, temporary: Location | None = None) -> None:
+    def write(self, content: bytes, temporary: "Location | None" = None) -> None:
         """Write a file as `write_file` does."""
         write_file(self, lambda file: file.write(content), temporary)
 

@@ -13,17 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from labelwalk import __version__
-from labelwalk.distributed import filesystem, job_tasks
+from labelwalk.distributed import filesystem, job_tasks, sketches
 from labelwalk.distributed.dataset import read_footers, resolve_schema, split_parts
 from labelwalk.distributed.filesystem import DataFile, Location
 from labelwalk.distributed.model import Model, model_from_bytes, model_of, model_to_bytes
-from labelwalk.distributed.sketches import (
-    Sketch,
-    budget_from_settings,
-    decide_held,
-    in_pairs,
-    read_sketch,
-)
 from labelwalk.io.examples import Columns
 from labelwalk.io.rows import InputError
 from labelwalk.io.task import RunStats
@@ -118,17 +111,15 @@ def run(
         A file cannot be read or does not match the others, or the output belongs to another job.
     """
     running = _RunningJob(job, pool, watch)
-    result = running.output.begin()
-    if result is not None:
+    if result := running.output.begin():
         return result
     try:
         return running.finish()
     except (InputError, OSError):
         # Another process may have finished the same job, and removed its work.
-        result = running.output.read_result()
-        if result is None:
-            raise
-        return result
+        if result := running.output.read_result():
+            return result
+        raise
 
 
 class _RunningJob:
@@ -136,7 +127,7 @@ class _RunningJob:
 
     def __init__(self, job: Job, pool: Executor | None, watch: Callable[[Step], None]) -> None:
         self.job, self.map, self.watch = job, pool.map if pool else map, watch
-        self.budget = budget_from_settings(job.settings)
+        self.budget = sketches.budget_from_settings(job.settings)
         self.files = filesystem.find_files(job.input)
         location = filesystem.parse_location(job.output)
         if filesystem.is_selected_by(job.input, location / self.files[0].name):
@@ -175,7 +166,7 @@ class _RunningJob:
         """Run the remaining steps, and write the result."""
         merged = self.merge(self.sketch())
         model = self.solve(merged)
-        final = decide_held(merged, self.budget.n_centroids)
+        final = sketches.decide_held(merged, self.budget.n_centroids)
         tally, outliers = self.label()
         result = JobResult(
             tally=tally,
@@ -201,23 +192,23 @@ class _RunningJob:
         self._run_tasks("sketch", job_tasks.sketch_part, tasks)
         return [output for task in tasks for output in task.outputs]
 
-    def merge(self, sketches: Sequence[Location]) -> Sketch:
+    def merge(self, parts: Sequence[Location]) -> sketches.Sketch:
         """Merge sketches in a tree that depends on their number alone."""
-        level, locations = 0, list(sketches)
+        level, locations = 0, list(parts)
         while len(locations) > 1:
             level += 1
-            pairs = in_pairs(locations)
+            pairs = sketches.in_pairs(locations)
             single = pairs.pop() if len(pairs[-1]) == 1 else []
             tasks = []
             for i, pair in enumerate(pairs):
                 output = self.work / f"merged/{level}-{i:06}.arrow"
                 tasks.append(job_tasks.MergeTask(tuple(pair), self.budget, (output,)))
-            n_before, n_total = len(sketches) - len(locations), len(sketches) - 1
+            n_before, n_total = len(parts) - len(locations), len(parts) - 1
             self._run_tasks("merge", job_tasks.merge_sketches, tasks, n_before, n_total)
             locations = [*(task.outputs[0] for task in tasks), *single]
-        return read_sketch(locations[0])
+        return sketches.read_sketch(locations[0])
 
-    def solve(self, merged: Sketch) -> Model:
+    def solve(self, merged: sketches.Sketch) -> Model:
         """Solve the merged cover."""
         self.watch(Step("solve", 0, 1, 0))
         if self._model.exists():

@@ -6,8 +6,6 @@ of the last file of its learner, and each row counts once. A `ReplayFeeder` coun
 sends blocks again after a failure.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from abc import ABC, abstractmethod
@@ -38,15 +36,15 @@ class GapError(LabelwalkError, ValueError):
     """
 
     def __init__(self, key: str, position: int, requested: int) -> None:
-        super().__init__(
+        super().__init__(key, position, requested)  # with which it can be pickled
+        self.position = position
+
+    def __str__(self) -> str:
+        key, position, requested = self.args
+        return (
             f"position={requested} of {key!r}, but its learner is at position {position}. Send the "
             "rows from that position again."
         )
-        self.position = position
-        self._arguments = key, position, requested
-
-    def __reduce__(self) -> tuple[type[GapError], tuple[str, int, int]]:
-        return type(self), self._arguments
 
 
 def count_learned(key: str, n: int, position: int, current: int) -> int:
@@ -144,7 +142,7 @@ class KeyedLearners(PositionedLearners[Verdicts]):
     def _call(self, method: str, key: str, *arguments: Any) -> Any:
         return getattr(self._load(key), method)(*arguments)
 
-    def _load(self, key: str) -> _KeyedLearner:
+    def _load(self, key: str) -> "_KeyedLearner":
         """Return the learner of a key, from its file or new; the oldest one may leave memory."""
         if key not in self._loaded:
             self._loaded[key] = _KeyedLearner(key, self._files, self._settings, self.every)
@@ -290,11 +288,10 @@ class KeyStream(Generic[BlockAnswer]):
     def _check_repeated(self, block: RowBlock) -> None:
         """Raise an error for a new block if the block before was learned but not answered."""
         before = self._unanswered
-        if before is None:
-            return
-        if np.array_equal(before.rows, block.rows) and before.labels == block.labels:
-            return
-        if self._learners.position(self._key) > self.position:
+        is_other = before is not None and not (
+            np.array_equal(before.rows, block.rows) and before.labels == block.labels
+        )
+        if is_other and self._learners.position(self._key) > self.position:
             raise ValueError(
                 f"The block of {self._key!r} at position {self.position} was learned, but its "
                 "answer was lost to an error. Send that block again before this one."

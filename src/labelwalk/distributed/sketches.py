@@ -110,9 +110,7 @@ class Sketch:
     @property
     def covers(self) -> dict[str | None, Cover]:
         """All covers except those held, the one of rows without labels first."""
-        covers: dict[str | None, Cover] = {None: self.cover}
-        covers.update(self.taught)
-        return covers
+        return {None: self.cover} | self.taught
 
     @property
     def n_features(self) -> int:
@@ -407,8 +405,7 @@ def sketch_to_bytes(sketch: Sketch) -> bytes:
     batch, sink = to_arrow(sketch), pa.BufferOutputStream()
     with pa.ipc.new_file(sink, batch.schema) as file:
         file.write_batch(batch)
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
+    return bytes(sink.getvalue())
 
 
 def sketch_from_bytes(content: bytes) -> Sketch:
