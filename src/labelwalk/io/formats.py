@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from labelwalk.errors import LabelwalkError
 from labelwalk.io.output import RowSink
-from labelwalk.io.rows import Batch, InputError, RowSource
+from labelwalk.io.rows import Batch, InputError, Position
 from labelwalk.io.text_records import open_stdin
 
 TEXT_FORMATS = ("csv", "tsv", "ndjson")
@@ -96,8 +96,10 @@ def _guess_stdin_format() -> str:
     return "ndjson" if start.startswith(b"{") else "csv"
 
 
-def open_source(path: str, options: ReadOptions, also: Sequence[str] = ()) -> RowSource:
-    """Return the source of a path or address.
+def open_source(
+    path: str, options: ReadOptions, also: Sequence[str] = (), position: Position | None = None
+) -> Iterator[Batch]:
+    """Return the rows of a path or address, in batches from a position on.
 
     The columns of JSON objects are the keys of the first one, and `also`.
     """
@@ -107,31 +109,34 @@ def open_source(path: str, options: ReadOptions, also: Sequence[str] = ()) -> Ro
             f"--follow: files of format {kind} cannot be followed. Use CSV, TSV or NDJSON."
         )
     if kind in TEXT_FORMATS:
-        from labelwalk.io.text_formats import CsvSource, NdjsonSource
+        from labelwalk.io.text_formats import read_csv, read_ndjson
 
         if kind == "ndjson":
-            return NdjsonSource(path, options.follow, also)
-        return CsvSource(path, _find_delimiter(kind, options), options.header, options.follow)
+            return read_ndjson(path, also, position, follow=options.follow)
+        delimiter = _find_delimiter(kind, options)
+        return read_csv(path, delimiter, position, header=options.header, follow=options.follow)
     if kind == "kafka":
-        from labelwalk.io.kafka import TopicSource
+        from labelwalk.io.kafka import read_topic
 
-        return TopicSource(*parse_address(path), until_end=not options.follow, also=also)
+        return read_topic(*parse_address(path), also, position, follow=options.follow)
     if kind == "images":
-        from labelwalk.io.images import ImageSource, import_embedding
+        from labelwalk.io.images import import_embedding, read_images
 
-        return ImageSource(path, import_embedding(options.embed) if options.embed else None)
+        embed = import_embedding(options.embed) if options.embed else None
+        return read_images(path, embed, position)
     if path == "-" and kind not in ("arrow", "arrows"):
         raise FormatError(f"{kind} cannot be read from standard input. Give a path.")
-    from labelwalk.io.table_formats import ArrowSource, NumpySource, ParquetSource
+    from labelwalk.io.table_formats import read_arrays, read_arrow, read_parquet
 
+    n_read = 0 if position is None else int(position["rows"])
     if kind == "parquet":
-        return ParquetSource(path)
-    return ArrowSource(path) if "arrow" in kind else NumpySource(path, kind == "npy")
+        return read_parquet(path, n_read)
+    return read_arrow(path, n_read) if "arrow" in kind else read_arrays(path, n_read, kind == "npy")
 
 
 def read_batches(path: str, options: ReadOptions) -> Iterator[Batch]:
     """Yield the rows of a path or address; a record that is not a row is an error."""
-    for batch in open_source(path, options).batches(None):
+    for batch in open_source(path, options):
         if batch.faults:
             raise InputError(f"{path}, {batch.faults[0]}.")
         yield batch

@@ -1,7 +1,6 @@
 """Kafka topics: messages are read and sent as rows, one JSON object each."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import confluent_kafka as kafka
@@ -17,87 +16,83 @@ BROKER_TIMEOUT_S = 15.0
 CLOSE_TIMEOUT_S = 10.0
 
 
-@dataclass(frozen=True)
-class TopicSource:
-    """All partitions of a topic, without a consumer group.
+def read_topic(
+    servers: str,
+    topic: str,
+    also: Sequence[str] = (),
+    position: Position | None = None,
+    *,
+    follow: bool = False,
+) -> Iterator[Batch]:
+    """Yield the messages of all partitions of a topic, without a consumer group.
 
-    Offsets are stored in the checkpoint, never with the broker, so that they agree with the state
-    of the learner. The messages of a partition are read in order, partitions as they are fetched.
+    The position is the next offset of each partition. Offsets are stored in the checkpoint, never
+    with the broker, so that they agree with the state of the learner. The messages of a partition
+    are read in order, partitions as they are fetched.
 
-    `until_end` stops at the end of all partitions instead of waiting for more. The columns are the
-    keys of the first message, and `also`.
+    `follow` waits for more at the end of all partitions. The columns are the keys of the first
+    message, and `also`.
     """
+    consumer = kafka.Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "labelwalk",  # required by the client; no offset is committed
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "error",
+        }
+    )
+    start = position or {"offsets": {}, "names": []}
+    offsets = {int(number): offset for number, offset in start["offsets"].items()}
+    try:
+        partitions = consumer.list_topics(topic, timeout=BROKER_TIMEOUT_S).topics[topic]
+        if partitions.error is not None or not partitions.partitions:
+            raise InputError(f"Topic {topic!r} does not exist at {servers}. Create the topic.")
+        numbers = sorted(partitions.partitions)
+        starts = [(n, offsets.get(n, kafka.OFFSET_BEGINNING)) for n in numbers]
+        consumer.assign([kafka.TopicPartition(topic, n, offset) for n, offset in starts])
+        names = start["names"]
+        for messages in _poll(consumer, follow=follow):
+            batch = _make_batch(messages, offsets, names, also)
+            offsets, names = _advance(offsets, messages), batch.rows.names
+            yield batch
+    except kafka.KafkaException as error:
+        raise OSError(
+            f"Kafka at {servers} is not available ({error.args[0]}). Check that it is running."
+        ) from error
+    finally:
+        consumer.close()
 
-    servers: str
-    name: str
-    until_end: bool = False
-    also: Sequence[str] = ()
 
-    def batches(self, position: Position | None) -> Iterator[Batch]:
-        """Yield batches of messages; the position is the next offset of each partition."""
-        consumer = kafka.Consumer(
-            {
-                "bootstrap.servers": self.servers,
-                "group.id": "labelwalk",  # required by the client; no offset is committed
-                "enable.auto.commit": False,
-                "enable.partition.eof": True,
-                "auto.offset.reset": "error",
-            }
-        )
-        try:
-            offsets = self._start(consumer, position)
-            yield from self._read(consumer, offsets, [] if position is None else position["names"])
-        except kafka.KafkaException as error:
-            raise OSError(
-                f"Kafka at {self.servers} is not available ({error.args[0]}). Check that it is "
-                "running."
-            ) from error
-        finally:
-            consumer.close()
+def _poll(consumer: kafka.Consumer, *, follow: bool) -> Iterator[list[kafka.Message]]:
+    """Yield the messages that have been fetched; while there are none, wait for one."""
+    unfinished = {partition.partition for partition in consumer.assignment()}
+    while unfinished:
+        first = consumer.poll(POLL_TIMEOUT_S)
+        fetched = [] if first is None else [first, *consumer.consume(MAX_BATCH_MESSAGES, 0)]
+        messages = []
+        for message in fetched:
+            error = message.error()
+            if error is None:
+                messages.append(message)
+            elif error.code() != kafka.KafkaError._PARTITION_EOF:
+                raise kafka.KafkaException(error)
+            elif not follow:
+                unfinished.discard(message.partition())
+        if messages:
+            yield messages
 
-    def _start(self, consumer: kafka.Consumer, position: Position | None) -> dict[int, int]:
-        topics = consumer.list_topics(self.name, timeout=BROKER_TIMEOUT_S).topics
-        if topics[self.name].error is not None or not topics[self.name].partitions:
-            raise InputError(
-                f"Topic {self.name!r} does not exist at {self.servers}. Create the topic."
-            )
-        stored = {} if position is None else position["offsets"]
-        read = {int(number): offset for number, offset in stored.items()}
-        partitions = sorted(topics[self.name].partitions)
-        starts = [(number, read.get(number, kafka.OFFSET_BEGINNING)) for number in partitions]
-        consumer.assign([kafka.TopicPartition(self.name, n, offset) for n, offset in starts])
-        return read
 
-    def _read(
-        self, consumer: kafka.Consumer, offsets: dict[int, int], names: list[str]
-    ) -> Iterator[Batch]:
-        unfinished = {partition.partition for partition in consumer.assignment()}
-        while unfinished:
-            messages = []
-            for message in _poll(consumer):
-                error = message.error()
-                if error is None:
-                    messages.append(message)
-                elif error.code() == kafka.KafkaError._PARTITION_EOF:
-                    if self.until_end:
-                        unfinished.discard(message.partition())
-                else:
-                    raise kafka.KafkaException(error)
-            if messages:
-                batch = self._make_batch(messages, offsets, names)
-                offsets, names = _advance(offsets, messages), batch.rows.names
-                yield batch
+def _make_batch(
+    messages: list[kafka.Message], before: Mapping[int, int], names: list[str], also: Sequence[str]
+) -> Batch:
+    def locate(n: int) -> Position:
+        offsets = _advance(before, messages[:n])
+        return {"offsets": {str(number): offset for number, offset in offsets.items()}}
 
-    def _make_batch(
-        self, messages: list[kafka.Message], before: Mapping[int, int], names: list[str]
-    ) -> Batch:
-        def locate(n: int) -> Position:
-            offsets = _advance(before, messages[:n])
-            return {"offsets": {str(number): offset for number, offset in offsets.items()}}
-
-        wheres = [f"partition {m.partition()}, offset {m.offset()}" for m in messages]
-        texts = [message.value() or b"" for message in messages]
-        return parse_objects(texts, wheres, locate, names, self.also)
+    wheres = [f"partition {m.partition()}, offset {m.offset()}" for m in messages]
+    texts = [message.value() or b"" for message in messages]
+    return parse_objects(texts, wheres, locate, names, also)
 
 
 class TopicSink(RowSink):
@@ -156,12 +151,6 @@ class TopicSink(RowSink):
     def _on_delivery(self, error: kafka.KafkaError | None, message: kafka.Message) -> None:
         if error is not None:
             self._failed.append(str(error))
-
-
-def _poll(consumer: kafka.Consumer) -> list[kafka.Message]:
-    """Return the messages that have been fetched; if there are none, wait briefly for one."""
-    first = consumer.poll(POLL_TIMEOUT_S)
-    return [] if first is None else [first, *consumer.consume(MAX_BATCH_MESSAGES, 0)]
 
 
 def _advance(offsets: Mapping[int, int], messages: list[kafka.Message]) -> dict[int, int]:

@@ -151,7 +151,9 @@ class _Run:
         self._reader = _make_reader(task, learner)
         self._reader.widths = dict(progress.widths)
         self._reader.recent = dict.fromkeys(progress.recent_ids)
-        self._source = formats.open_source(task.input, task.reading, task.columns.role_names)
+        self._batches = formats.open_source(
+            task.input, task.reading, task.columns.role_names, progress.position
+        )
         self._sink: RowSink | None = None
         self._empty_rows: Rows | None = None  # the columns of an input without rows
         if progress.output_size is not None:
@@ -175,7 +177,7 @@ class _Run:
     ) -> None:
         """Answer batch after batch, until the end or a signal."""
         saved = self.stats.rows
-        for batch in _read_until_stopped(self._source.batches(self._progress.position), stop):
+        for batch in _read_until_stopped(self._batches, stop):
             fault = self._answer(batch)
             if watch is not None:
                 watch(self._measure_progress(batch.share))
@@ -375,7 +377,7 @@ def read_examples(task: Task, learner: OnlineLearner) -> Iterator[tuple[Batch, E
         A row cannot be read.
     """
     reader = _make_reader(task, learner)
-    for batch in formats.open_source(task.input, task.reading).batches(None):
+    for batch in formats.open_source(task.input, task.reading):
         examples, faults = reader.read(batch)
         if faults:
             raise InputError(f"{task.input}, {faults[0]}.")

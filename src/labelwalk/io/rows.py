@@ -2,10 +2,10 @@
 
 import json
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import Any, NamedTuple, Protocol, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -227,13 +227,6 @@ class Batch:
     after: Callable[[int | None], Position]
     share: float | None = None  # of the source that has been read, if its length is known
     faults: list[RowError] = field(default_factory=list)  # records that could not be read as rows
-
-
-class RowSource(Protocol):
-    """A stream of rows."""
-
-    def batches(self, position: Position | None) -> Iterator[Batch]:
-        """Yield batches from a position on; None is the beginning."""
 
 
 def as_label_text(value: object) -> str | None:

@@ -4,7 +4,6 @@ import math
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -17,7 +16,7 @@ from numpy.lib import format as npy
 from labelwalk.arrays import Floats
 from labelwalk.io.arrow_columns import from_matrix, from_numpy, from_text
 from labelwalk.io.output import RowSink
-from labelwalk.io.rows import Batch, InputError, Position, Rows, TableRows
+from labelwalk.io.rows import Batch, InputError, Rows, TableRows
 from labelwalk.io.text_records import describe_read_error, name_path_in_errors, open_stdin
 from labelwalk.storage.atomic_write import open_atomic
 
@@ -28,36 +27,24 @@ ARROW_FILE_MAGIC = b"ARROW1"
 ARROW_STREAM_END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 
-@dataclass(frozen=True)
-class ParquetSource:
-    """A Parquet file."""
-
-    path: str
-
-    def batches(self, position: Position | None) -> Iterator[Batch]:
-        """Yield batches of rows; the position counts rows."""
-        n_read = 0 if position is None else int(position["rows"])
-        with name_path_in_errors(self.path):
-            file = pq.ParquetFile(self.path, pre_buffer=False, buffer_size=PARQUET_BUFFER_BYTES)
-            group, first_row = _find_row_group(file, n_read)
-            groups = list(range(group, file.num_row_groups))
-            batches = file.iter_batches(TABLE_BATCH_ROWS, row_groups=groups, use_threads=False)
-            batches = chain([_make_empty_batch(file.schema_arrow)], batches)
-            total = file.metadata.num_rows
-            yield from _split_batches(self.path, batches, first_row, n_read, total)
+def read_parquet(path: str, n_read: int = 0) -> Iterator[Batch]:
+    """Yield the rows of a Parquet file after the first `n_read`."""
+    with name_path_in_errors(path):
+        file = pq.ParquetFile(path, pre_buffer=False, buffer_size=PARQUET_BUFFER_BYTES)
+        group, first_row = _find_row_group(file, n_read)
+        groups = list(range(group, file.num_row_groups))
+        batches = file.iter_batches(TABLE_BATCH_ROWS, row_groups=groups, use_threads=False)
+        batches = chain([_make_empty_batch(file.schema_arrow)], batches)
+        yield from _split_batches(path, batches, first_row, n_read, file.metadata.num_rows)
 
 
-@dataclass(frozen=True)
-class ArrowSource:
-    """An Arrow IPC file or stream; "-" is standard input."""
+def read_arrow(path: str, n_read: int = 0) -> Iterator[Batch]:
+    """Yield the rows of an Arrow IPC file or stream after the first `n_read`.
 
-    path: str
-
-    def batches(self, position: Position | None) -> Iterator[Batch]:
-        """Yield batches of rows; the position counts rows."""
-        n_read = 0 if position is None else int(position["rows"])
-        with name_path_in_errors(self.path):
-            yield from _split_batches(self.path, _read_arrow(self.path), 0, n_read, None)
+    The path "-" is standard input.
+    """
+    with name_path_in_errors(path):
+        yield from _split_batches(path, _read_arrow_batches(path), 0, n_read, None)
 
 
 def _find_row_group(file: pq.ParquetFile, row: int) -> tuple[int, int]:
@@ -68,7 +55,7 @@ def _find_row_group(file: pq.ParquetFile, row: int) -> tuple[int, int]:
     return group, int(ends[group])
 
 
-def _read_arrow(path: str) -> Iterator[pa.RecordBatch]:
+def _read_arrow_batches(path: str) -> Iterator[pa.RecordBatch]:
     with ExitStack() as files:
         if path == "-":
             source: Any = open_stdin()
@@ -129,49 +116,42 @@ def batch_of_table(table: pa.Table, first: int, total: int | None) -> Batch:
     )
 
 
-@dataclass(frozen=True)
-class NumpySource:
-    """An .npz file with an array per column, or an .npy file, whose matrix is the column "X".
+def read_arrays(path: str, n_read: int = 0, is_npy: bool = False) -> Iterator[Batch]:
+    """Yield the rows of arrays after the first `n_read`.
 
-    Matrices hold features that belong together. The rows of the arrays are the examples.
+    The arrays are the columns of an .npz file, or the matrix "X" of an .npy file. Matrices hold
+    features that belong together.
     """
-
-    path: str
-    is_npy: bool = False
-
-    def batches(self, position: Position | None) -> Iterator[Batch]:
-        """Yield batches of rows; the position counts rows."""
-        n_read = 0 if position is None else int(position["rows"])
-        with ExitStack() as files:
-            try:
-                columns = {name: _ArrayReader(file, name) for name, file in self._open(files)}
-            except OSError as error:
-                raise describe_read_error(self.path, error) from error
-            except (ValueError, zipfile.BadZipFile) as error:
-                raise InputError(
-                    f"{self.path} cannot be read as arrays ({error}). Save it with np.save or "
-                    "np.savez, without objects."
-                ) from error
-            lengths = {name: column.length for name, column in columns.items()}
-            if len(set(lengths.values())) != 1:
-                raise InputError(
-                    f"{self.path} has arrays of different lengths, {lengths}. Use arrays of equal "
-                    "length."
-                )
-            total = next(iter(lengths.values()))
-            batches = _read_arrays(columns, total)
-            yield from _split_batches(self.path, batches, 0, n_read, total)
-
-    def _open(self, files: ExitStack) -> Iterator[tuple[str, IO[bytes]]]:
-        if self.is_npy:
-            yield "X", files.enter_context(open(self.path, "rb"))  # noqa: SIM115
-            return
-        archive = files.enter_context(zipfile.ZipFile(self.path))
-        for name in archive.namelist():
-            yield name.removesuffix(".npy"), files.enter_context(archive.open(name))
+    with ExitStack() as files:
+        try:
+            arrays = _open_arrays(path, files, is_npy=is_npy)
+            columns = {name: _ArrayReader(file, name) for name, file in arrays}
+        except OSError as error:
+            raise describe_read_error(path, error) from error
+        except (ValueError, zipfile.BadZipFile) as error:
+            raise InputError(
+                f"{path} cannot be read as arrays ({error}). Save it with np.save or np.savez, "
+                "without objects."
+            ) from error
+        lengths = {name: column.length for name, column in columns.items()}
+        if len(set(lengths.values())) != 1:
+            raise InputError(
+                f"{path} has arrays of different lengths, {lengths}. Use arrays of equal length."
+            )
+        total = next(iter(lengths.values()))
+        yield from _split_batches(path, _read_array_batches(columns, total), 0, n_read, total)
 
 
-def _read_arrays(columns: dict[str, "_ArrayReader"], total: int) -> Iterator[pa.RecordBatch]:
+def _open_arrays(path: str, files: ExitStack, *, is_npy: bool) -> Iterator[tuple[str, IO[bytes]]]:
+    if is_npy:
+        yield "X", files.enter_context(open(path, "rb"))  # noqa: SIM115
+        return
+    archive = files.enter_context(zipfile.ZipFile(path))
+    for name in archive.namelist():
+        yield name.removesuffix(".npy"), files.enter_context(archive.open(name))
+
+
+def _read_array_batches(columns: dict[str, "_ArrayReader"], total: int) -> Iterator[pa.RecordBatch]:
     for first in range(0, total, TABLE_BATCH_ROWS):
         n = min(TABLE_BATCH_ROWS, total - first)
         yield pa.RecordBatch.from_pydict({name: c.read(n) for name, c in columns.items()})

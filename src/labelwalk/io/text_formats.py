@@ -33,69 +33,71 @@ OTHER_DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 LINE_BREAK = "\r\n"
 
 
-@dataclass(frozen=True)
-class CsvSource:
-    """A file of delimited fields. Without a header, the columns are named "1", "2" and so on."""
+def read_csv(
+    path: str,
+    delimiter: str = ",",
+    position: Position | None = None,
+    *,
+    header: bool = True,
+    follow: bool = False,
+) -> Iterator[Batch]:
+    """Yield the rows of a file of delimited fields; the position counts bytes and lines.
 
-    path: str
-    delimiter: str = ","
-    header: bool = True
-    follow: bool = False
-
-    def batches(self, position: Position | None) -> Iterator[Batch]:
-        """Yield batches of rows; the position counts bytes and lines."""
-        delimiter = self.delimiter.encode()
-        file = TextFile(self.path, delimiter, follow=self.follow)
-        names = None if position is None else position["names"]
-        start = (0, 0) if position is None else (position["bytes"], position["lines"])
-        for block in file.blocks(*start):
-            if names is None:
-                first = next(split_records(block.content, delimiter), None)
-                if first is None:
-                    continue
-                names = self._read_names(first.text)
-                if self.header:
-                    block = block.skip(first.end, first.lines_end)
-            yield self._read_batch(block, names, file.share_at(block.end))
+    Without a header, the columns are named "1", "2" and so on.
+    """
+    file = TextFile(path, delimiter.encode(), follow=follow)
+    start = position or {"bytes": 0, "lines": 0, "names": None}
+    names = start["names"]
+    for block in file.blocks(start["bytes"], start["lines"]):
         if names is None:
-            raise InputError(f"{self.path} is empty. Give a file with a header and rows.")
+            first = next(split_records(block.content, delimiter.encode()), None)
+            if first is None:
+                continue
+            fields = _split_header(first.text, delimiter)
+            names = [str(i + 1) for i in range(len(fields))]
+            if header:
+                names = _name_columns(path, fields, delimiter)
+                block = block.skip(first.end, first.lines_end)
+        yield _read_csv_block(block, names, delimiter, file.share_at(block.end))
+    if names is None:
+        raise InputError(f"{path} is empty. Give a file with a header and rows.")
 
-    def _read_names(self, text: bytes) -> list[str]:
-        fields = _split_header(text, self.delimiter)
-        if not self.header:
-            return [str(i + 1) for i in range(len(fields))]
-        for other, shown in OTHER_DELIMITERS.items():
-            if len(fields) == 1 and other != self.delimiter and other in fields[0]:
-                raise InputError(
-                    f"{self.path} has a single column, {shorten(fields[0])!r}. If its delimiter is "
-                    f"{shown}, give --delimiter {shown}."
-                )
-        if all(map(_is_number, fields)):
+
+def _name_columns(path: str, fields: list[str], delimiter: str) -> list[str]:
+    """Return the names in the header of a file."""
+    for other, shown in OTHER_DELIMITERS.items():
+        if len(fields) == 1 and other != delimiter and other in fields[0]:
             raise InputError(
-                f"{self.path} begins with numbers, {shorten(', '.join(fields))!r}, instead of "
-                "column names. Give --no-header to name the columns 1, 2 and so on."
+                f"{path} has a single column, {shorten(fields[0])!r}. If its delimiter is {shown}, "
+                f"give --delimiter {shown}."
             )
-        names = [name or f"unnamed {i + 1}" for i, name in enumerate(fields)]
-        duplicates = sorted({name for name in names if names.count(name) > 1})
-        if duplicates:
-            raise InputError(f"{self.path} has two columns named {duplicates[0]!r}. Rename one.")
-        return names
+    if all(map(_is_number, fields)):
+        raise InputError(
+            f"{path} begins with numbers, {shorten(', '.join(fields))!r}, instead of column names. "
+            "Give --no-header to name the columns 1, 2 and so on."
+        )
+    names = [name or f"unnamed {i + 1}" for i, name in enumerate(fields)]
+    duplicates = sorted({name for name in names if names.count(name) > 1})
+    if duplicates:
+        raise InputError(f"{path} has two columns named {duplicates[0]!r}. Rename one.")
+    return names
 
-    def _read_batch(self, block: Block, names: list[str], share: float | None) -> Batch:
-        index = RecordIndex(block, self.delimiter.encode())
-        table, faults = _parse_block(index, names, self.delimiter)
-        index.faulty = {fault.at + number for number, fault in enumerate(faults)}
 
-        def after(n: int | None) -> Position:
-            if n is None:
-                end, lines = len(block.content), count_lines(block.content)
-            elif n == 0:
-                end, lines = 0, 0
-            else:
-                _, _, end, lines = index.rows[n - 1]
-            return {"bytes": block.offset + end, "lines": block.line + lines, "names": names}
+def _read_csv_block(block: Block, names: list[str], delimiter: str, share: float | None) -> Batch:
+    index = RecordIndex(block, delimiter.encode())
+    table, faults = _parse_block(index, names, delimiter)
+    index.faulty = {fault.at + number for number, fault in enumerate(faults)}
 
-        return Batch(TableRows(table), lambda i: index.where(index.rows[i]), after, share, faults)
+    def after(n: int | None) -> Position:
+        if n is None:
+            end, lines = len(block.content), count_lines(block.content)
+        elif n == 0:
+            end, lines = 0, 0
+        else:
+            _, _, end, lines = index.rows[n - 1]
+        return {"bytes": block.offset + end, "lines": block.line + lines, "names": names}
+
+    return Batch(TableRows(table), lambda i: index.where(index.rows[i]), after, share, faults)
 
 
 @dataclass
@@ -203,38 +205,41 @@ def _is_number(text: str) -> bool:
     return True
 
 
-@dataclass(frozen=True)
-class NdjsonSource:
-    """A file of JSON objects, one per line. The keys of the first one, and `also`, are columns."""
+def read_ndjson(
+    path: str,
+    also: Sequence[str] = (),
+    position: Position | None = None,
+    *,
+    follow: bool = False,
+) -> Iterator[Batch]:
+    """Yield JSON objects, one per line; the position counts bytes and lines.
 
-    path: str
-    follow: bool = False
-    also: Sequence[str] = ()
+    The columns are the keys of the first object, and `also`.
+    """
+    file = TextFile(path, follow=follow)
+    start = position or {"bytes": 0, "lines": 0, "names": []}
+    names = start["names"]
+    for block in file.blocks(start["bytes"], start["lines"]):
+        batch = _read_ndjson_block(block, names, also, file.share_at(block.end))
+        names = batch.rows.names
+        yield batch
 
-    def batches(self, position: Position | None) -> Iterator[Batch]:
-        """Yield batches of rows; the position counts bytes and lines."""
-        file = TextFile(self.path, follow=self.follow)
-        start = position or {"bytes": 0, "lines": 0, "names": []}
-        names = start["names"]
-        for block in file.blocks(start["bytes"], start["lines"]):
-            batch = self._read_batch(block, names, file.share_at(block.end))
-            names = batch.rows.names
-            yield batch
 
-    def _read_batch(self, block: Block, names: list[str], share: float | None) -> Batch:
-        lines = block.content.split(b"\n")
-        places = [i for i, line in enumerate(lines) if line.strip()]
+def _read_ndjson_block(
+    block: Block, names: list[str], also: Sequence[str], share: float | None
+) -> Batch:
+    lines = block.content.split(b"\n")
+    places = [i for i, line in enumerate(lines) if line.strip()]
 
-        def locate(n: int) -> Position:
-            n_lines, end = block.content.count(b"\n"), len(block.content)
-            if n < len(places):
-                n_lines = places[n - 1] + 1 if n else 0
-                end = sum(map(len, lines[:n_lines])) + n_lines
-            return {"bytes": block.offset + end, "lines": block.line + n_lines}
+    def locate(n: int) -> Position:
+        n_lines, end = block.content.count(b"\n"), len(block.content)
+        if n < len(places):
+            n_lines = places[n - 1] + 1 if n else 0
+            end = sum(map(len, lines[:n_lines])) + n_lines
+        return {"bytes": block.offset + end, "lines": block.line + n_lines}
 
-        wheres = [f"line {block.line + i + 1}" for i in places]
-        texts = [lines[i] for i in places]
-        return parse_objects(texts, wheres, locate, names, self.also, share)
+    wheres = [f"line {block.line + i + 1}" for i in places]
+    return parse_objects([lines[i] for i in places], wheres, locate, names, also, share)
 
 
 def parse_objects(

@@ -18,7 +18,7 @@ from labelwalk.io import text_records
 from labelwalk.io.arrow_columns import parse_numbers
 from labelwalk.io.examples import ColumnError, Columns
 from labelwalk.io.rows import InputError, JsonRows, as_label_text, to_class_names
-from labelwalk.io.text_formats import CsvSource, NdjsonSource
+from labelwalk.io.text_formats import read_csv, read_ndjson
 from labelwalk.io.text_records import TextFile, count_lines, split_records
 
 FIELDS = st.text(st.sampled_from('ab1." ,\n\r;é'), max_size=6)
@@ -32,7 +32,7 @@ def written(rows: list[list[str]]) -> bytes:
 
 def all_rows(path: Path, **options: object) -> list[dict[str, str | None]]:
     found = []
-    for batch in CsvSource(str(path), **options).batches(None):  # type: ignore[arg-type]
+    for batch in read_csv(str(path), **options):  # type: ignore[arg-type]
         assert not batch.faults
         found += batch.rows.to_table({}, {}).to_pylist()
     return found
@@ -137,7 +137,7 @@ class TestRecords:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(text_records, "BLOCK_BYTES", size)
             patch.setattr(text_records, "_open", lambda path: io.BytesIO(text.encode()))
-            for batch in CsvSource("any.csv").batches(None):
+            for batch in read_csv("any.csv"):
                 faults += [(fault.where, fault.row) for fault in batch.faults]
                 rows += batch.rows.to_table({}, {}).to_pylist()
         plain = list(csv.reader(io.StringIO(text, newline="")))[1:]
@@ -159,15 +159,15 @@ class TestCsv:
     def test_every_position_is_a_place_to_go_on_from(self, tmp_path: Path) -> None:
         path = tmp_path / "a.csv"
         path.write_text('x,y\n1,2\n\n3\n4,"5\n6"\n7,8\n')
-        batch = next(CsvSource(str(path)).batches(None))
+        batch = next(read_csv(str(path)))
         assert [(f.at, f.where, f.row) for f in batch.faults] == [(1, "line 4", "3")]
         assert [batch.where(i) for i in range(3)] == ["line 2", "line 5", "line 7"]
-        assert list(CsvSource(str(path)).batches(batch.after(None))) == []
+        assert list(read_csv(str(path), position=batch.after(None))) == []
         whole = batch.rows.to_table({}, {}).to_pylist()
         for n in range(4):
             left = [
                 row
-                for rest in CsvSource(str(path)).batches(batch.after(n))
+                for rest in read_csv(str(path), position=batch.after(n))
                 for row in rest.rows.to_table({}, {}).to_pylist()
             ]
             assert left == whole[n:]
@@ -183,13 +183,13 @@ class TestCsv:
     def test_unnamed_columns_are_no_features(self, tmp_path: Path) -> None:
         path = tmp_path / "a.csv"
         path.write_text(",x\n0,1.5\n")
-        batch = next(CsvSource(str(path)).batches(None))
+        batch = next(read_csv(str(path)))
         assert Columns().select_features(batch.rows.names) == ("x",)
 
     def test_bytes_that_are_no_text(self, tmp_path: Path) -> None:
         path = tmp_path / "a.csv"
         path.write_bytes(b"x,y\n1,2\n\xff,3\n4\n5,6\n")
-        batch = next(CsvSource(str(path)).batches(None))
+        batch = next(read_csv(str(path)))
         assert [(fault.at, fault.where) for fault in batch.faults] == [(1, "line 3"), (1, "line 4")]
         assert len(batch.rows) == 2
 
@@ -198,10 +198,10 @@ class TestNDJSON:
     def test_every_position_is_a_place_to_go_on_from(self, tmp_path: Path) -> None:
         path = tmp_path / "a.ndjson"
         path.write_text('{"x": 1}\n\n{"x":\n[1]\n{"x": 2}\n{"x": 3}\n{"x": 4}')
-        batch = next(NdjsonSource(str(path)).batches(None))
+        batch = next(read_ndjson(str(path)))
         assert [(fault.at, fault.where) for fault in batch.faults] == [(1, "line 3"), (1, "line 4")]
         for n in range(4):
-            rest = list(NdjsonSource(str(path)).batches(batch.after(n)))
+            rest = list(read_ndjson(str(path), position=batch.after(n)))
             assert [v for one in rest for v in one.rows.values("x")] == [1, 2, 3, 4][n:]
 
     def test_objects_go_out_letter_by_letter(self) -> None:
