@@ -143,6 +143,7 @@ class _RunningJob:
         )
         self.output = OutputFolder(job.output, location, self._describe(), self.files)
         self.work = self.output.work
+        self._model = self.work / "model.lw"
 
     def _describe(self) -> bytes:
         """Return all that the output depends on; these names are a stored format."""
@@ -243,10 +244,6 @@ class _RunningJob:
         if joins:
             self._run_tasks("join", job_tasks.join_parts, joins)
         return job_tasks.read_counts(tasks)
-
-    @property
-    def _model(self) -> Location:
-        return self.work / "model.lw"
 
     def _run_tasks(
         self,

@@ -109,7 +109,7 @@ class SharedLearnerActors(KeyedActors[SharedAnswer]):
             max_concurrency=2 * len(names) + 1,
             concurrency_groups={CONTROL_GROUP: len(names) + 1},
         )
-        self._link = RayLink(actor_name)
+        self._link = _RayLink(actor_name)
         arguments = shared_learner.Partitions, self._link, settings, every
         super().__init__([_start_actor(*arguments) for _ in names], every)
 
@@ -132,22 +132,20 @@ class SharedLearnerActors(KeyedActors[SharedAnswer]):
         return self._names.index(key)
 
 
-class RayAcknowledgement(NamedTuple):
-    """The result of an update in progress."""
+class _RayAcknowledgement(NamedTuple):
+    """An `Acknowledgement` of the coordinator."""
 
     reference: Any
 
     def done(self) -> bool:
-        """Return whether the update is in a model."""
         return bool(ray.wait([self.reference], timeout=0)[0])
 
     def result(self) -> int:
-        """Wait until it is, and return the saved position of the partition."""
         return int(wait_for(self.reference, "the coordinator"))
 
 
-class RayLink(NamedTuple):
-    """The link from a partition to the coordinator, which it finds by name.
+class _RayLink(NamedTuple):
+    """A `CoordinatorLink` that finds the coordinator by name.
 
     An actor that holds a handle of another one may not restart after the driver dropped its own.
     """
@@ -155,16 +153,13 @@ class RayLink(NamedTuple):
     actor_name: str
 
     def start(self, name: str) -> SketchUpdate:
-        """Return the saved sketch of a partition."""
         update: SketchUpdate = self._call("start", name)
         return update
 
-    def send(self, update: SketchUpdate) -> RayAcknowledgement:
-        """Send an update without waiting."""
-        return RayAcknowledgement(ray.get_actor(self.actor_name).hand_over.remote(update))
+    def send(self, update: SketchUpdate) -> _RayAcknowledgement:
+        return _RayAcknowledgement(ray.get_actor(self.actor_name).hand_over.remote(update))
 
     def news(self, version: int) -> ModelUpdate:
-        """Return the newest model, without the model itself if it has this version."""
         update: ModelUpdate = self._call("news", version)
         return update
 

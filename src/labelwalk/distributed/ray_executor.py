@@ -6,6 +6,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 if "ray" not in sys.modules:  # it reads this once, when it is imported
@@ -47,14 +48,12 @@ class RayExecutor:
         """Run all tasks, and yield the result of each when it is finished."""
         remote = ray.remote(num_cpus=1, max_retries=MAX_ATTEMPTS, retry_exceptions=False)(_run_task)
         submit = remote.options(name=function.__name__).remote
-        max_running = QUEUED_PER_CORE * count_cores()
-        waiting = list(reversed(tasks))
-        running: list[Any] = []
-        while waiting or running:
-            while waiting and len(running) < max_running:
-                running.append(submit(function, waiting.pop(), __version__))
+        references = (submit(function, task, __version__) for task in tasks)
+        running = list(islice(references, QUEUED_PER_CORE * count_cores()))
+        while running:
             finished, running = ray.wait(running, num_returns=1)
             yield wait_for(finished[0], "a task")
+            running += islice(references, 1)
 
     def close(self) -> None:
         """Stop the workers, or leave the cluster."""
@@ -66,7 +65,7 @@ OnRay = RayExecutor  # its name up to version 0.7
 
 def count_cores() -> int:
     """Return the number of cores of the cluster."""
-    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    resources = ray.cluster_resources()  # type: ignore[no-untyped-call]
     return max(1, int(resources.get("CPU", 1)))
 
 

@@ -105,13 +105,13 @@ class Coordinator:
         self._settings, self._budget = settings, sketches.budget_from_settings(settings)
         self._files = VersionedFiles(folder, ".arrow")
         self._save_lock, self._merge_lock = threading.Lock(), threading.Lock()
-        self._updates = {name: SketchUpdate(name, 0, sketches.Sketch()) for name in names}
+        self._names = list(names)
         self._updates = {name: self.start(name) for name in names}
         self._newest = self._make_model()
 
     def start(self, name: str) -> SketchUpdate:
         """Return the saved sketch of a partition: it continues from there."""
-        check_partition(name, list(self._updates))
+        check_partition(name, self._names)
         with self._save_lock:  # a file being written looks like one of a killed writer
             saved = self._files.load(
                 name, lambda path: sketches.read_sketch(parse_location(str(path)))
@@ -125,7 +125,7 @@ class Coordinator:
         nothing.
         """
         name, position, sketch = update
-        check_partition(name, list(self._updates))
+        check_partition(name, self._names)
         with self._save_lock:
             self._check_features(sketch)
             if position > self._updates[name].position:
