@@ -99,7 +99,7 @@ def read_width(column: pa.ChunkedArray) -> int | None:
     """Return the length of the first list of a column; 0: no lists; None: all values missing."""
     kind = column.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        lengths = _list_lengths(column).drop_null()
+        lengths = _compute().list_value_length(column).drop_null()
         return lengths[0].as_py() if len(lengths) else None
     return 0
 
@@ -176,7 +176,7 @@ def _cast_each(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, BadValues]:
 
 
 def _parse_lists(column: pa.ChunkedArray, width: int) -> tuple[Floats, BadValues]:
-    lengths = to_floats(_list_lengths(column).cast(pa.float64()))
+    lengths = to_floats(_compute().list_value_length(column).cast(pa.float64()))
     has_width = lengths == width
     bad: BadValues = {}
     for i in np.flatnonzero(~has_width).tolist():
@@ -190,10 +190,6 @@ def _parse_lists(column: pa.ChunkedArray, width: int) -> tuple[Floats, BadValues
     for i in sorted(bad_elements):  # only the first of a row counts
         bad.setdefault(int(places[i // width]), bad_elements[i])
     return numbers, bad
-
-
-def _list_lengths(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return _compute().list_value_length(column)
 
 
 def _compute() -> Any:

@@ -147,15 +147,13 @@ def open_sink(path: str, kind: str, size: int | None, options: ReadOptions) -> R
 
     CSV is written with the delimiter and header of a CSV input.
     """
-    if kind in ("csv", "tsv"):
-        from labelwalk.io.text_formats import CsvSink
+    if kind in TEXT_FORMATS:
+        from labelwalk.io.text_formats import CsvSink, NdjsonSink
 
+        if kind == "ndjson":
+            return NdjsonSink(path, size)
         delimiter = "\t" if kind == "tsv" else _find_delimiter(kind, options)
         return CsvSink(path, size, delimiter, header=options.header)
-    if kind == "ndjson":
-        from labelwalk.io.text_formats import NdjsonSink
-
-        return NdjsonSink(path, size)
     if kind == "kafka":
         from labelwalk.io.kafka import TopicSink
 
