@@ -1,7 +1,5 @@
 """Accuracy over time and calibration of answers with known truth."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

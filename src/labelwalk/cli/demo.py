@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -79,18 +78,18 @@ def demo(
 @contextmanager
 def _show_progress(console: Console) -> Iterator[Callable[[DemoProgress], None]]:
     """Yield a function that updates one line of a terminal, or else prints some lines."""
+
+    def print_some(progress: DemoProgress) -> None:
+        if progress.n_done % PRINT_EVERY_ROWS == 0 or progress.n_done == progress.n_total:
+            console.print(_format_progress(progress))
+
     if not console.is_terminal:
-        yield partial(_print_some, console)
+        yield print_some
         return
     with show_bar(console) as show:
         yield lambda progress: show(
             Status(progress.n_done, progress.n_done / progress.n_total, _format_progress(progress))
         )
-
-
-def _print_some(console: Console, progress: DemoProgress) -> None:
-    if progress.n_done % PRINT_EVERY_ROWS == 0 or progress.n_done == progress.n_total:
-        console.print(_format_progress(progress))
 
 
 def _format_progress(progress: DemoProgress) -> str:

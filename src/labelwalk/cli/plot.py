@@ -96,7 +96,7 @@ def read_scored_output(
     from labelwalk.io.rows import as_label_text
     from labelwalk.io.task import PREDICTED_PREFIX
 
-    is_named, is_right, confidences = [], [], []
+    scored = []
     for batch in read_batches(path, options):
         names = batch.rows.names
         start = prefix
@@ -111,12 +111,10 @@ def read_scored_output(
         for row in zip(*map(batch.rows.values, columns), strict=True):
             truth, label, taught = (as_label_text(row[i]) for i in (0, 1, 3))
             if truth is not None and (taught is None or taught_column == truth_column):
-                is_named.append(label is not None)
-                is_right.append(label == truth)
-                confidences.append(float(row[2] or 0.0))
-    if not is_named:
+                scored.append((label is not None, label == truth, float(row[2] or 0.0)))
+    if not scored:
         raise InputError(f"{path} has no row with a value in {truth_column!r}.")
-    return ScoredRows(np.array(is_named), np.array(is_right), np.array(confidences))
+    return ScoredRows(*map(np.array, zip(*scored, strict=True)))
 
 
 def compute_precision_and_recall(rows: ScoredRows) -> tuple[Floats, Floats]:

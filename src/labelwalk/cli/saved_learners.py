@@ -128,7 +128,14 @@ def inspect(
 
     learner = load(model)
     if as_json:
-        fields = _collect_all(learner) | ({"vertices": _list_vertices(learner)} if vertices else {})
+        fields = _collect_facts(learner) | {
+            "feature_names": list(learner.feature_names),
+            "settings": learner.settings.describe(),
+            "health": [asdict(metric) for metric in learner.health()],
+            "events": [asdict(event) for event in learner.events],
+        }
+        if vertices:
+            fields["vertices"] = _list_vertices(learner)
         typer.echo(json.dumps(fields, indent=2, ensure_ascii=False))
         return
     for name, value in _collect_facts(learner).items():
@@ -142,15 +149,6 @@ def inspect(
             name = "-" if vertex["label"] is None else str(vertex["label"])
             size = f"{vertex['count']:>8} within {vertex['reach']:.4g}"
             typer.echo(f"{name:16} {size} of ({_format_point(vertex['point'])})")
-
-
-def _collect_all(learner: OnlineLearner) -> dict[str, Any]:
-    return _collect_facts(learner) | {
-        "feature_names": list(learner.feature_names),
-        "settings": learner.settings.describe(),
-        "health": [asdict(metric) for metric in learner.health()],
-        "events": [asdict(event) for event in learner.events],
-    }
 
 
 def _collect_facts(learner: OnlineLearner) -> dict[str, Any]:
@@ -168,15 +166,9 @@ def _collect_facts(learner: OnlineLearner) -> dict[str, Any]:
 
 def _list_vertices(learner: OnlineLearner) -> list[dict[str, Any]]:
     table = learner.vertices
-    return [
-        {
-            "label": table.label[i],
-            "count": int(table.count[i]),
-            "reach": float(table.reach[i]),
-            "point": table.means[i].tolist(),
-        }
-        for i in range(len(table.reach))
-    ]
+    columns = (table.label, table.count, table.reach, table.means)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return [dict(zip(("label", "count", "reach", "point"), row, strict=True)) for row in rows]
 
 
 def _format_point(point: Iterable[float]) -> str:

@@ -122,8 +122,7 @@ class OnlineHarmonicSSL(ClassifierSSL):
         return shares
 
     def _predict_one(self, instance: Instance) -> Verdict:
-        verdict: Any = self.learner.predict(self._encoder.encode(instance.x))
-        return cast(Verdict, verdict)
+        return cast(Verdict, self.learner.predict(self._encoder.encode(instance.x)))
 
 
 class _RowEncoder:

@@ -168,7 +168,8 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
         -------
         labels : array of n classes
         """
-        return self._predict(self._check_query(X))
+        validation.check_is_fitted(self)
+        return self._predict(self._validate_rows(X))
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probability of each class, given that the random walk reaches a label.
@@ -185,7 +186,8 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
         probabilities : array of shape (n, classes)
             In the order of `classes_`. Each row sums to 1.
         """
-        return self._predict_proba(self._check_query(X))
+        validation.check_is_fitted(self)
+        return self._predict_proba(self._validate_rows(X))
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return `predict_proba`, or for two classes the difference of the probabilities.
@@ -283,11 +285,7 @@ class QuantizedHarmonicClassifier(ClassifierMixin, BaseEstimator):
             )
         return merged
 
-    def _check_query(self, X: ArrayLike) -> Floats:
-        validation.check_is_fitted(self)
-        return self._validate_rows(X, reset=False)
-
-    def _validate_rows(self, X: ArrayLike, *, reset: bool) -> Floats:
+    def _validate_rows(self, X: ArrayLike, *, reset: bool = False) -> Floats:
         rows: Floats = validation.validate_data(self, X, dtype=np.float64, order="C", reset=reset)
         return rows
 
