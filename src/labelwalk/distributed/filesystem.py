@@ -53,6 +53,11 @@ class Location(NamedTuple):
         with self.system.open_input_stream(self.path) as file:
             return bytes(file.read())
 
+    def parse(self, read: Callable[[bytes], Content]) -> Content:
+        """Return what a function reads from the content of a file. Errors name the file."""
+        with with_path_in_errors(self.path):
+            return read(self.read())
+
     def write(self, content: bytes, temporary: "Location | None" = None) -> None:
         """Write a file as `write_file` does."""
         write_file(self, lambda file: file.write(content), temporary)

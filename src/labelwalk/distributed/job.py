@@ -207,7 +207,7 @@ class _RunningJob:
             n_before, n_total = len(parts) - len(locations), len(parts) - 1
             self._run_tasks("merge", job_tasks.merge_sketches, tasks, n_before, n_total)
             locations = [*(task.outputs[0] for task in tasks), *single]
-        return sketches.read_sketch(locations[0])
+        return locations[0].parse(sketches.sketch_from_bytes)
 
     def solve(self, merged: sketches.Sketch) -> Model:
         """Solve the merged cover."""

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from labelwalk.distributed import dataset, sketches
 from labelwalk.distributed.dataset import FilePart, RowSpec
-from labelwalk.distributed.filesystem import DataFile, Location, with_path_in_errors, write_file
+from labelwalk.distributed.filesystem import DataFile, Location, write_file
 from labelwalk.distributed.model import Model, model_from_bytes
 from labelwalk.io.examples import Columns, Examples
 from labelwalk.io.rows import AnswerColumns, TableRows, append_columns
@@ -90,8 +90,8 @@ def sketch_part(task: SketchTask) -> int:
 
 def merge_sketches(task: MergeTask) -> int:
     """Merge sketches, and return the number of rows that were read: 0."""
-    parts, budget = list(map(sketches.read_sketch, task.sketches)), task.budget
-    merged = sketches.merge(parts, budget.n_centroids, budget.labels_per_class)
+    parts = [location.parse(sketches.sketch_from_bytes) for location in task.sketches]
+    merged = sketches.merge(parts, task.budget.n_centroids, task.budget.labels_per_class)
     (output,) = task.outputs
     output.write(sketches.sketch_to_bytes(merged))
     return 0
@@ -220,8 +220,7 @@ _loaded_models: dict[str, Model] = {}  # the last one, by its digest
 def _load_model(location: Location, digest: str) -> Model:
     """Read a model once for all files that a process labels."""
     if digest not in _loaded_models:
-        with with_path_in_errors(location.path):
-            model = model_from_bytes(location.read())
+        model = location.parse(model_from_bytes)
         _loaded_models.clear()
         _loaded_models[digest] = model
     return _loaded_models[digest]
@@ -232,8 +231,7 @@ def read_counts(tasks: Iterable[LabelTask]) -> tuple[RunStats, tuple[Outliers, .
     total, outliers = Counter[str](), dict[str, Outliers]()
     for task in tasks:
         _, counts_file = task.outputs
-        with with_path_in_errors(counts_file.path):
-            counts, rows = json.loads(counts_file.read())
+        counts, rows = counts_file.parse(json.loads)
         total.update(counts)
         if rows:
             name = task.file.name

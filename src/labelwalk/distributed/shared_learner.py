@@ -114,7 +114,7 @@ class Coordinator:
         check_partition(name, self._names)
         with self._save_lock:  # a file being written looks like one of a killed writer
             saved = self._files.load(
-                name, lambda path: sketches.read_sketch(parse_location(str(path)))
+                name, lambda path: parse_location(str(path)).parse(sketches.sketch_from_bytes)
             )
         return SketchUpdate(name, *(saved or (0, sketches.Sketch())))
 

@@ -24,7 +24,6 @@ from labelwalk.distributed.cover import (
     split_far,
 )
 from labelwalk.distributed.dataset import RowSpec
-from labelwalk.distributed.filesystem import Location, with_path_in_errors
 from labelwalk.io.arrow_columns import from_matrix, from_numpy, from_text
 from labelwalk.io.examples import Columns, Examples
 from labelwalk.io.rows import InputError
@@ -424,9 +423,3 @@ def sketch_from_bytes(content: bytes) -> Sketch:
             "of sketch_to_bytes."
         ) from error
     return from_arrow(batch)
-
-
-def read_sketch(location: Location) -> Sketch:
-    """Read the file of a sketch."""
-    with with_path_in_errors(location.path):
-        return sketch_from_bytes(location.read())
