@@ -151,7 +151,7 @@ def test_a_browser_that_does_not_read_is_disconnected(
 
     answer = LiveUpdates(sampler, number)
     assert sampler.n_pages == 1
-    asyncio.run(answer({}, never, never))
+    asyncio.run(answer({"type": "http"}, never, never))
     assert sampler.n_pages == 0
 
 

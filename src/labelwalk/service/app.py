@@ -20,10 +20,9 @@ from labelwalk.service.demo import Demo
 from labelwalk.service.erasure import ErasureResult
 from labelwalk.service.errors import REPORTED_ERRORS, ErrorResponse, describe_error
 from labelwalk.service.fast_path import RowStream
-from labelwalk.service.learner_store import LearnerStore
+from labelwalk.service.learner_store import METRICS_TYPE, LearnerStore
 from labelwalk.service.live_updates import LiveUpdates, PageSampler
 from labelwalk.service.managed_learner import MAX_RECENT, ManagedLearner
-from labelwalk.service.metrics import METRICS_TYPE
 from labelwalk.service.openapi import LEARNER_PATH, RouteTable, complete_document
 from labelwalk.service.page_routes import add_page_routes
 from labelwalk.service.request_bodies import MAX_KEY_LENGTH, RowsBody, parse_rows

@@ -11,11 +11,12 @@ import os
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from fastapi import Response
+from fastapi.responses import StreamingResponse
+from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
 from labelwalk.service.commands import UnfinishedError
@@ -220,46 +221,43 @@ def _measure_learner(managed: ManagedLearner) -> tuple[dict[str, Any], dict[str,
     return status, {metric.name: metric.value for metric in metrics}
 
 
-class LiveUpdates(Response):
+class LiveUpdates(StreamingResponse):
     """Server-sent events until the page closes, the learner is deleted, or the server stops."""
 
     def __init__(self, sampler: PageSampler, number: int) -> None:
-        super().__init__()
         if sampler.n_pages >= MAX_PAGES:
             raise TooManyPagesError(f"{MAX_PAGES} pages are open. Close one, or try again later.")
+        super().__init__(self._list_events(), media_type="text/event-stream")
         self._sampler, self._number = sampler, number
         sampler.open_page(number)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events."""
-        disconnect = asyncio.create_task(_wait_for_disconnect(receive))
-        headers = [(b"content-type", b"text/event-stream; charset=utf-8")]
-        start = {"type": "http.response.start", "status": 200, "headers": headers}
+
+        async def send_in_time(message: Message) -> None:
+            await asyncio.wait_for(send(message), SEND_TIMEOUT_S)
+
         try:
-            await _send_in_time(send, start)
-            await self._send_events(send, disconnect)
-        except TimeoutError:
+            await super().__call__(scope, receive, send_in_time)
+        except (TimeoutError, ClientDisconnect):
             pass  # the browser does not read any more
         finally:
-            disconnect.cancel()
             self._sampler.close_page(self._number)
 
-    async def _send_events(self, send: Send, disconnect: asyncio.Task[None]) -> None:
+    async def _list_events(self) -> AsyncIterator[str]:
         learner = self._sampler.get(self._number)
         differ, quiet_s = EventDiff(learner.n_statuses if learner else 0), 0.0
-        while not disconnect.done() and not self._sampler.is_stopping():
+        while not self._sampler.is_stopping():
             learner = self._sampler.get(self._number)
             if learner is None:
-                break
+                return
             text = "".join(differ.list_new(learner))
             quiet_s = 0.0 if text else quiet_s + TICK_S
             if quiet_s >= KEEP_ALIVE_S:
                 text, quiet_s = ": keep-alive\n\n", 0.0
             if text:
-                body = {"type": "http.response.body", "body": text.encode(), "more_body": True}
-                await _send_in_time(send, body)
-            await asyncio.wait([disconnect], timeout=TICK_S)
-        await _send_in_time(send, {"type": "http.response.body"})
+                yield text
+            await asyncio.sleep(TICK_S)
 
 
 class EventDiff:
@@ -286,12 +284,3 @@ class EventDiff:
 
 def _format_event(name: str, data: Any) -> str:
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
-
-
-async def _send_in_time(send: Send, message: Message) -> None:
-    await asyncio.wait_for(send(message), SEND_TIMEOUT_S)
-
-
-async def _wait_for_disconnect(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

@@ -56,8 +56,8 @@ class StaticFile:
         """The content, compressed with gzip."""
         return gzip.compress(self.content, 6, mtime=0)
 
-    def respond(self, request_headers: Mapping[str, str]) -> tuple[int, dict[str, str], bytes]:
-        """Return status, headers and body of the response to a request."""
+    def respond(self, request_headers: Mapping[str, str]) -> Response:
+        """Return the response to a request."""
         headers = {
             "content-security-policy": CONTENT_SECURITY_POLICY,
             "cache-control": self.cache_control,
@@ -65,11 +65,11 @@ class StaticFile:
             "vary": "accept-encoding",
         }
         if self.etag in request_headers.get("if-none-match", ""):
-            return 304, headers, b""
+            return Response(status_code=304, headers=headers)
         headers["content-type"] = self.content_type
-        if "gzip" in request_headers.get("accept-encoding", ""):
-            return 200, headers | {"content-encoding": "gzip"}, self.gzip_content
-        return 200, headers, self.content
+        if "gzip" not in request_headers.get("accept-encoding", ""):
+            return Response(self.content, headers=headers)
+        return Response(self.gzip_content, headers=headers | {"content-encoding": "gzip"})
 
 
 def load_static_files() -> dict[str, StaticFile]:
@@ -97,8 +97,7 @@ def add_page_routes(table: RouteTable) -> None:
     def send(name: str, request: Request) -> Response:
         if name not in files:
             raise HTTPException(404, "The file does not exist")
-        status, headers, body = files[name].respond(request.headers)
-        return Response(body, status, headers)
+        return files[name].respond(request.headers)
 
     @table.add("GET", "/", "nothing", TEXT, "text/html", is_cacheable=True)
     def get_index(request: Request) -> Response:
