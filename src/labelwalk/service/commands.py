@@ -140,14 +140,18 @@ def count_rows(command: Command) -> int:
 
 def encode_command(command: Command) -> list[bytes]:
     """Return the parts of the stored form: one for each example, or a single one."""
-    if isinstance(command, Observe):
-        sources: Sequence[Label | None] = command.sources or [None] * len(command.rows)
-        return _encode_rows(command.rows, sources)
-    if isinstance(command, Teach):
-        return _encode_rows(command.rows, command.labels)
-    names = STORED_NAMES[type(command)]
-    values = {stored: getattr(command, name) for name, stored in names.items()}
-    return [COMPACT_JSON.encode(values).encode()]
+    if not isinstance(command, Observe | Teach):
+        names = STORED_NAMES[type(command)]
+        values = {stored: getattr(command, name) for name, stored in names.items()}
+        return [COMPACT_JSON.encode(values).encode()]
+    labels: Sequence[Label | None] = [None] * len(command.rows)
+    labels = command.labels if isinstance(command, Teach) else command.sources or labels
+    rows = np.ascontiguousarray(command.rows, dtype=command.rows.dtype.newbyteorder("<"))
+    parts = []
+    for label, row in zip(labels, rows, strict=True):
+        text = b"" if label is None else COMPACT_JSON.encode(label).encode()
+        parts.append(UINT32.pack(len(text)) + text + row.tobytes())
+    return parts
 
 
 def encode_metadata(command: Command, first: int) -> str:
@@ -187,15 +191,6 @@ def decode_label(part: bytes) -> Label | None:
     text = part[UINT32.size : _find_row(part)]
     label: Label | None = json.loads(text) if text else None
     return label
-
-
-def _encode_rows(rows: Rows, labels: Sequence[Label | None]) -> list[bytes]:
-    little_endian = np.ascontiguousarray(rows, dtype=rows.dtype.newbyteorder("<"))
-    parts = []
-    for label, row in zip(labels, little_endian, strict=True):
-        text = b"" if label is None else COMPACT_JSON.encode(label).encode()
-        parts.append(UINT32.pack(len(text)) + text + row.tobytes())
-    return parts
 
 
 def _find_row(part: bytes) -> int:

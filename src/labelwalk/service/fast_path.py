@@ -61,8 +61,6 @@ class RawRowsFastPath:
         query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
         try:
             message = await receive()  # the body is complete: it has passed `BodyMiddleware`
-            if message["type"] == "http.disconnect":
-                return
             rows = parse_rows(bytes(message["body"]), RAW, query).rows
             body = await self._answer(match[1], match[2], rows, key)
         except errors.REPORTED_ERRORS as error:

@@ -163,12 +163,8 @@ class MapAxes:
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> Self:
         """Return what `to_dict` stored."""
-        return cls(
-            int(stored["version"]),
-            int(stored["drawn_at"]),
-            np.array(stored["directions"], dtype=np.float64),
-            np.array(stored["offset"], dtype=np.float64),
-        )
+        directions, offset = (np.asarray(stored[name], float) for name in ("directions", "offset"))
+        return cls(int(stored["version"]), int(stored["drawn_at"]), directions, offset)
 
 
 def compute_axes(learner: OnlineLearner, previous: MapAxes | None) -> MapAxes | None:
