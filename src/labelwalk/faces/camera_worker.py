@@ -47,9 +47,8 @@ class CameraWorker:
                 try:
                     return request(self.people)
                 except NoLearnerError:
-                    if not self.people.is_deleted:  # the request is about another learner
+                    if not self.people.reopen():  # the request is about another learner
                         raise
-                self.people.reopen()
                 self._pipelines.clear()
 
         return self._executor.submit(run)

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from labelwalk.cli.errors import EXIT_CODES, FAILED, INVALID_INPUT, exit_on_error, fail
-from labelwalk.cli.options import PassphraseFile, Quiet, read_passphrase
+from labelwalk.cli.options import PassphraseFile, Quiet, make_console, read_passphrase
 from labelwalk.cli.terminal import echo, pluralize, show_progress
 
 app = typer.Typer(name="faces", no_args_is_help=True)
@@ -20,7 +20,6 @@ Folder = Annotated[str, typer.Argument(help="Folder of people.")]
 Faces = Annotated[
     Kind | None,
     typer.Option(
-        "--faces",
         help="Representation of faces: their pixels, or the vectors of dlib's network.",
         show_default="that of the folder, or pixels for a new one",
     ),
@@ -28,7 +27,6 @@ Faces = Annotated[
 Smallest = Annotated[
     int | None,
     typer.Option(
-        "--smallest",
         min=20,
         max=10_000,
         help="Minimum size of faces in pixels; smaller values take longer.",
@@ -52,7 +50,6 @@ def faces() -> None:
     """  # noqa: D301
 
 
-@app.command(epilog=EXIT_CODES)
 def watch(
     source: Annotated[
         str,
@@ -83,9 +80,7 @@ def watch(
             help="File for events as JSON lines (a person appears, is named, leaves); - for stdout."
         ),
     ] = None,
-    frames: Annotated[
-        int | None, typer.Option("--frames", min=1, help="Maximum number of frames.")
-    ] = None,
+    frames: Annotated[int | None, typer.Option(min=1, help="Maximum number of frames.")] = None,
     smallest: Smallest = None,
     keep_crops: Annotated[
         bool,
@@ -107,54 +102,51 @@ def watch(
       labelwalk faces watch 0 --people people --events - --quiet
       labelwalk faces watch rtsp://camera.local/stream --frames 1000
     """  # noqa: D301
+    from labelwalk.concurrency import StopSignals
+    from labelwalk.faces import detection, drawing, frame_run, people_store
+    from labelwalk.faces.pipeline import FacePipeline
+    from labelwalk.faces.representations import find_representation
+    from labelwalk.io.formats import check_distinct
+
     if keep_crops and people is None:
         raise typer.BadParameter("--keep-crops requires --people. Give both.")
-    with exit_on_error():
-        from labelwalk.concurrency import StopSignals
-        from labelwalk.faces import drawing, frame_run, people_store
-        from labelwalk.faces.detection import HaarDetector
-        from labelwalk.faces.pipeline import FacePipeline
-        from labelwalk.faces.representations import find_representation
-        from labelwalk.io.formats import check_distinct
-
-        check_distinct(source=source, output=output, events=events)
-        console = Console(stderr=True, highlight=False, quiet=quiet)
-        with StopSignals() as stop, ExitStack() as stack:
-            opened = stack.enter_context(frame_run.open_named_source(source))
-            recording = stack.enter_context(drawing.Recording(output, opened)) if output else None
-            write_events = stack.enter_context(frame_run.open_events(events))
-            store = None
-            if people is not None:
-                is_new = not people_store.has_learners(people)
-                passphrase = read_passphrase(passphrase_file)
-                folder = people_store.open_folder(
-                    people, faces, passphrase, create=True, keep_crops=keep_crops
-                )
-                store = stack.enter_context(folder)
-                if is_new:
-                    echo(console, f"{people} is new and has no people yet.")
-            pipeline = FacePipeline(
-                store.representation if store else find_representation(faces),
-                recognizer=store.recognizer if store else None,
-                detector=HaarDetector(smallest=smallest),
+    check_distinct(source=source, output=output, events=events)
+    console = make_console(quiet)
+    with StopSignals() as stop, ExitStack() as stack:
+        opened = stack.enter_context(frame_run.open_named_source(source))
+        recording = stack.enter_context(drawing.Recording(output, opened)) if output else None
+        write_events = stack.enter_context(frame_run.open_events(events))
+        store = None
+        if people is not None:
+            is_new = not people_store.has_learners(people)
+            passphrase = read_passphrase(passphrase_file)
+            folder = people_store.open_folder(
+                people, faces, passphrase, create=True, keep_crops=keep_crops
             )
-            run = frame_run.FrameRun(opened, stop, frames)
-            crops = store.crops if store is not None and keep_crops else None
-            watcher = frame_run.Watcher(pipeline, write_events, recording, crops)
-            with show_progress(console) as show:
-                for frame in run:
-                    show(run.describe(watcher.process(frame)))
-            write_events(watcher.presence.end())
-            summary = f"{run.n_frames:,} frames of {opened.name}{run.rate}"
-            frame_run.print_presences(console, summary, watcher.presence.presences(), people)
-        video = output if run.n_frames else None  # it starts at the first frame
-        for title, path in (("Video", video), ("Events", events), ("People", people)):
-            if path not in (None, "-"):
-                echo(console, f"{title}: {path}")
-        run.exit_if_ended(console, "all output is complete")
+            store = stack.enter_context(folder)
+            if is_new:
+                echo(console, f"{people} is new and has no people yet.")
+        pipeline = FacePipeline(
+            store.representation if store else find_representation(faces),
+            recognizer=store.recognizer if store else None,
+            detector=detection.HaarDetector(smallest=smallest),
+        )
+        run = frame_run.FrameRun(opened, stop, frames)
+        crops = store.crops if store is not None and keep_crops else None
+        watcher = frame_run.Watcher(pipeline, write_events, recording, crops)
+        with show_progress(console) as show:
+            for frame in run:
+                show(run.describe(watcher.process(frame)))
+        write_events(watcher.presence.end())
+        summary = f"{run.n_frames:,} frames of {opened.name}{run.rate}"
+        frame_run.print_presences(console, summary, watcher.presence.presences(), people)
+    video = output if run.n_frames else None  # it starts at the first frame
+    for title, path in (("Video", video), ("Events", events), ("People", people)):
+        if path not in (None, "-"):
+            echo(console, f"{title}: {path}")
+    run.exit_if_ended(console, "all output is complete")
 
 
-@app.command(epilog=EXIT_CODES)
 def enroll(
     folder: Annotated[str, typer.Argument(help="Folder of people; created if it does not exist.")],
     name: Annotated[str, typer.Argument(help="Name of the person.")],
@@ -183,26 +175,25 @@ def enroll(
       labelwalk faces enroll people Ada ada-1.jpg ada-2.jpg ada-3.jpg ada-4.jpg
       labelwalk faces enroll people Ben pictures-of-ben --skip
     """  # noqa: D301
-    with exit_on_error(), ExitStack() as stack:
-        from labelwalk.faces.detection import HaarDetector, read_all_portraits
-        from labelwalk.faces.people_store import has_learners, open_folder
-        from labelwalk.faces.pictures import list_pictures
-        from labelwalk.faces.recognizer import clean_name
-        from labelwalk.faces.representations import find_representation
+    from labelwalk.faces import detection, people_store
+    from labelwalk.faces.pictures import list_pictures
+    from labelwalk.faces.recognizer import clean_name
+    from labelwalk.faces.representations import find_representation
 
-        open_people = partial(open_folder, folder, faces, create=True)
-        console, name = Console(stderr=True, highlight=False, quiet=quiet), clean_name(name)
-        paths: list[str] = []
-        for path in pictures:
-            paths += map(str, list_pictures(path)) if os.path.isdir(path) else [path]
-        paths = list(dict.fromkeys(paths))
+    open_people = partial(people_store.open_folder, folder, faces, create=True)
+    console, name = make_console(quiet), clean_name(name)
+    paths: list[str] = []
+    for path in pictures:
+        paths += map(str, list_pictures(path)) if os.path.isdir(path) else [path]
+    paths = list(dict.fromkeys(paths))
+    with ExitStack() as stack:
         store = None
-        if has_learners(folder):
+        if people_store.has_learners(folder):
             store = stack.enter_context(open_people(read_passphrase(passphrase_file)))
         representation = store.representation if store else find_representation(faces)
-        detector = HaarDetector(smallest=smallest)
+        detector = detection.HaarDetector(smallest=smallest)
         report = partial(typer.echo, err=True)
-        views = read_all_portraits(paths, representation, detector, report)
+        views = detection.read_all_portraits(paths, representation, detector, report)
         n_skipped = len(paths) - len(views)
         if not views:
             fail("Nothing was taught.", INVALID_INPUT)
@@ -224,7 +215,6 @@ def enroll(
         echo(console, f"People: {folder}, with {n_names}.")
 
 
-@app.command(epilog=EXIT_CODES)
 def name(
     folder: Folder,
     stranger: Annotated[
@@ -244,30 +234,28 @@ def name(
       labelwalk faces name people '#3' Ada
       labelwalk faces name people 'unknown #3' Ada
     """  # noqa: D301
-    with exit_on_error():
-        from labelwalk.faces.people_store import open_folder
-        from labelwalk.faces.recognizer import clean_name, parse_unknown
+    from labelwalk.faces.people_store import open_folder
+    from labelwalk.faces.recognizer import clean_name, parse_unknown
 
-        name = clean_name(name)
-        number = parse_unknown(stranger if "#" in stranger else f"#{stranger}")
-        if number is None:
-            raise ValueError(f"{stranger!r} is not a stranger. Give a number, as in '#3'.")
-        with open_folder(folder, None, read_passphrase(passphrase_file)) as store:
-            people = store.recognizer.known()
-            n_before = sum(person.taught for person in people if person.name == name)
-            examples = store.name_stranger(number, name)
-        console = Console(stderr=True, highlight=False, quiet=quiet)
-        n_views = pluralize(len(examples), "view")
-        echo(console, f"unknown #{number} is {name}: {n_views} taught.")
-        if n_before:
-            before = pluralize(n_before, "view")
-            echo(console, f"{name} already existed with {before}, and now has {n_views} more.")
-            undo = f"POST /api/faces/undo {json.dumps({'examples': examples})}"
-            echo(console, f"Not the same person? Undo it in a service with faces: {undo}")
-        echo(console, f"People: {folder}")
+    name = clean_name(name)
+    number = parse_unknown(stranger if "#" in stranger else f"#{stranger}")
+    if number is None:
+        raise ValueError(f"{stranger!r} is not a stranger. Give a number, as in '#3'.")
+    with open_folder(folder, None, read_passphrase(passphrase_file)) as store:
+        people = store.recognizer.known()
+        n_before = sum(person.taught for person in people if person.name == name)
+        examples = store.name_stranger(number, name)
+    console = make_console(quiet)
+    n_views = pluralize(len(examples), "view")
+    echo(console, f"unknown #{number} is {name}: {n_views} taught.")
+    if n_before:
+        before = pluralize(n_before, "view")
+        echo(console, f"{name} already existed with {before}, and now has {n_views} more.")
+        undo = f"POST /api/faces/undo {json.dumps({'examples': examples})}"
+        echo(console, f"Not the same person? Undo it in a service with faces: {undo}")
+    echo(console, f"People: {folder}")
 
 
-@app.command(epilog=EXIT_CODES)
 def people(
     folder: Folder,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -280,38 +268,34 @@ def people(
       labelwalk faces people people
       labelwalk faces people people --json
     """  # noqa: D301
-    with exit_on_error():
-        from labelwalk.faces.frame_run import print_table
-        from labelwalk.faces.people_store import open_folder
-        from labelwalk.faces.recognizer import format_person
-        from labelwalk.faces.representations import name_of
+    from labelwalk.faces.frame_run import print_table
+    from labelwalk.faces.people_store import open_folder
+    from labelwalk.faces.recognizer import format_person
+    from labelwalk.faces.representations import name_of
 
-        with open_folder(folder, None, read_passphrase(passphrase_file)) as store:
-            recognizer = store.recognizer
-            persons, strangers = recognizer.known(), recognizer.strangers()
-            representation = name_of(store.representation)
-            n_seen, sink = recognizer.learner.n_seen, recognizer.sink
-        if as_json:
-            listing = {
-                "representation": representation,
-                "people": [
-                    {"name": item.name, "taught": item.taught, "examples": item.examples}
-                    for item in persons
-                ],
-                "strangers": [
-                    {"number": item.number, "examples": item.examples} for item in strangers
-                ],
-                "examples": n_seen,
-                "sink": sink,
-            }
-            typer.echo(json.dumps(listing, indent=2, ensure_ascii=False))
-            return
-        rows = [(item.name, f"{item.taught:,}", f"{item.examples:,}") for item in persons]
-        rows += [(format_person(item.number), "-", f"{item.examples:,}") for item in strangers]
-        print_table(Console(highlight=False), ("who", "taught", "seen"), rows)
+    with open_folder(folder, None, read_passphrase(passphrase_file)) as store:
+        recognizer = store.recognizer
+        persons, strangers = recognizer.known(), recognizer.strangers()
+        representation = name_of(store.representation)
+        n_seen, sink = recognizer.learner.n_seen, recognizer.sink
+    if as_json:
+        listing = {
+            "representation": representation,
+            "people": [
+                {"name": item.name, "taught": item.taught, "examples": item.examples}
+                for item in persons
+            ],
+            "strangers": [{"number": item.number, "examples": item.examples} for item in strangers],
+            "examples": n_seen,
+            "sink": sink,
+        }
+        typer.echo(json.dumps(listing, indent=2, ensure_ascii=False))
+        return
+    rows = [(item.name, f"{item.taught:,}", f"{item.examples:,}") for item in persons]
+    rows += [(format_person(item.number), "-", f"{item.examples:,}") for item in strangers]
+    print_table(Console(highlight=False), ("who", "taught", "seen"), rows)
 
 
-@app.command(epilog=EXIT_CODES)
 def forget(
     folder: Folder,
     who: Annotated[
@@ -334,31 +318,32 @@ def forget(
       labelwalk faces forget people '#3' --yes
       labelwalk faces forget people --strangers
     """  # noqa: D301
+    from labelwalk.faces.people_store import open_folder
+    from labelwalk.faces.recognizer import format_person, parse_unknown
+
     if (who is None) != strangers:
         raise typer.BadParameter("Give either a NAME, '#3' in quotes, or --strangers.")
-    with exit_on_error():
-        from labelwalk.faces.people_store import open_folder
-        from labelwalk.faces.recognizer import format_person, parse_unknown
+    with open_folder(folder, None, read_passphrase(passphrase_file)) as store:
+        titles: dict[str | int | None, str] = {}
+        if who is None:
+            titles[None] = "All views without a name"
+        for person in store.recognizer.known():
+            taught, seen = pluralize(person.taught, "view"), pluralize(person.examples, "time")
+            titles[person.name] = f"{person.name}: {taught} taught, seen about {seen}"
+        for stranger in store.recognizer.strangers():
+            seen = pluralize(stranger.examples, "time")
+            titles[stranger.number] = f"{format_person(stranger.number)}: seen about {seen}"
+        target = who if who is None or who in titles else parse_unknown(who)
+        if target not in titles:
+            people = ", ".join(item for item in titles if isinstance(item, str)) or "none"
+            numbers = ", ".join(f"#{n}" for n in titles if isinstance(n, int)) or "none"
+            raise ValueError(f"No person is named {who!r}. Names: {people}. Strangers: {numbers}.")
+        if not yes and not typer.confirm(f"{titles[target]}. Erase all of it?", err=True):
+            fail("Nothing was erased.", FAILED)
+        result = store.forget(target)
+    console = make_console(quiet)
+    echo(console, f"Erased: {pluralize(result.examples, 'view')}. {result.meaning}")
 
-        with open_folder(folder, None, read_passphrase(passphrase_file)) as store:
-            titles: dict[str | int | None, str] = {}
-            if who is None:
-                titles[None] = "All views without a name"
-            for person in store.recognizer.known():
-                taught, seen = pluralize(person.taught, "view"), pluralize(person.examples, "time")
-                titles[person.name] = f"{person.name}: {taught} taught, seen about {seen}"
-            for stranger in store.recognizer.strangers():
-                seen = pluralize(stranger.examples, "time")
-                titles[stranger.number] = f"{format_person(stranger.number)}: seen about {seen}"
-            target = who if who is None or who in titles else parse_unknown(who)
-            if target not in titles:
-                people = ", ".join(item for item in titles if isinstance(item, str)) or "none"
-                numbers = ", ".join(f"#{n}" for n in titles if isinstance(n, int)) or "none"
-                raise ValueError(
-                    f"No person is named {who!r}. Names: {people}. Strangers: {numbers}."
-                )
-            if not yes and not typer.confirm(f"{titles[target]}. Erase all of it?", err=True):
-                fail("Nothing was erased.", FAILED)
-            result = store.forget(target)
-        console = Console(stderr=True, highlight=False, quiet=quiet)
-        echo(console, f"Erased: {pluralize(result.examples, 'view')}. {result.meaning}")
+
+for command in (watch, enroll, name, people, forget):
+    app.command(epilog=EXIT_CODES)(exit_on_error()(command))

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from unicodedata import normalize
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from labelwalk.arrays import Bools, Floats, Ints, Label
 from labelwalk.faces import recognizer, representations
@@ -171,19 +170,17 @@ class PeopleStore:
         """The learner and its history; read them only."""
         return self._store.get(self._number)
 
-    @property
-    def is_deleted(self) -> bool:
-        """Whether the learner was deleted through the service."""
-        try:
-            self._store.get(self._number)
-        except NoLearnerError:
-            return True
-        return False
+    def reopen(self) -> bool:
+        """Create the learner again if it was deleted, or use one that replaced it.
 
-    def reopen(self) -> None:
-        """Create the learner again after it was deleted, or use one that replaced it."""
+        Return whether it was deleted.
+        """
+        with suppress(NoLearnerError):
+            self._store.get(self._number)
+            return False
         self.crops.purge([], 0)
         self._open()
+        return True
 
     def remove_other_labels(self, examples: Sequence[int], name: str) -> None:
         """Remove all labels of examples except a name."""
@@ -248,38 +245,34 @@ class PeopleStore:
 
     def check_remembered(self, example: int) -> None:
         """Raise `ValueError` if an example can no longer be labelled."""
-        ids = self._handle.ask(lambda learner: self._list_ids(learner.remembered.id))
-        if example not in ids:
+        if example not in self._handle.ask(
+            lambda learner: self._handle.to_ids(learner.remembered.id)
+        ):
             raise ValueError(
                 f"example={example} is no longer remembered. Name a face that was seen recently."
             )
 
     def _find_stranger(self, number: int) -> recognizer.Stranger:
-        strangers = self.recognizer.strangers()
-        for stranger in strangers:
-            if stranger.number == number:
-                return stranger
-        numbers = ", ".join(f"#{stranger.number}" for stranger in strangers) or "none"
-        raise recognizer.UnknownPersonError(
-            f"Stranger #{number} does not exist. Choose one of {numbers}."
-        )
+        strangers = {stranger.number: stranger for stranger in self.recognizer.strangers()}
+        if number not in strangers:
+            numbers = ", ".join(f"#{other}" for other in strangers) or "none"
+            raise recognizer.UnknownPersonError(
+                f"Stranger #{number} does not exist. Choose one of {numbers}."
+            )
+        return strangers[number]
 
     def _list_labels(self) -> dict[int, Label]:
         """Return the labels of examples that are remembered, or were labelled recently."""
 
         def list_labels(learner: OnlineLearner) -> dict[int, Label]:
-            taught, remembered = list(self.managed.history.labels), learner.remembered
-            recent_ids = self._list_ids([entry.id for entry in taught])
-            labels = dict(zip(recent_ids, (entry.label for entry in taught), strict=True))
-            ids = self._list_ids(remembered.id)
-            pairs = zip(ids, remembered.label.tolist(), strict=True)
-            return labels | {example: label for example, label in pairs if label}
+            labels = {entry.id: entry.label for entry in self.managed.history.labels}
+            remembered = learner.remembered
+            pairs = zip(remembered.id.tolist(), remembered.label.tolist(), strict=True)
+            labels |= {example: label for example, label in pairs if label}
+            ids = self._handle.to_ids(np.array(list(labels), dtype=np.int64))
+            return dict(zip(ids.tolist(), labels.values(), strict=True))
 
         return self._handle.ask(list_labels)
-
-    def _list_ids(self, examples: ArrayLike) -> list[int]:
-        ids: list[int] = self._handle.to_ids(np.asarray(examples, dtype=np.int64)).tolist()
-        return ids
 
     def _open(self) -> None:
         """Find the learner, or create it."""

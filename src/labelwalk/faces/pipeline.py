@@ -188,13 +188,9 @@ class FacePipeline:
     look = process  # the documented name of version 0.7
 
     def name(self, example: int, name: str) -> list[int]:
-        """Label a face: its view, and a few of the last views of its track.
+        """Label a face, with a few of the last views of its track; return all labelled examples.
 
-        Raises `ValueError` if the face has another label; remove that first.
-
-        Returns
-        -------
-        examples : list of int, whose labels `FaceRecognizer.retract` removes
+        Raises `ValueError` if the face has another label; `FaceRecognizer.retract` removes it.
         """
         self.recognizer.name(example, name)
         taught = [example]

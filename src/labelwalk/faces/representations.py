@@ -136,12 +136,7 @@ class DlibVectors:
 
 
 def vector_of(image: Image, box: Box, representation: Representation) -> Floats:
-    """Return the vector of the face in a box of an image.
-
-    Raises
-    ------
-    ValueError
-        The function returned anything but a vector of finite numbers.
+    """Return the vector of the face in a box of an image; refuse anything but finite numbers.
 
     Examples
     --------
