@@ -75,7 +75,7 @@ class CameraWorker:
         def label(people: PeopleStore) -> list[int]:
             people.check_remembered(example)  # before anything changes
             following = (item for item in self._pipelines.values() if item.list_views(example))
-            pipeline = next(following, None) or self._make_pipeline()
+            pipeline = next(following, None) or self.people.make_pipeline(self._detector)
             people.remove_other_labels([example, *pipeline.list_views(example)], name)
             examples = pipeline.name(example, name)
             for labelled in examples:
@@ -114,17 +114,11 @@ class CameraWorker:
         if self._n_purges != self.people.n_purges:  # tracks may belong to erased people
             self._n_purges = self.people.n_purges
             self._pipelines.clear()
-        pipeline = self._pipelines.pop(camera, None) or self._make_pipeline()
+        pipeline = self._pipelines.pop(camera, None) or self.people.make_pipeline(self._detector)
         self._pipelines[camera] = pipeline
         if len(self._pipelines) > MAX_CAMERAS:
             del self._pipelines[next(iter(self._pipelines))]
         return pipeline
-
-    def _make_pipeline(self) -> FacePipeline:
-        people = self.people
-        return FacePipeline(
-            people.representation, recognizer=people.recognizer, detector=self._detector
-        )
 
 
 class OwnCamera:
@@ -190,9 +184,6 @@ def start_face_service(
 ) -> CameraWorker:
     """Start to process frames for the learner "faces" of a folder."""
     worker = CameraWorker(open_people(folder, store, kind, keep_crops=keep_crops))
-    try:
-        worker.own_camera = None if watch is None else OwnCamera(worker, watch)
-    except BaseException:
-        worker.close()
-        raise
+    if watch is not None:  # an error leaves nothing to close: no thread has started
+        worker.own_camera = OwnCamera(worker, watch)
     return worker

@@ -116,23 +116,20 @@ def watch(
         opened = stack.enter_context(frame_run.open_named_source(source))
         recording = stack.enter_context(drawing.Recording(output, opened)) if output else None
         write_events = stack.enter_context(frame_run.open_events(events))
-        store = None
-        if people is not None:
+        detector, crops = detection.HaarDetector(smallest=smallest), None
+        if people is None:
+            pipeline = FacePipeline(find_representation(faces), detector=detector)
+        else:
             is_new = not people_store.has_learners(people)
             passphrase = read_passphrase(passphrase_file)
             folder = people_store.open_folder(
                 people, faces, passphrase, create=True, keep_crops=keep_crops
             )
             store = stack.enter_context(folder)
+            pipeline, crops = store.make_pipeline(detector), store.crops if keep_crops else None
             if is_new:
                 echo(console, f"{people} is new and has no people yet.")
-        pipeline = FacePipeline(
-            store.representation if store else find_representation(faces),
-            recognizer=store.recognizer if store else None,
-            detector=detection.HaarDetector(smallest=smallest),
-        )
         run = frame_run.FrameRun(opened, stop, frames)
-        crops = store.crops if store is not None and keep_crops else None
         watcher = frame_run.Watcher(pipeline, write_events, recording, crops)
         with show_progress(console) as show:
             for frame in run:

@@ -14,9 +14,10 @@ import numpy as np
 
 from labelwalk.arrays import Bools, Floats, Ints, Label
 from labelwalk.faces import recognizer, representations
+from labelwalk.faces.detection import Detector
 from labelwalk.faces.frames import Box, Image, crop_box
 from labelwalk.faces.pictures import encode_jpeg
-from labelwalk.faces.pipeline import MAX_TAUGHT_VIEWS
+from labelwalk.faces.pipeline import MAX_TAUGHT_VIEWS, FacePipeline
 from labelwalk.learner import OnlineLearner
 from labelwalk.service.commands import Command, Note, Observe, Rows
 from labelwalk.service.database import DamagedError, DiskError, FolderInUseError
@@ -169,6 +170,10 @@ class PeopleStore:
     def managed(self) -> ManagedLearner:
         """The learner and its history; read them only."""
         return self._store.get(self._number)
+
+    def make_pipeline(self, detector: Detector) -> FacePipeline:
+        """Return a pipeline that recognizes these people."""
+        return FacePipeline(self.representation, recognizer=self.recognizer, detector=detector)
 
     def reopen(self) -> bool:
         """Create the learner again if it was deleted, or use one that replaced it.

@@ -94,15 +94,19 @@ class SinkSweep(NamedTuple):
 
 
 class VertexGraph(NamedTuple):
-    """The graph of a learner, scaled to a mean vertex weight of 1."""
+    """The part of a learner's graph from which a walk can reach a name.
+
+    It is scaled to a mean vertex weight of 1. Two numbers describe the unnamed vertices of the
+    whole graph.
+    """
 
     similarity: Floats
     named: Bools
     names: Bools
     weight: Floats
     examples: Ints  # number of examples of each vertex
-    # Number of examples of all unnamed vertices, including those outside of this part.
-    n_unnamed: int
+    n_unnamed: int  # number of all unnamed examples
+    mean_degree: float  # of all unnamed vertices
 
 
 class ClaimCurve:
@@ -158,18 +162,25 @@ def choose_sink(learner: OnlineLearner, profile: Profile) -> float | None:
 
 
 def make_graph(learner: OnlineLearner, profile: Profile) -> VertexGraph | None:
-    """Return the graph of a learner; None if there are too few vertices, or no names."""
+    """Return what names can reach; None if there are too few vertices, or no names."""
     table = learner.graph
     named = np.array([label is not None for label in table.label], dtype=bool)
     if (~named).sum() < MIN_UNNAMED_VERTICES or not named.any():
         return None
+    names = np.array([[label == name for name in learner.classes] for label in table.label])
+    weight = table.weight * profile.label_weight / table.weight[named].max()
+    with single_blas_thread():
+        degrees = (table.similarity @ weight)[~named]
+    _, component = connected_components(table.similarity > 0.0, directed=False)
+    reached = np.isin(component, component[named])
     return VertexGraph(
-        similarity=table.similarity,
-        named=named,
-        names=np.array([[label == name for name in learner.classes] for label in table.label]),
-        weight=table.weight * profile.label_weight / table.weight[named].max(),
-        examples=table.count,
+        similarity=table.similarity[np.ix_(reached, reached)],
+        named=named[reached],
+        names=names[reached],
+        weight=weight[reached],
+        examples=table.count[reached],
         n_unnamed=int(table.count[~named].sum()),
+        mean_degree=degrees.mean(),
     )
 
 
@@ -179,26 +190,10 @@ def make_curve(graph: VertexGraph, profile: Profile) -> tuple[Floats, ClaimCurve
     The usual sink grows with the root of the mean degree: where vertices are dense, bridges between
     two people are wide too.
     """
-    with single_blas_thread():
-        degrees = (graph.similarity @ graph.weight)[~graph.named]
-    usual = profile.sink * np.sqrt(max(MIN_DEGREE, degrees.mean()))
+    usual = profile.sink * np.sqrt(max(MIN_DEGREE, graph.mean_degree))
     sinks: Floats = usual / 10.0 ** ((np.arange(N_SINKS) - USUAL) / SINKS_PER_DECADE)
-    part = select_reachable(graph)
-    most = float(part.examples[~part.named].sum() / part.n_unnamed)
-    return sinks, ClaimCurve(lambda i: compute_claim(part, sinks[i]), N_SINKS, most)
-
-
-def select_reachable(graph: VertexGraph) -> VertexGraph:
-    """Return the part of a graph from which a walk can reach a name."""
-    _, component = connected_components(graph.similarity > 0.0, directed=False)
-    reached = np.isin(component, component[graph.named])
-    return graph._replace(
-        similarity=graph.similarity[np.ix_(reached, reached)],
-        named=graph.named[reached],
-        names=graph.names[reached],
-        weight=graph.weight[reached],
-        examples=graph.examples[reached],
-    )
+    most = float(graph.examples[~graph.named].sum() / graph.n_unnamed)
+    return sinks, ClaimCurve(lambda i: compute_claim(graph, sinks[i]), N_SINKS, most)
 
 
 def compute_claim(graph: VertexGraph, sink: float) -> float:

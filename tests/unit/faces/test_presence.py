@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labelwalk.faces.frame_run import Event, Presence, PresenceTracker, Who
 from labelwalk.faces.frames import Box, Frame
 from labelwalk.faces.pipeline import Face
-from labelwalk.faces.presence import Event, Presence, PresenceTracker, Who
 
 pytestmark = pytest.mark.shell
 NOTHING = np.zeros((1, 1, 3), np.uint8)
