@@ -49,16 +49,14 @@ class Capture:
         n_frames = self._device.get(cv2.CAP_PROP_FRAME_COUNT)
         rate = self._device.get(cv2.CAP_PROP_FPS)
         self.n_frames = int(n_frames) if 1 <= n_frames < 2**53 else None  # as declared
+        if self.n_frames is None:  # a camera: not all can buffer one frame only
+            self._device.set(cv2.CAP_PROP_BUFFERSIZE, 1)
         self.frames_per_second = rate if 0 < rate <= MAX_FRAMES_PER_S else None
 
     @property
     def seconds(self) -> float:
         """Time of the last frame."""
         return max(0.0, float(self._device.get(cv2.CAP_PROP_POS_MSEC)) / 1000.0)
-
-    def disable_buffer(self) -> None:
-        """Ask a camera to buffer one frame only; not all cameras can."""
-        self._device.set(cv2.CAP_PROP_BUFFERSIZE, 1)
 
     def read(self) -> Image | None:
         """Return the next frame; None at the end, or if it cannot be decoded."""
@@ -125,7 +123,6 @@ class LiveSource(Source):
     def __init__(self, capture: Capture) -> None:
         self.name, self._capture = capture.name, capture
         self.frames_per_second = capture.frames_per_second
-        capture.disable_buffer()
         self._changed = Condition()
         self._newest: tuple[int, float, Image] | None = None
         self._error: SourceError | None = None

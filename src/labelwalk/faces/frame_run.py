@@ -96,12 +96,12 @@ class PresenceTracker:
 
     def update(self, frame: Frame, faces: Iterable[Face], alive: Collection[int]) -> list[Event]:
         """Return the events of a frame."""
-        departures = [self._leave(track) for track in list(self._visits) if track not in alive]
+        departures = self.end(alive)
         return departures + [event for face in faces for event in self._update_face(frame, face)]
 
-    def end(self) -> list[Event]:
-        """End all tracks, and return these events."""
-        return [self._leave(track) for track in list(self._visits)]
+    def end(self, alive: Collection[int] = ()) -> list[Event]:
+        """End all tracks but those that are alive, and return these events."""
+        return [self._leave(track) for track in list(self._visits) if track not in alive]
 
     def presences(self) -> list[Presence]:
         """Return the people who have left, those with the most views first."""

@@ -176,10 +176,7 @@ class PeopleStore:
         return FacePipeline(self.representation, recognizer=self.recognizer, detector=detector)
 
     def reopen(self) -> bool:
-        """Create the learner again if it was deleted, or use one that replaced it.
-
-        Return whether it was deleted.
-        """
+        """Create the learner again, or use its replacement; return False if it is not deleted."""
         with suppress(NoLearnerError):
             self._store.get(self._number)
             return False
@@ -373,8 +370,7 @@ def open_folder(
                 f"{folder} is not a folder of people. Choose a new or an empty folder."
             )
         representations.find_representation(kind)  # before the folder is created
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # warnings of learners contain labels
+    with warnings.catch_warnings(action="ignore"):  # warnings of learners contain labels
         try:
             with closing(LearnerStore(folder, passphrase=passphrase)) as store:
                 if not create and read_representation(store) is None:

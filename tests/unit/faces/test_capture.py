@@ -341,9 +341,6 @@ class SilentCamera(Capture):
         self.name, self.n_asked = "a silent camera", 0
         self.unplugged, self.closed = threading.Event(), threading.Event()
 
-    def disable_buffer(self) -> None:
-        pass
-
     def read(self) -> Image | None:
         self.n_asked += 1
         if self.n_asked == 1:
