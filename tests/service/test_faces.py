@@ -27,7 +27,7 @@ from labelwalk.faces.people_store import CropStore, DurableLearner, PeopleStore
 from labelwalk.faces.pictures import decode_picture, encode_jpeg
 from labelwalk.faces.profiles import PIXELS, VECTORS
 from labelwalk.faces.recognizer import FaceRecognizer, LearnerHandle
-from labelwalk.faces.representations import Pixels
+from labelwalk.faces.representations import Pixels, Representation
 from labelwalk.service.erasure import CleanupError
 from labelwalk.service.learner_store import LearnerStore
 from labelwalk.service.worker import BusyError, NoLearnerError
@@ -84,6 +84,11 @@ def looking(store: LearnerStore, tmp_path: Path) -> Iterator[Looking]:
     one = Looking(tmp_path / "kept", store)
     yield one
     one.faces.close()
+
+
+def people_of(store: LearnerStore, representation: Representation) -> PeopleStore:
+    """Return people without stored pictures."""
+    return PeopleStore(store, representation, CropStore("no pictures", are_kept=False))
 
 
 def files_with(folder: Path, needle: bytes) -> list[str]:
@@ -318,7 +323,7 @@ def test_a_box_is_in_pixels_of_what_was_sent(looking: Looking) -> None:
 
 
 def test_fifty_faces_and_none(store: LearnerStore) -> None:
-    cameras = CameraWorker(PeopleStore(store, Pixels(32)), detector=HaarDetector(smallest=40))
+    cameras = CameraWorker(people_of(store, Pixels(32)), detector=HaarDetector(smallest=40))
     crowd = encode_jpeg(scene(list(range(50)), 1920, 1080))
     for _ in range(3):
         faces = cameras.process_sent("a", crowd).result()["faces"]
@@ -352,7 +357,7 @@ def test_too_many_frames_are_turned_away(store: LearnerStore) -> None:
         go_on.wait()
         return []
 
-    cameras = CameraWorker(PeopleStore(store, Pixels(32)), detector=slow)
+    cameras = CameraWorker(people_of(store, Pixels(32)), detector=slow)
     frame = encode_jpeg(scene([]))
     waiting = [cameras.process_sent("a", frame) for _ in range(MAX_QUEUED_FRAMES)]
     with pytest.raises(BusyError, match="Skip this frame"):
@@ -430,17 +435,17 @@ def test_pictures_that_were_left_behind_are_swept_away(store: LearnerStore, tmp_
 def test_a_learner_for_other_vectors_is_not_taken_over(store: LearnerStore) -> None:
     store.create("faces", VECTORS.learner()).result()
     with pytest.raises(ValueError, match="has different settings than these faces require"):
-        PeopleStore(store, Pixels(32))
+        people_of(store, Pixels(32))
 
 
 def test_a_learner_that_was_brought_here_is_taken_over(store: LearnerStore) -> None:
     store.create("faces", PIXELS.learner()).result()
-    assert PeopleStore(store, Pixels(32)).managed.notes["representation"] == "pixels 32"
+    assert people_of(store, Pixels(32)).managed.notes["representation"] == "pixels 32"
 
 
 def a_gallery(store: LearnerStore) -> PeopleStore:
     """Return one whose vectors are made up: those of people who are far from each other."""
-    return PeopleStore(store, MadeUp())
+    return people_of(store, MadeUp())
 
 
 class MadeUp:
@@ -527,7 +532,7 @@ def test_a_frame_under_way_is_looked_at_anew_when_all_are_struck_out(store: Lear
             store.delete(store.find_id("faces")).result()
         return [Box(100, 60, 80, 80)]
 
-    cameras = CameraWorker(PeopleStore(store, Pixels(32)), detector=detector)
+    cameras = CameraWorker(people_of(store, Pixels(32)), detector=detector)
     frame = encode_jpeg(scene([1]))
     for _ in range(2):
         (face,) = cameras.process_sent("a", frame).result()["faces"]

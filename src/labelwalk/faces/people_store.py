@@ -86,15 +86,12 @@ class DurableLearner(recognizer.LearnerHandle):
 class CropStore:
     """Pictures of examples by their ids."""
 
-    def __init__(
-        self, folder: str | None = None, cipher: Cipher | None = None, *, are_kept: bool = True
-    ) -> None:
+    def __init__(self, folder: str, cipher: Cipher | None = None, *, are_kept: bool = True) -> None:
         self._cipher = cipher or NoEncryption()
         self._suffix = ENCRYPTED_SUFFIX if self._cipher.key_name else PLAIN_SUFFIX
-        self._folder = None if folder is None else Path(folder)
+        self._folder, self.are_kept = Path(folder), are_kept
         self._cache: dict[int, bytes] = {}
-        self.are_kept = are_kept and self._folder is not None
-        if self._folder is not None and self.are_kept:
+        if are_kept:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def cache(self, example: int, image: Image, box: Box) -> None:
@@ -105,7 +102,7 @@ class CropStore:
 
     def persist(self, example: int) -> None:
         """Write a cached picture to disk, if the user has enabled this."""
-        if not self.are_kept or self._folder is None or example not in self._cache:
+        if not self.are_kept or example not in self._cache:
             return
         context = CROP_CONTEXT.format(example).encode()
         content = self._cipher.encrypt([self._cache[example]], context)[0]
@@ -122,8 +119,8 @@ class CropStore:
 
     def get(self, example: int) -> bytes | None:
         """Return the picture of an example as a JPEG; None if there is none."""
-        if example in self._cache or self._folder is None:
-            return self._cache.get(example)
+        if example in self._cache:
+            return self._cache[example]
         try:
             content = (self._folder / f"{example}.{self._suffix}").read_bytes()
             return self._cipher.decrypt([content], CROP_CONTEXT.format(example).encode())[0]
@@ -133,7 +130,7 @@ class CropStore:
     def purge(self, erased: Collection[int], n_examples: int) -> None:
         """Delete the pictures of erased examples and of unused ids; clear the cache."""
         self._cache.clear()
-        if self._folder is None or not self._folder.is_dir():
+        if not self._folder.is_dir():
             return
         erased_ids, failed = frozenset(erased), list[str]()
         for path in self._folder.iterdir():
@@ -154,13 +151,9 @@ class PeopleStore:
     """People and strangers of a folder."""
 
     def __init__(
-        self,
-        store: LearnerStore,
-        representation: representations.Representation,
-        *,
-        crops: CropStore | None = None,
+        self, store: LearnerStore, representation: representations.Representation, crops: CropStore
     ) -> None:
-        self.representation, self.crops = representation, crops or CropStore()
+        self.representation, self.crops = representation, crops
         self._store, self.n_purges = store, 0
         self._open()
         store.on_erased.append(self._purge)
@@ -335,7 +328,7 @@ def open_people(
     """Return the people of a folder."""
     representation = representations.find_representation(kind or read_representation(store))
     crops = CropStore(os.path.join(folder, CROP_FOLDER), store.cipher, are_kept=keep_crops)
-    return PeopleStore(store, representation, crops=crops)
+    return PeopleStore(store, representation, crops)
 
 
 def read_representation(store: LearnerStore) -> str | None:
