@@ -273,19 +273,17 @@ def people(
     with open_folder(folder, None, read_passphrase(passphrase_file)) as store:
         recognizer = store.recognizer
         persons, strangers = recognizer.known(), recognizer.strangers()
-        representation = name_of(store.representation)
-        n_seen, sink = recognizer.learner.n_seen, recognizer.sink
-    if as_json:
         listing = {
-            "representation": representation,
+            "representation": name_of(store.representation),
             "people": [
                 {"name": item.name, "taught": item.taught, "examples": item.examples}
                 for item in persons
             ],
             "strangers": [{"number": item.number, "examples": item.examples} for item in strangers],
-            "examples": n_seen,
-            "sink": sink,
+            "examples": recognizer.learner.n_seen,
+            "sink": recognizer.sink,
         }
+    if as_json:
         typer.echo(json.dumps(listing, indent=2, ensure_ascii=False))
         return
     rows = [(item.name, f"{item.taught:,}", f"{item.examples:,}") for item in persons]

@@ -279,7 +279,8 @@ class PeopleStore:
             notes = {REPRESENTATION: name}
             number = self._store.create(LEARNER_NAME, profile.learner(), notes).result()
         managed = self._store.get(number)
-        if REPRESENTATION not in managed.notes:  # imported from elsewhere
+        stored = managed.notes.get(REPRESENTATION)
+        if stored is None:  # imported from elsewhere
             similarity = managed.learner.settings.describe()["similarity"]
             if similarity != profile.learner().settings.describe()["similarity"]:
                 raise ValueError(
@@ -287,8 +288,7 @@ class PeopleStore:
                     "these faces require. Delete it, or choose another folder."
                 )
             self._store.submit(number, Note({REPRESENTATION: name})).result()
-        stored = str(self._store.get(number).notes[REPRESENTATION])
-        if stored != name:
+        elif stored != name:
             raise ValueError(
                 f"the faces of this folder are stored as {stored}, which cannot be compared with "
                 f"{name}. Choose {OPTIONS.get(stored, stored)}, or another folder."
