@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,7 +156,7 @@ class _Run:
             task.input, task.reading, task.columns.role_names, progress.position
         )
         self._sink: RowSink | None = None
-        self._empty_rows: Rows | None = None  # the columns of an input without rows
+        self._empty_output: tuple[Rows, dict[str, Any]] | None = None  # if there are no rows
         if progress.output_size is not None:
             self._open_sink(progress.output_size)
         self._rejects = RejectFile(task.reject_path, progress.rejects_size)
@@ -221,10 +222,9 @@ class _Run:
         """Complete the output, even if there were no rows."""
         if self.task.output is not None:
             sink = self._sink or self._open_sink(None)
-            if self._empty_rows is not None:
-                answers = AnswerColumns.for_no_rows(example_ids=self.task.example_ids)
-                prefix = self.task.choose_prefix(self._empty_rows.names)
-                sink.write(self._empty_rows, {}, answers.by_name(prefix))
+            if self._empty_output is not None:
+                rows, added = self._empty_output
+                sink.write(rows, {}, added)
             sink.finalize()
 
     def cleanup(self) -> None:
@@ -253,12 +253,12 @@ class _Run:
             self.stats.skipped += len(faults)
             self.stats.rows += len(faults)
         self._check_width()
-        answers = self._predict_and_learn(examples)
+        added = self._predict_and_learn(examples).by_name(self.task.choose_prefix(batch.rows.names))
         if len(examples.rows) == 0:
-            self._empty_rows = examples.rows if self._sink is None and batch.rows.names else None
+            is_new = self._sink is None and bool(batch.rows.names)
+            self._empty_output = (examples.rows, added) if is_new else None
         elif self.task.output is not None:
-            self._empty_rows = None
-            added = answers.by_name(self.task.choose_prefix(batch.rows.names))
+            self._empty_output = None
             for name in added:
                 if name in batch.rows.names:
                     raise ColumnError(
@@ -327,7 +327,7 @@ def teach_and_observe(
 def predict_rows(learner: OnlineLearner, examples: Examples) -> AnswerColumns:
     """Answer rows without learning; their labels are ignored."""
     if len(examples.rows) == 0:
-        return AnswerColumns.for_no_rows()
+        return AnswerColumns([], np.empty(0), np.empty(0, dtype=bool))
     verdicts = learner.predict(_name_features(examples, learner))
     return AnswerColumns(_to_texts(verdicts.label, learner), verdicts.confidence, verdicts.outlier)
 

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -71,12 +71,6 @@ class AnswerColumns(NamedTuple):
     confidence: Floats
     outlier: Bools
     example: Ints | None = None
-
-    @classmethod
-    def for_no_rows(cls, *, example_ids: bool = False) -> Self:
-        """Return the columns without any row."""
-        example = np.empty(0, dtype=np.int64) if example_ids else None
-        return cls([], np.empty(0), np.empty(0, dtype=bool), example)
 
     def by_name(self, prefix: str) -> dict[str, Any]:
         """Return the columns that exist, with their names."""

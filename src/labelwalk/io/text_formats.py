@@ -5,8 +5,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -84,9 +83,19 @@ def _name_columns(path: str, fields: list[str], delimiter: str) -> list[str]:
 
 
 def _read_csv_block(block: Block, names: list[str], delimiter: str, share: float | None) -> Batch:
-    index = RecordIndex(block, delimiter.encode())
-    table, faults = _parse_block(index, names, delimiter)
-    index.faulty = {fault.at + number for number, fault in enumerate(faults)}
+    @cache
+    def split() -> list[Record]:
+        """Return the records. They are split only if their locations are needed."""
+        return list(split_records(block.content, delimiter.encode()))
+
+    table, problems = _parse_block(block, split, names, delimiter)
+
+    @cache
+    def select_rows() -> list[Record]:
+        return [record for i, record in enumerate(split()) if i not in problems]
+
+    def where(record: Record) -> str:
+        return f"line {block.line + record.line + 1}"
 
     def after(n: int | None) -> Position:
         if n is None:
@@ -94,66 +103,43 @@ def _read_csv_block(block: Block, names: list[str], delimiter: str, share: float
         elif n == 0:
             end, lines = 0, 0
         else:
-            _, _, end, lines = index.rows[n - 1]
+            _, _, end, lines = select_rows()[n - 1]
         return {"bytes": block.offset + end, "lines": block.line + lines, "names": names}
 
-    return Batch(TableRows(table), lambda i: index.where(index.rows[i]), after, share, faults)
-
-
-@dataclass
-class RecordIndex:
-    """The records of a block, split only if their locations are needed."""
-
-    block: Block
-    delimiter: bytes
-    faulty: set[int] = field(default_factory=set)
-
-    @cached_property
-    def records(self) -> list[Record]:
-        """All records that are not empty."""
-        return list(split_records(self.block.content, self.delimiter))
-
-    @cached_property
-    def rows(self) -> list[Record]:
-        """The records that became rows."""
-        return [record for i, record in enumerate(self.records) if i not in self.faulty]
-
-    def where(self, record: Record) -> str:
-        """Return the place where a record begins."""
-        return f"line {self.block.line + record.line + 1}"
+    faults = []
+    for number, i in enumerate(sorted(problems)):
+        record = split()[i]
+        text = record.text.decode("utf-8", "backslashreplace")
+        faults.append(RowError(i - number, where(record), problems[i], row=text))
+    return Batch(TableRows(table), lambda i: where(select_rows()[i]), after, share, faults)
 
 
 def _parse_block(
-    index: RecordIndex, names: list[str], delimiter: str
-) -> tuple[pa.Table, list[RowError]]:
-    """Return the rows as a table of text, and the records that are not rows."""
+    block: Block, split: Callable[[], list[Record]], names: list[str], delimiter: str
+) -> tuple[pa.Table, dict[int, str]]:
+    """Return the rows as a table of text, and the problems of the records that are not rows."""
     ragged: list[pa.csv.InvalidRow] = []
     undecoded: set[int] = set()
     try:
-        table = _parse_csv(index.block.content, names, delimiter, ragged)
+        table = _parse_csv(block.content, names, delimiter, ragged)
     except pa.ArrowInvalid as error:
-        texts = [record.text for record in index.records]
+        texts = [record.text for record in split()]
         is_utf8 = [text.decode(errors="ignore").encode() == text for text in texts]
         undecoded = {i for i, valid in enumerate(is_utf8) if not valid}
         if not undecoded:
-            raise InputError(f"from line {index.block.line + 1} on: {error}") from error
+            raise InputError(f"from line {block.line + 1} on: {error}") from error
         ragged.clear()
         decoded = [text for i, text in enumerate(texts) if i not in undecoded]
         table = _parse_csv(b"\n".join(decoded), names, delimiter, ragged)
     if not ragged and not undecoded:
-        return table, []
-    places = [i for i in range(len(index.records)) if i not in undecoded]
+        return table, {}
+    places = [i for i in range(len(split())) if i not in undecoded]
     problems = dict.fromkeys(undecoded, "is not UTF-8 text: save the file as UTF-8")
     for row in ragged:
         problems[places[row.number - 1]] = (
             f"{row.actual_columns} fields where {len(names)} are expected"
         )
-    faults = []
-    for number, i in enumerate(sorted(problems)):
-        record = index.records[i]
-        text = record.text.decode("utf-8", "backslashreplace")
-        faults.append(RowError(i - number, index.where(record), problems[i], row=text))
-    return table, faults
+    return table, problems
 
 
 def _parse_csv(
