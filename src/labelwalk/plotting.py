@@ -1,7 +1,7 @@
-"""Plots of a learner and of its answers, with matplotlib."""
+"""Plots of a learner and of its answers, which are read from files, with matplotlib."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,6 +10,11 @@ from matplotlib.ticker import MaxNLocator
 
 from labelwalk.arrays import Bools, Floats
 from labelwalk.evaluation import cumulative_accuracy, windowed_accuracy
+from labelwalk.io import ColumnError, InputError, ReadOptions
+from labelwalk.io.examples import DEFAULT_LABEL_COLUMN
+from labelwalk.io.formats import read_batches
+from labelwalk.io.rows import as_label_text
+from labelwalk.io.task import PREDICTED_PREFIX
 from labelwalk.learner import OnlineLearner
 
 WINDOW_ROWS = 200  # of the accuracy of the last rows
@@ -146,3 +151,57 @@ def _create_figure(width_inches: float = 8) -> tuple[Figure, Axes]:
     axes.grid(color="0.92")
     axes.set_axisbelow(True)
     return figure, axes
+
+
+class ScoredRows(NamedTuple):
+    """Rows with a known truth: whether they were named, named correctly, and the confidence."""
+
+    is_named: Bools
+    is_right: Bools
+    confidence: Floats
+
+
+def read_scored_output(
+    path: str, truth_column: str, label_column: str | None, prefix: str | None, options: ReadOptions
+) -> ScoredRows:
+    """Read the rows of an output that have a truth and had no label.
+
+    By default, the label column is "label" if the added columns have other names, and the prefix is
+    that which a run chooses.
+    """
+    scored = []
+    for batch in read_batches(path, options):
+        names = batch.rows.names
+        start = prefix
+        if start is None:
+            start = PREDICTED_PREFIX if f"{PREDICTED_PREFIX}label" in names else ""
+        has_default = bool(start) and DEFAULT_LABEL_COLUMN in names
+        taught_column = label_column or (DEFAULT_LABEL_COLUMN if has_default else truth_column)
+        columns = (truth_column, f"{start}label", f"{start}confidence", taught_column)
+        for name in columns:
+            if name not in names:
+                raise ColumnError(f"{path} has no column {name!r}. The columns are {names}.")
+        for row in zip(*map(batch.rows.values, columns), strict=True):
+            truth, label, taught = (as_label_text(row[i]) for i in (0, 1, 3))
+            if truth is not None and (taught is None or taught_column == truth_column):
+                scored.append((label is not None, label == truth, float(row[2] or 0.0)))
+    if not scored:
+        raise InputError(f"{path} has no row with a value in {truth_column!r}.")
+    return ScoredRows(*map(np.array, zip(*scored, strict=True)))
+
+
+def compute_precision_and_recall(rows: ScoredRows) -> tuple[Floats, Floats]:
+    """Return precision and recall as the threshold of confidence falls.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = ScoredRows(np.array([True, True]), np.array([True, False]), np.array([0.9, 0.4]))
+    >>> precision, recall = compute_precision_and_recall(rows)
+    >>> precision.tolist(), recall.tolist()
+    ([1.0, 0.5], [0.5, 0.5])
+    """
+    order = np.argsort(-rows.confidence, kind="stable")
+    order = order[rows.is_named[order]]
+    n_right = np.cumsum(rows.is_right[order])
+    return n_right / np.arange(1, len(order) + 1), n_right / len(rows.is_right)

@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 
 from labelwalk import __version__
 from labelwalk._extensions import load_extension
-from labelwalk.cli import demo, plot, saved_learners, scale, serve, streams
+from labelwalk.cli import demo, saved_learners, scale, serve, streams
 from labelwalk.cli.errors import EXIT_CODES, WRONG_USAGE, exit_on_error, fail
 
 REMOVED_COMMANDS = {
@@ -88,7 +88,7 @@ for command in (
     saved_learners.ask,
     saved_learners.explain,
     saved_learners.merge,
-    plot.plot,
+    saved_learners.plot,
     serve.serve,
     serve.restore,
     demo.demo,

@@ -1,4 +1,4 @@
-"""`ask`, `explain`, `inspect`, `merge` and `retract`: commands on saved learners."""
+"""`ask`, `explain`, `inspect`, `merge`, `plot` and `retract`: commands on saved learners."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -15,6 +16,7 @@ from rich.table import Table
 
 from labelwalk.cli import options
 from labelwalk.cli.config import Configuration
+from labelwalk.cli.errors import exit_if_not_writable
 from labelwalk.cli.streams import make_task, read_feature_names
 from labelwalk.cli.terminal import echo
 
@@ -260,3 +262,60 @@ def retract(
     learner.save(model)
     echo(console, f"Retracted: {label or ', '.join(map(str, examples))}.")
     echo(console, f"Learner: {model}")
+
+
+def plot(
+    kind: Annotated[
+        Literal["centroids", "accuracy", "precision-recall"],
+        typer.Argument(
+            help="Plot: centroids of a learner, or accuracy or precision-recall of its answers."
+        ),
+    ],
+    input: Annotated[str, typer.Argument(help="Model file, or the output of `label`.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="PNG, SVG or PDF file.", show_default="KIND.png"),
+    ] = None,
+    truth_column: Annotated[str, typer.Option(help="Column of true labels.")] = "truth",
+    label_column: Annotated[
+        str | None,
+        typer.Option(
+            help="Label column of the `label` run. Rows with a label were taught and do not count.",
+            show_default="label, unless the answers use that name",
+        ),
+    ] = None,
+    prefix: Annotated[
+        str | None,
+        typer.Option(
+            help="Prefix of the added columns, as in `label`.",
+            show_default="the default of `label`",
+        ),
+    ] = None,
+    format: options.Format = None,
+    delimiter: options.Delimiter = None,
+) -> None:
+    """Plot the centroids of a learner in 2-D, or the accuracy of its answers.
+
+    \b
+    Examples:
+      labelwalk plot centroids learner.lw -o map.svg
+      labelwalk plot accuracy labelled.csv --truth-column y
+    """  # noqa: D301
+    from labelwalk import plotting
+    from labelwalk.io import ReadOptions
+    from labelwalk.learner import load
+
+    if kind == "centroids":
+        figure = plotting.draw_centroids(load(input))
+    else:
+        reading = ReadOptions(format, delimiter)
+        scores = plotting.read_scored_output(input, truth_column, label_column, prefix, reading)
+        figure = (
+            plotting.draw_accuracy(scores.is_right)
+            if kind == "accuracy"
+            else plotting.draw_precision_recall(*plotting.compute_precision_and_recall(scores))
+        )
+    path = output or Path(f"{kind}.png")
+    with exit_if_not_writable(path):
+        figure.savefig(path)
+    typer.echo(f"Plot: {path}", err=True)
