@@ -150,9 +150,7 @@ class Endpoints:
     @Endpoint
     def observe(self, name: str, X: ArrayLike) -> Call[Answers]:
         """Learn examples without labels, and answer each."""
-        options = _encode_rows(X)
-        options["headers"] |= _make_key()
-        return Call("POST", _learner_path(name, "/observe"), _read_answers, options)
+        return _change("observe", name, _read_answers, **_encode_rows(X))
 
     @Endpoint
     def predict(self, name: str, X: ArrayLike) -> Call[Answers]:
@@ -164,21 +162,20 @@ class Endpoints:
         """Teach examples, and return the id of the first."""
         rows = np.atleast_2d(np.asarray(X, dtype=np.float64)).tolist()
         names = [labels] if isinstance(labels, str | int) else list(labels)
-        return _change(
-            "teach", name, lambda answer: answer.json()["first"], rows=rows, labels=names
-        )
+        body = {"rows": rows, "labels": names}
+        return _change("teach", name, lambda answer: answer.json()["first"], json=body)
 
     @Endpoint
     def teach_later(self, name: str, example: int, label: Label) -> Call[None]:
         """Teach an example that was observed."""
-        return _change("teach_later", name, _ignore, example=example, label=label)
+        return _change("teach_later", name, _ignore, json={"example": example, "label": label})
 
     @Endpoint
     def retract(
         self, name: str, example: int | None = None, *, label: Label | None = None
     ) -> Call[None]:
         """Remove the label of an example, or all labels of a class."""
-        return _change("retract", name, _ignore, example=example, label=label)
+        return _change("retract", name, _ignore, json={"example": example, "label": label})
 
     @Endpoint
     def forget(
@@ -306,10 +303,6 @@ def _learner_path(name: str, rest: str = "") -> str:
     return f"/api/learners/{quote(name, safe='')}{rest}"
 
 
-def _make_key() -> dict[str, str]:
-    return {"idempotency-key": secrets.token_hex(16)}
-
-
 def _encode_rows(X: ArrayLike) -> dict[str, Any]:
     values = np.asarray(X)
     rows = np.atleast_2d(values).astype("<f4" if values.dtype == np.float32 else "<f8")
@@ -320,9 +313,10 @@ def _encode_rows(X: ArrayLike) -> dict[str, Any]:
     }
 
 
-def _change(verb: str, name: str, read: Callable[[httpx.Response], T], **body: Any) -> Call[T]:
-    path = _learner_path(name, f"/{verb}")
-    return Call("POST", path, read, {"json": body, "headers": _make_key()})
+def _change(verb: str, name: str, read: Callable[[httpx.Response], T], **options: Any) -> Call[T]:
+    key = {"idempotency-key": secrets.token_hex(16)}
+    options["headers"] = options.get("headers", {}) | key
+    return Call("POST", _learner_path(name, f"/{verb}"), read, options)
 
 
 def _ignore(response: httpx.Response) -> None:

@@ -86,7 +86,10 @@ class Database:
         self.path = path
         self._lock = threading.RLock()
         self._failure: str | None = None
-        _make_private(path)
+        # Before SQLite creates the file: SQLite gives its logs the permissions of the file.
+        os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        for name in filter(os.path.exists, (path, f"{path}-wal", f"{path}-journal")):
+            os.chmod(name, 0o600)
         with self._errors_as_damage():
             self._connection = sqlite3.connect(
                 path, isolation_level=None, check_same_thread=False, cached_statements=32
@@ -205,10 +208,3 @@ def lock_folder(folder: str) -> Iterator[None]:
         yield
     finally:
         os.close(file)
-
-
-def _make_private(path: str) -> None:
-    """Create the file before SQLite does: SQLite gives its logs the permissions of the file."""
-    os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    for name in filter(os.path.exists, (path, f"{path}-wal", f"{path}-journal")):
-        os.chmod(name, 0o600)

@@ -13,7 +13,6 @@ from labelwalk.learner import OnlineLearner, from_bytes
 from labelwalk.service.commands import Adjust, apply_command
 from labelwalk.service.errors import NoVertexError
 from labelwalk.service.managed_learner import ManagedLearner
-from labelwalk.verdicts import Verdicts
 
 MAX_NEAR_EXAMPLES = 8  # shown with a vertex
 MAX_SHOWN_LABELS = 50
@@ -239,7 +238,7 @@ def _measure_answers(
     labels: list[Label | None] = []
     confidence = 0.0
     if len(rows):
-        verdicts: Verdicts = learner.predict(rows)
+        verdicts = learner.predict(rows)
         labels, confidence = verdicts.label.tolist(), float(verdicts.confidence.mean())
     answers = [str(label) for label in labels if label is not None]
     measures = {
