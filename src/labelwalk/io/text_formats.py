@@ -24,7 +24,14 @@ from labelwalk.io.rows import (
     TableRows,
     shorten,
 )
-from labelwalk.io.text_records import Block, Record, TextFile, count_lines, split_records
+from labelwalk.io.text_records import (
+    Block,
+    Record,
+    count_lines,
+    find_share,
+    read_blocks,
+    split_records,
+)
 
 UNNAMED_COLUMN = re.compile(r"unnamed \d+")  # the name of a column without one
 OTHER_DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
@@ -44,10 +51,9 @@ def read_csv(
 
     Without a header, the columns are named "1", "2" and so on.
     """
-    file = TextFile(path, delimiter.encode(), follow=follow)
     start = position or {"bytes": 0, "lines": 0, "names": None}
-    names = start["names"]
-    for block in file.blocks(start["bytes"], start["lines"]):
+    names, first_place = start["names"], (start["bytes"], start["lines"])
+    for block in read_blocks(path, delimiter.encode(), *first_place, follow=follow):
         if names is None:
             first = next(split_records(block.content, delimiter.encode()), None)
             if first is None:
@@ -57,7 +63,8 @@ def read_csv(
             if header:
                 names = _name_columns(path, fields, delimiter)
                 block = block.skip(first.end, first.lines_end)
-        yield _read_csv_block(block, names, delimiter, file.share_at(block.end))
+        share = None if follow else find_share(path, block.end)
+        yield _read_csv_block(block, names, delimiter, share)
     if names is None:
         raise InputError(f"{path} is empty. Give a file with a header and rows.")
 
@@ -192,21 +199,17 @@ def _is_number(text: str) -> bool:
 
 
 def read_ndjson(
-    path: str,
-    also: Sequence[str] = (),
-    position: Position | None = None,
-    *,
-    follow: bool = False,
+    path: str, also: Sequence[str] = (), position: Position | None = None, *, follow: bool = False
 ) -> Iterator[Batch]:
     """Yield JSON objects, one per line; the position counts bytes and lines.
 
     The columns are the keys of the first object, and `also`.
     """
-    file = TextFile(path, follow=follow)
     start = position or {"bytes": 0, "lines": 0, "names": []}
-    names = start["names"]
-    for block in file.blocks(start["bytes"], start["lines"]):
-        batch = _read_ndjson_block(block, names, also, file.share_at(block.end))
+    names, first_place = start["names"], (start["bytes"], start["lines"])
+    for block in read_blocks(path, None, *first_place, follow=follow):
+        share = None if follow else find_share(path, block.end)
+        batch = _read_ndjson_block(block, names, also, share)
         names = batch.rows.names
         yield batch
 

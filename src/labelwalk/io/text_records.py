@@ -55,65 +55,56 @@ class Block:
         return Block(self.content[n_bytes:], self.offset + n_bytes, self.line + n_lines)
 
 
-class TextFile:
-    """A text file, or "-" for standard input, read in blocks of whole records.
+def read_blocks(
+    path: str,
+    delimiter: bytes | None = None,
+    offset: int = 0,
+    line: int = 0,
+    *,
+    follow: bool = False,
+) -> Iterator[Block]:
+    """Yield a text file, or "-" for standard input, from the beginning of a record on.
 
     Fields between delimiters may be quoted and contain line breaks; without a delimiter, every line
-    is a record. `follow` waits for more at the end.
+    is a record. `offset` and `line` are the bytes and lines before the first record to read.
+    `follow` waits for more at the end.
     """
-
-    def __init__(self, path: str, delimiter: bytes | None = None, *, follow: bool = False) -> None:
-        self.path = path
-        self._delimiter = delimiter
-        self._follow = follow
-
-    def blocks(self, offset: int = 0, line: int = 0) -> Iterator[Block]:
-        """Yield the file from the beginning of a record on."""
-        with _open(self.path) as file, name_path_in_errors(self.path):
-            _skip_bytes(file, offset, self.path)
-            pending, min_size = b"", 0
-            while True:
-                end = self._find_end(pending) if len(pending) >= min_size else 0
-                if end:
-                    yield _make_block(self.path, pending[:end], offset, line)
-                    line += self._count_lines(pending[:end])
-                    offset, pending = offset + end, pending[end:]
-                # the end of a long record is searched again when twice as much has been read
-                min_size = 2 * len(pending) if len(pending) > BLOCK_BYTES else 0
-                if len(pending) > MAX_RECORD_BYTES:
-                    raise InputError(
-                        f"{self.path}, line {line + 1}: no record ends within "
-                        f"{MAX_RECORD_BYTES >> 20} MiB. Close the open quote, or check that the "
-                        "file is text with lines."
-                    )
-                more = file.read1(BLOCK_BYTES)
-                if more:
-                    pending += more
-                elif self._follow:
-                    time.sleep(POLL_INTERVAL_S)
-                else:
-                    break
-            if pending:
-                yield _make_block(self.path, pending, offset, line)
-
-    def share_at(self, end: int) -> float | None:
-        """Return the share of the file before an offset; None if its size is unknown."""
-        is_plain = self.path != "-" and not self.path.endswith((".gz", ".zst"))
-        if self._follow or not is_plain or not os.path.isfile(self.path):
-            return None
-        return end / max(os.stat(self.path).st_size, 1)
-
-    def _find_end(self, text: bytes) -> int:
-        if self._delimiter is None:
-            return text.rfind(b"\n") + 1
-        return find_records_end(text, self._delimiter)
-
-    def _count_lines(self, text: bytes) -> int:
-        return text.count(b"\n") if self._delimiter is None else count_lines(text)
+    with _open(path) as file, name_path_in_errors(path):
+        _skip_bytes(file, offset, path)
+        pending, min_size = b"", 0
+        while True:
+            end = find_records_end(pending, delimiter) if len(pending) >= min_size else 0
+            if end:
+                content, pending = pending[:end], pending[end:]
+                yield _make_block(path, content, offset, line)
+                line += content.count(b"\n") if delimiter is None else count_lines(content)
+                offset += end
+            # the end of a long record is searched again when twice as much has been read
+            min_size = 2 * len(pending) if len(pending) > BLOCK_BYTES else 0
+            if len(pending) > MAX_RECORD_BYTES:
+                raise InputError(
+                    f"{path}, line {line + 1}: no record ends within {MAX_RECORD_BYTES >> 20} MiB. "
+                    "Close the open quote, or check that the file is text with lines."
+                )
+            more = file.read1(BLOCK_BYTES)
+            if more:
+                pending += more
+            elif follow:
+                time.sleep(POLL_INTERVAL_S)
+            else:
+                break
+        if pending:
+            yield _make_block(path, pending, offset, line)
 
 
-def find_records_end(text: bytes, delimiter: bytes, *, is_end: bool = False) -> int:
-    r"""Return the number of bytes that are whole records.
+def find_share(path: str, end: int) -> float | None:
+    """Return the share of a file before an offset; None if its size is unknown."""
+    is_plain = path != "-" and not path.endswith((".gz", ".zst"))
+    return end / max(os.stat(path).st_size, 1) if is_plain and os.path.isfile(path) else None
+
+
+def find_records_end(text: bytes, delimiter: bytes | None, *, is_end: bool = False) -> int:
+    r"""Return the number of bytes that are whole records; without a delimiter, whole lines.
 
     Unless the text is complete, a final \r may be half of a line break.
 
@@ -122,7 +113,7 @@ def find_records_end(text: bytes, delimiter: bytes, *, is_end: bool = False) -> 
     >>> find_records_end(b'a,"b\nc"\nd,"e\n', b",")
     8
     """
-    if b'"' not in text and b"\r" not in text:
+    if delimiter is None or (b'"' not in text and b"\r" not in text):
         return text.rfind(b"\n") + 1
     end = 0
     for token in _token_pattern(delimiter).finditer(text):

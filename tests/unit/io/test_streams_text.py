@@ -19,7 +19,7 @@ from labelwalk.io.arrow_columns import parse_numbers
 from labelwalk.io.examples import ColumnError, Columns
 from labelwalk.io.rows import InputError, JsonRows, as_label_text, to_class_names
 from labelwalk.io.text_formats import read_csv, read_ndjson
-from labelwalk.io.text_records import TextFile, count_lines, split_records
+from labelwalk.io.text_records import count_lines, read_blocks, split_records
 
 FIELDS = st.text(st.sampled_from('ab1." ,\n\r;é'), max_size=6)
 
@@ -47,7 +47,7 @@ class TestBlocks:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(text_records, "BLOCK_BYTES", size)
             patch.setattr(text_records, "_open", lambda path: io.BytesIO(content))
-            found = list(TextFile("any.csv", b",").blocks())
+            found = list(read_blocks("any.csv", b","))
         assert b"".join(block.content for block in found) == content
         for block in found:
             assert content[block.offset :].startswith(block.content)
@@ -74,7 +74,7 @@ class TestBlocks:
         path = tmp_path / "a.csv"
         path.write_text('x,y\n1,"2\n' + "3,4\n" * 100)
         with pytest.raises(InputError, match="line 2: no record ends within"):
-            list(TextFile(str(path), b",").blocks())
+            list(read_blocks(str(path), b","))
 
     def test_byte_order_mark(self, tmp_path: Path) -> None:
         path = tmp_path / "a.csv"
@@ -103,7 +103,7 @@ class TestBlocks:
         path = tmp_path / "a.ndjson"
         path.write_text('{"x": 1}\n')
         with pytest.raises(InputError, match="has 9 bytes, but 100 bytes were read before"):
-            list(TextFile(str(path)).blocks(100, 5))
+            list(read_blocks(str(path), None, 100, 5))
 
 
 class TestRecords:
