@@ -102,7 +102,8 @@ def test_a_signal_lets_go_of_the_workers(rows: Path) -> None:
         job.terminate()
         told = job.communicate(timeout=60)[1]
     assert job.returncode == TERMINATED
-    assert told.splitlines()[-1] == "Terminated. Run the same command to continue."
+    # the native code of Ray may log a task that lost its driver after our last line
+    assert "Terminated. Run the same command to continue." in told.splitlines()
     assert "SIGTERM" not in told
     assert not (out / END_FILE).exists()
 
