@@ -2,10 +2,10 @@
 
 import atexit
 import gc
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from labelwalk import __version__
 from labelwalk._extensions import load_extension
@@ -30,11 +30,15 @@ class CommandGroup(TyperGroup):
             fail(f"`{name}` was removed. {REMOVED_COMMANDS[name]}", WRONG_USAGE)
         return super().parse_args(ctx, args)
 
-    def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
+    def get_command(  # type: ignore[override]
+        self, ctx: typer.Context, cmd_name: str
+    ) -> TyperCommand | TyperGroup | None:
         """Return a command by name."""
         if cmd_name in EXTENSION_COMMANDS:
             return typer.main.get_group(load_extension(f"command {cmd_name}"))
-        return super().get_command(ctx, cmd_name)
+        command = super().get_command(ctx, cmd_name)
+        assert command is None or isinstance(command, TyperCommand | TyperGroup)
+        return command
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """Return the names of all commands, those of extensions last."""
