@@ -372,7 +372,7 @@ class TestChanged:
         with journal.database.transaction() as connection:
             values = (swapped, _compute_proof(journal.last, swapped))
             connection.execute("UPDATE rounds SET listing = ?, proof = ?", values)
-        with pytest.raises(DamagedError, match="that of learner 1 cannot be decrypted"):
+        with pytest.raises(DamagedError, match="the state of learner 1 cannot be decrypted"):
             snapshots.read_latest()
         journal.close()
 

@@ -99,10 +99,10 @@ class LearnerOptions(BaseModel):
         "cover", "σ of the gaussian similarity: a number, or how to measure it."
     )
     threshold: Maybe[float] = _option(
-        None, "ε: similarities below it are zero. Default: that of --similarity."
+        None, "ε: similarities below it are zero. Default: depends on --similarity."
     )
     scale: Literal["none", "robust"] = _option(
-        "none", "Feature scaling: none, or by each feature's robust spread."
+        "none", "Feature scaling: none, or divide each feature by a robust spread."
     )
     sink: float = _option(1e-4, 'γ: weight of the sink ("don\'t know") at each vertex.')
     growth: float = _option(1.5, "m: how far coarsening continues below n-centroids.")
@@ -112,9 +112,9 @@ class LearnerOptions(BaseModel):
     labelled: Literal["pure", "absorb"] = _option(
         "pure", "Whether labelled vertices absorb unlabelled examples."
     )
-    label_weight: Maybe[float] = _option(3.0, "Weight of a labelled vertex, in mean vertices.")
+    label_weight: Maybe[float] = _option(3.0, "Weight of a labelled vertex, relative to the mean.")
     weight_cap: Maybe[float] = _option(
-        2.0, "Maximum weight of an unlabelled vertex, in mean vertices."
+        2.0, "Maximum weight of an unlabelled vertex, relative to the mean."
     )
     labels_per_class: int = _option(64, "Maximum number of labelled vertices per class.")
     representative: Literal["mean", "founder"] = _option(
@@ -238,7 +238,7 @@ class Configuration(LearnerOptions, RowOptions, ColumnOptions):
 def load_configuration(
     options: Mapping[str, Any], path: str | None, environment: Mapping[str, str]
 ) -> Configuration:
-    """Combine settings: options take precedence over the file, and that over the environment.
+    """Combine settings: options take precedence over the file, and the file over the environment.
 
     Without a path, the file is `labelwalk.toml`, if it exists.
     """

@@ -137,7 +137,7 @@ def _declare_settings(panels: Sequence[str]) -> Callable[..., object]:
 def with_options(*panels: str) -> Callable[[Command], Command]:
     """Make the arguments `reading`, `console` and `configuration` of a command from options.
 
-    The configuration has the settings of some panels.
+    The configuration contains only the settings of the given panels.
     """
     makers: dict[str, Callable[..., object]] = {
         "reading": make_reading,

@@ -211,7 +211,7 @@ def make_task(
 def load_or_create(
     configuration: Configuration, model: str | None, console: Console | None
 ) -> OnlineLearner:
-    """Load the learner of a model file and print a message, or create one if it does not exist."""
+    """Load the learner of a model file and print a message, or create a learner."""
     if model is None or not os.path.exists(model):
         return configuration.learner()
     from labelwalk.learner import load

@@ -116,8 +116,8 @@ def check_joined() -> None:
     """Raise an error without a cluster: Ray would start one that other machines can reach."""
     if not ray.is_initialized():
         raise RuntimeError(
-            "No cluster is joined. Call labelwalk.distributed.ray_executor.join() for workers on "
-            "this machine, or join('auto')."
+            "This process has not joined a cluster. Call "
+            "labelwalk.distributed.ray_executor.join() for workers on this machine, or join('auto')."
         )
 
 

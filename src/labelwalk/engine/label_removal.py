@@ -28,7 +28,7 @@ def find_example(state: State, number: int) -> Floats:
     places = np.flatnonzero(memory.seen_number == number)
     if len(places) == 0:
         known = memory.seen_number[memory.seen_number != NO_ROW]
-        kept = f"the oldest remembered id is {known.min()}" if len(known) else "none is"
+        kept = f"the oldest remembered id is {known.min()}" if len(known) else "no example is"
         raise ValueError(
             f"example_id={number} is not remembered: {kept}. Teach the example itself. A learner "
             f"remembers the last {len(memory.seen_vertex)} examples (its parameter remember), "

@@ -163,7 +163,7 @@ def enroll(
     passphrase_file: PassphraseFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Teach a person from pictures that show the face of that person as the largest one.
+    """Teach a person from pictures in which that person's face is the largest.
 
     Up to 24 frames of a video or camera are searched; those without a clear face are skipped.
 

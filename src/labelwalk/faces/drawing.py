@@ -252,7 +252,7 @@ def check_video_path(path: str | os.PathLike[str]) -> None:
     """Raise `SourceError` if the suffix of a path is not one of a video."""
     if Path(path).suffix.lower() not in CODECS:
         raise frames.SourceError(
-            f"{path} is not the name of a video. Use one of {', '.join(CODECS)}."
+            f"{path} does not have a video suffix. Use one of {', '.join(CODECS)}."
         )
 
 

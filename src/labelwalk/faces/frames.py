@@ -81,8 +81,8 @@ def check_size(width: float, height: float, name: str) -> None:
         raise SourceError(f"{name} has images of {width:.0f} × {height:.0f} pixels.")
     if width * height > MAX_PIXELS:
         raise SourceError(
-            f"{name} has {width:.0f} × {height:.0f} pixels, more than the {MAX_PIXELS} that are "
-            "read. Make it smaller first."
+            f"{name} has {width:.0f} × {height:.0f} pixels, more than the maximum of "
+            f"{MAX_PIXELS}. Reduce its size first."
         )
 
 

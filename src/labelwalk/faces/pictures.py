@@ -35,7 +35,7 @@ class PictureFolder(Source):
             try:
                 picture = read_picture(path)
             except SourceError as error:
-                raise SourceError(f"{error} It comes after frame {number - 1}.") from error
+                raise SourceError(f"{error} This file follows frame {number - 1}.") from error
             yield replace(picture, number=number, seconds=(number - 1) / FOLDER_FRAMES_PER_S)
 
 

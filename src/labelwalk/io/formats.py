@@ -171,7 +171,7 @@ def check_output(path: str, kind: str, *, is_resumable: bool) -> None:
     if kind in (*TEXT_FORMATS, "kafka"):
         return
     if path.endswith(COMPRESSED_SUFFIXES):
-        raise FormatError(f"{path}: {kind} is not compressed as a whole. Remove the suffix.")
+        raise FormatError(f"{path}: {kind} cannot be written compressed. Remove the suffix.")
     if kind in REMOVED_OUTPUTS and path != "-":
         raise FormatError(
             f"{path}: {REMOVED_OUTPUTS[kind]} is no longer written. Write .parquet, or .arrows for "

@@ -155,7 +155,7 @@ def encode_command(command: Command) -> list[bytes]:
 
 
 def encode_metadata(command: Command, first: int) -> str:
-    """Return what is stored readably and survives erasure; `first` is the next example id."""
+    """Return the unencrypted fields, which survive erasure; `first` is the next example id."""
     metadata: dict[str, Any] = {"first": first}
     if isinstance(command, Observe | Teach):
         number_type = command.rows.dtype.newbyteorder("<").str

@@ -121,7 +121,7 @@ class Snapshots:
             raise DamagedError(f"{place} were changed")
         states, listed = dict[int, bytes](), dict[int, _ListedState]()
         for learner_id, digest in json.loads(listing):
-            place_of_state = f"{place}: that of learner {learner_id}"
+            place_of_state = f"{place}: the state of learner {learner_id}"
             rows = self._database.read("SELECT content FROM contents WHERE digest = ?", (digest,))
             content = rows[0][0] if rows else None
             if not isinstance(content, bytes) or _digest(content) != digest:

@@ -276,7 +276,5 @@ def test_no_cluster_begins_by_itself(tmp_path: Path) -> None:
     told = subprocess.run(
         [sys.executable, "-c", ALONE], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert (
-        told.stdout.count("No cluster is joined. Call labelwalk.distributed.ray_executor.join()")
-        == 2
-    )
+    message = "has not joined a cluster. Call labelwalk.distributed.ray_executor.join()"
+    assert told.stdout.count(message) == 2

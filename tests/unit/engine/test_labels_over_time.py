@@ -616,5 +616,5 @@ def test_states_with_other_class_codes_share_no_array(n_classes: int) -> None:
 def test_after_a_merge_nothing_of_before_is_remembered() -> None:
     learner, _ = started("default", 0)
     learner.merge(started("default", 1)[0])
-    with pytest.raises(ValueError, match="example_id=3 is not remembered: none is"):
+    with pytest.raises(ValueError, match="example_id=3 is not remembered: no example is"):
         learner.teach_later(3, "late")

@@ -240,7 +240,7 @@ def test_a_folder_with_a_broken_picture(content: bytes, why: str, tmp_path: Path
     assert len(frames) == 1
     assert "2.png" in said
     assert why in said
-    assert said.endswith("It comes after frame 1.")
+    assert said.endswith("This file follows frame 1.")
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="nothing is closed to root")

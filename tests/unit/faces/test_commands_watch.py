@@ -175,7 +175,7 @@ def test_quiet() -> None:
     [
         (1, ["nowhere.mp4"], "nowhere.mp4: no such file or folder."),
         (1, ["77"], "camera 77 does not exist or is in use by another program."),
-        (1, ["demo", "--output=out.gif"], "out.gif is not the name of a video. Use one of .mp4"),
+        (1, ["demo", "--output=out.gif"], "out.gif does not have a video suffix. Use one of .mp4"),
         (1, ["demo", "--output=no/out.avi"], "no/out.avi cannot be written."),
         (1, ["demo", "--events=no/events"], "no/events cannot be written"),
         (2, ["demo", "--output=a.avi", "--events=a.avi"], "output and events are the same"),
