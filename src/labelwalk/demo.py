@@ -160,7 +160,8 @@ def load_digit_stream(seed: int, labels_per_class: int, limit: int | None = None
 
     if not 1 <= labels_per_class <= MAX_LABELS_PER_CLASS:
         raise ValueError(
-            f"labels_per_class={labels_per_class} is not from 1 to {MAX_LABELS_PER_CLASS}. Try 4."
+            f"labels_per_class={labels_per_class} is not between 1 and {MAX_LABELS_PER_CLASS}. "
+            "Try 4."
         )
     if limit is not None and limit < 1:
         raise ValueError(f"limit={limit} leaves no examples. Try None for all of them.")

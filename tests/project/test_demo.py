@@ -49,7 +49,7 @@ class TestStream:
 
     @pytest.mark.parametrize("labels", [0, 101])
     def test_labels_beyond_reason(self, labels: int) -> None:
-        with pytest.raises(ValueError, match=f"labels_per_class={labels} is not from 1 to 100"):
+        with pytest.raises(ValueError, match=f"labels_per_class={labels} is not between 1 and 100"):
             load_digit_stream(0, labels)
 
     def test_no_examples(self) -> None:

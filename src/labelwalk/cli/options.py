@@ -199,7 +199,7 @@ def _find_metavar(annotation: Any) -> str:
 
 
 def read_passphrase(path: str | None) -> str | None:
-    """Return the passphrase in a file, or else in the environment; None without either.
+    """Return the passphrase from a file or the environment; None if neither is given.
 
     A line break at the end of the file is not part of it.
     """

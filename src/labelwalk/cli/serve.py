@@ -82,7 +82,9 @@ def serve(
     sockets: Annotated[
         int, typer.Option(min=0, help="Maximum number of concurrent WebSockets.")
     ] = 100,
-    log: Annotated[Literal["plain", "json"], typer.Option(help="Log format on stderr.")] = "plain",
+    log: Annotated[
+        Literal["plain", "json"], typer.Option(help="Format of the log on stderr.")
+    ] = "plain",
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
         typer.Option(help="Minimum log level ('debug' logs every request)."),

@@ -41,7 +41,7 @@ def pluralize(n: int, noun: str) -> str:
 
 
 def join_names(names: Sequence[object]) -> str:
-    """Return names in one line, only the first of many.
+    """Return names in one line, with the number of those left out.
 
     Examples
     --------

@@ -117,7 +117,8 @@ def check_joined() -> None:
     if not ray.is_initialized():
         raise RuntimeError(
             "This process has not joined a cluster. Call "
-            "labelwalk.distributed.ray_executor.join() for workers on this machine, or join('auto')."
+            "labelwalk.distributed.ray_executor.join() for workers on this machine, or "
+            "join('auto')."
         )
 
 

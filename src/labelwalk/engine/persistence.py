@@ -108,8 +108,9 @@ def check_feature_names(names: tuple[str, ...], n_features: int) -> None:
     """Raise a ValueError unless there is one string per feature, or no names at all."""
     if len(names) not in (0, n_features) or not all(isinstance(name, str) for name in names):
         raise ValueError(
-            f"feature_names={shown(names)} is not a string for each of {n_features} features. Pass "
-            "one name per feature, or none; a new learner takes them from its first data frame."
+            f"feature_names={shown(names)} does not have one string for each of {n_features} "
+            "features. Pass one name per feature, or none; a new learner takes them from its first "
+            "data frame."
         )
 
 

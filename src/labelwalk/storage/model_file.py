@@ -110,11 +110,11 @@ def read(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
     --------
     >>> read("nowhere.labelwalk")
     Traceback (most recent call last):
-    labelwalk.storage.model_file.ModelFileError: nowhere.labelwalk: cannot be read (No such file ...
+    labelwalk.storage.model_file.ModelFileError: nowhere.labelwalk cannot be read (No such file ...
     """
     with _name_in_errors(path, "read", "check the path"):
         if stat.S_ISCHR(os.stat(path).st_mode):  # reading some devices never ends
-            raise ModelFileError("is a device; pass a file written by save")
+            raise ModelFileError("this is a device; pass a file written by save")
         return unpack(Path(path).read_bytes())
 
 
@@ -174,7 +174,7 @@ def _name_in_errors(path: PathLike, action: str, repair: str) -> Iterator[None]:
         raise type(error)(f"{path}: {error}") from error.__cause__
     except OSError as error:
         reason = error.strerror or error
-        raise ModelFileError(f"{path}: cannot be {action} ({reason}); {repair}") from error
+        raise ModelFileError(f"{path} cannot be {action} ({reason}); {repair}") from error
 
 
 def _iter_content(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Iterator[memoryview]:
@@ -244,14 +244,14 @@ def _verify(content: memoryview) -> tuple[bytes, memoryview]:
         is_newer = version > VERSION
         repair = "upgrade labelwalk" if is_newer else "read it with the version that wrote it"
         raise ModelFileError(
-            f"has format version {version}, but this labelwalk reads versions {OLDEST_VERSION} to "
-            f"{VERSION}; {repair} (or the file is damaged)"
+            f"the file has format version {version}, but this release of labelwalk reads "
+            f"versions {OLDEST_VERSION} to {VERSION}; {repair} (or the file is damaged)"
         )
     if size != len(content):
         raise _error_truncated(len(content), size)
     if hashlib.sha256(content[:-_CHECKSUM]).digest() != content[-_CHECKSUM:]:
         raise ModelFileError(
-            "is damaged, since its checksum does not match; restore it from a copy"
+            "the file is damaged: its checksum does not match; restore it from a copy"
         )
     start = _pad(_PREFIX + text_size)
     if start > size - _CHECKSUM:

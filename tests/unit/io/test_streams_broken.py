@@ -237,7 +237,7 @@ class TestElsewhere:
     def test_no_such_model(self, model: Path) -> None:
         code, said = self.run("inspect", "none.lw")
         assert code == 1
-        assert "none.lw: cannot be read (No such file or directory); check the path" in said
+        assert "none.lw cannot be read (No such file or directory); check the path" in said
 
     @pytest.mark.parametrize("cut", [slice(0, 0), slice(0, 5), slice(0, 1000), slice(10, None)])
     def test_a_damaged_model(self, cut: slice, model: Path) -> None:

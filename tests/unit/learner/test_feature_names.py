@@ -162,7 +162,7 @@ class TestLearner:
     @pytest.mark.parametrize("names", [("a", "b"), ("a", "b", 3), "ab", [None] * 3, (1, 2, 3)])
     def test_names_that_cannot_be_given(self, names: Any) -> None:
         learner = begun()
-        with pytest.raises(ValueError, match="is not a string for each of 3 features"):
+        with pytest.raises(ValueError, match="does not have one string for each of 3 features"):
             learner.feature_names = names
         assert learner.feature_names == NAMES
         with pytest.raises(ValueError, match="a new learner takes them from its first data frame"):

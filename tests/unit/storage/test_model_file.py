@@ -263,7 +263,7 @@ class TestDamage:
             read(path)
 
     def test_no_file_and_a_folder(self, tmp_path: Path) -> None:
-        with pytest.raises(ModelFileError, match=r"nowhere: cannot be read .*check the path"):
+        with pytest.raises(ModelFileError, match=r"nowhere cannot be read .*check the path"):
             read(tmp_path / "nowhere")
         with pytest.raises(ModelFileError, match="cannot be read"):
             read(tmp_path)
@@ -474,7 +474,7 @@ class TestAtomicity:
         folder = tmp_path / "taken"
         folder.mkdir()
         (folder / "inside").write_text("kept")
-        with pytest.raises(ModelFileError, match=r"taken: cannot be written .*path of a file"):
+        with pytest.raises(ModelFileError, match=r"taken cannot be written .*path of a file"):
             write(folder, HEADER, ARRAYS)
         assert (folder / "inside").read_text() == "kept"
         assert os.listdir(tmp_path) == ["taken"]

@@ -119,5 +119,6 @@ class TestNew:
         (tmp_path / "a.lw").write_bytes(content)
         with pytest.raises(ModelFileError) as caught:
             load(tmp_path / "a.lw")
-        assert str(caught.value).startswith(f"{tmp_path / 'a.lw'}: has format version {version}, ")
+        message = f"{tmp_path / 'a.lw'}: the file has format version {version}, "
+        assert str(caught.value).startswith(message)
         assert f"reads versions 3 to {model_file.VERSION}; {repair}" in str(caught.value)
