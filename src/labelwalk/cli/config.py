@@ -175,7 +175,7 @@ class Configuration(LearnerOptions, RowOptions, ColumnOptions):
         )
 
     def settings(self) -> Settings:
-        """Return the settings of a learner, all valid."""
+        """Return the validated settings of a learner."""
         from labelwalk.learner import OnlineLearner
         from labelwalk.settings import Settings
         from labelwalk.similarity import SelfTuning

@@ -114,7 +114,7 @@ def label(
 
 @contextmanager
 def _open_executor(address: str, workers: int | None) -> Iterator[Executor | None]:
-    """Yield the executor at an address, None for this process, and close it."""
+    """Yield the executor at an address, or None for this process; close it at the end."""
     if address == "here":
         if workers is not None:
             raise ValueError(

@@ -39,7 +39,7 @@ def serve(
         float | None,
         typer.Option(
             min=0.0,
-            help="Minimum number of days that events are kept and can be erased. Learners are "
+            help="Minimum number of days for which events are kept and can be erased. Learners are "
             "not affected. Default: all events are kept.",
         ),
     ] = None,

@@ -294,7 +294,7 @@ class KeyStream(Generic[BlockAnswer]):
         if is_other and self._learners.position(self._key) > self.position:
             raise ValueError(
                 f"The block of {self._key!r} at position {self.position} was learned, but its "
-                "answer was lost to an error. Send that block again before this one."
+                "answer was lost because of an error. Send that block again before this one."
             )
 
     def _check_position(self, position: int) -> None:

@@ -92,7 +92,7 @@ def watch(
     passphrase_file: PassphraseFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Recognize people in a video or in front of a camera, until it ends or Ctrl-C.
+    """Recognize people in a video or in front of a camera, until the video ends or Ctrl-C.
 
     Strangers get numbers, and can be named afterwards.
 

@@ -22,7 +22,8 @@ Targets: TypeAlias = ArrayLike | Sequence[object]
 
 TIE_MARGIN = 1e-6  # share that the nearest label is ahead where no label can be reached
 FIXED_CLASSES_HINT = (
-    "Pass all classes in the first call to partial_fit, or never, so that classes_ can grow."
+    "Pass all classes in the first call to partial_fit; or always omit classes, so that classes_ "
+    "can grow."
 )
 
 

@@ -300,7 +300,7 @@ class Journal:
         if position.sequence > last:
             raise DamagedError(
                 f"{path}: event {last + 1} is missing: events up to {position.sequence} were "
-                f"written. Look at the end of {path}-wal"
+                f"written. Check the end of {path}-wal"
             )
         is_stored = position.sequence >= self.reader.read_anchor().sequence
         if is_stored and self.reader.read_position(position.sequence) != position:
