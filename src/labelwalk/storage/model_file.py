@@ -309,11 +309,11 @@ def _load_arrays(entries: list[Any], data: memoryview) -> dict[str, Array]:
 
 def _parse_entry(entry: object) -> tuple[str, np.dtype[Any], list[int]]:
     if not (isinstance(entry, dict) and entry.keys() == {"name", "dtype", "shape"}):
-        raise _error_forged(f"it lists an array as {entry!r:.80}")
+        raise _error_forged(f"its list of arrays has the invalid entry {entry!r:.80}")
     name, dtype, shape = entry["name"], entry["dtype"], entry["shape"]
     if not (isinstance(name, str) and dtype in DTYPES and isinstance(shape, list)):
         raise _error_forged(
-            f"array {name!r:.80} has bad dtype {dtype!r:.80} or shape {shape!r:.80}"
+            f"array {name!r:.80} has the invalid dtype {dtype!r:.80} or shape {shape!r:.80}"
         )
     if not all(type(side) is int and 0 <= side < 2**63 for side in shape):
         raise _error_forged(f"array {name!r:.80} has the impossible shape {shape!r:.80}")

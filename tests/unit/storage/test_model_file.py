@@ -314,7 +314,7 @@ class TestForgery:
     def test_missing_field(self, path: Path) -> None:
         short = entry()
         del short["dtype"]
-        with pytest.raises(ModelFileError, match="it lists an array as"):
+        with pytest.raises(ModelFileError, match="its list of arrays has the invalid entry"):
             read(forge(path, listing(short), bytes(16)))
 
     def test_too_little_and_too_much(self, path: Path) -> None:
