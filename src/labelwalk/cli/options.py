@@ -201,7 +201,7 @@ def _find_metavar(annotation: Any) -> str:
 def read_passphrase(path: str | None) -> str | None:
     """Return the passphrase from a file or the environment; None if neither is given.
 
-    A line break at the end of the file is not part of it.
+    A line break at the end of the file is ignored.
     """
     if path is None:
         passphrase, where = os.environ.get(PASSPHRASE_VARIABLE), PASSPHRASE_VARIABLE

@@ -392,4 +392,4 @@ def model_from_bytes(content: bytes) -> Model:
         frozen = BatchPredictor(solved, params)
         return Model(tuple(header["classes"]), frozen, float(header["abstain_below"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise model_file.ModelFileError(f"not the model of a job: {error}") from error
+        raise model_file.ModelFileError(f"this is not the model of a job: {error}") from error
