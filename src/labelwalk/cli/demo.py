@@ -77,7 +77,7 @@ def demo(
 
 @contextmanager
 def _show_progress(console: Console) -> Iterator[Callable[[DemoProgress], None]]:
-    """Yield a function that updates a line of a terminal, or prints a few lines to a file or pipe."""
+    """Yield a function that updates a line of a terminal, or prints a few lines to a file."""
 
     def print_some(progress: DemoProgress) -> None:
         if progress.n_done % PRINT_EVERY_ROWS == 0 or progress.n_done == progress.n_total:

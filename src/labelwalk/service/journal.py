@@ -304,7 +304,7 @@ class Journal:
             )
         is_stored = position.sequence >= self.reader.read_anchor().sequence
         if is_stored and self.reader.read_position(position.sequence) != position:
-            raise DamagedError(f"{path}: event {position.sequence} is not the one that was written")
+            raise DamagedError(f"{path}: event {position.sequence} differs from what was written")
 
 
 def _create_event(entry: Entry, before: JournalPosition, cipher: Cipher) -> StoredEvent:
