@@ -25,7 +25,7 @@ class CommandGroup(TyperGroup):
     """Group of commands. Removed ones print a replacement; extensions are imported at first use."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Reject removed commands before the others are read."""
+        """Reject a removed command; parse the arguments of any other."""
         for name in REMOVED_COMMANDS.keys() & {" ".join(args[:1]), " ".join(args[:2])}:
             fail(f"`{name}` was removed. {REMOVED_COMMANDS[name]}", WRONG_USAGE)
         return super().parse_args(ctx, args)
