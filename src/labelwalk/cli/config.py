@@ -120,7 +120,9 @@ class LearnerOptions(BaseModel):
     representative: Literal["mean", "founder"] = _option(
         "mean", "Point of a vertex from which similarities are measured."
     )
-    readout: Literal["example", "vertex"] = _option("example", "Where the answer is computed.")
+    readout: Literal["example", "vertex"] = _option(
+        "example", "Point at which the answer is computed."
+    )
     unreached: Literal["nearest", "abstain"] = _option(
         "nearest", "Answer if no label can be reached."
     )
