@@ -198,7 +198,7 @@ class JsonRows:
             if taken:
                 raise InputError(
                     f"A row already has the key {sorted(taken)[0]!r}. Choose another --prefix for "
-                    "the added columns, and --label-column if these are labels."
+                    "the added columns, and give --label-column if the key holds labels."
                 )
             entries = ", ".join(s + json.dumps(v) for s, v in zip(starts, values, strict=True))
             open_end = text.rstrip()[:-1].rstrip()
