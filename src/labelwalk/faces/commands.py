@@ -37,7 +37,7 @@ Smallest = Annotated[
 
 @app.callback(epilog=EXIT_CODES)
 def faces() -> None:
-    """Recognize faces in videos and camera streams from a few labelled faces; strangers stay unknown.
+    """Recognize faces in video from a few labelled faces; strangers stay unknown.
 
     Use it only with consent, and not for access control: see docs/guide/faces.md.
 
