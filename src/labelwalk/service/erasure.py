@@ -305,11 +305,16 @@ def _find_parts(event: _LearnerEvent, examples: frozenset[int], label: Label | N
     is_named = label is not None and _names_class(command, label)
     if is_named or getattr(command, "example", None) in examples:
         indices.add(0)
-    answer = event.content.answer
-    names = json.loads(answer).get("label", []) if answer and label is not None else []
-    if event.stored.key and (indices or label in names):
+    if event.stored.key and (indices or _answers_with(event.content, label)):
         indices.add(len(event.content.parts))
     return indices
+
+
+def _answers_with(content: EventContent, label: Label | None) -> bool:
+    """Return whether a stored answer names a class."""
+    if label is None or content.answer is None:
+        return False
+    return label in json.loads(content.answer).get("label", [])
 
 
 def _names_class(command: commands.Command | None, label: Label) -> bool:

@@ -235,18 +235,23 @@ class LearnerStore:
         vertices = {each.name: each.learner.n_vertices for each in learners}
         outliers = {each.name: each.learner.n_outliers for each in learners}
         classes = {each.name: len(each.learner.classes) for each in learners}
-        n_events, has_failed = self._journal.last.sequence, self.failure is not None
-        is_damaged, old = self.damage is not None, "1 if an old event is damaged."
+        n_events, n_waiting = self._journal.last.sequence, self.count_waiting()
+        has_failed, is_damaged = self.failure is not None, self.damage is not None
         failed = "1 if the disk has failed and no writes are accepted."
-        waiting, seen = "Examples waiting to be learned.", "that the learner has seen."
         return [
             Metric("labelwalk_events_total", "counter", "Events on disk.", n_events),
-            Metric("labelwalk_waiting_examples", "gauge", waiting, self.count_waiting()),
+            Metric(
+                "labelwalk_waiting_examples", "gauge", "Examples waiting to be learned.", n_waiting
+            ),
             Metric("labelwalk_failed", "gauge", failed, has_failed),
-            Metric("labelwalk_damaged", "gauge", old, is_damaged),
-            Metric("labelwalk_examples", "counter", f"Examples {seen}", examples),
+            Metric("labelwalk_damaged", "gauge", "1 if an old event is damaged.", is_damaged),
+            Metric(
+                "labelwalk_examples", "counter", "Examples that the learner has seen.", examples
+            ),
             Metric("labelwalk_vertices", "gauge", "Vertices of the learner.", vertices),
-            Metric("labelwalk_outliers", "counter", f"Outliers {seen}", outliers),
+            Metric(
+                "labelwalk_outliers", "counter", "Outliers that the learner has seen.", outliers
+            ),
             Metric("labelwalk_classes", "gauge", "Classes of the learner.", classes),
         ]
 
