@@ -114,6 +114,19 @@ def find_long_functions(modules: list[Module]) -> Iterator[str]:
             yield module.place(function, f"{function.name}: {n_lines} lines")
 
 
+def find_untyped_methods(modules: list[Module]) -> Iterator[str]:
+    """Yield public methods that return Any."""
+    for module in modules:
+        for owner in ast.walk(module.tree):
+            if not isinstance(owner, ast.ClassDef) or owner.name.startswith("_"):
+                continue
+            for method in owner.body:
+                if not isinstance(method, ast.FunctionDef) or method.name.startswith("_"):
+                    continue
+                if isinstance(method.returns, ast.Name) and method.returns.id == "Any":
+                    yield module.place(method, f"{owner.name}.{method.name}")
+
+
 def find_repeated_names(modules: list[Module], kind: type[ast.stmt]) -> Iterator[str]:
     """Yield classes, or constants of modules, whose name another module defines too."""
     names = [
@@ -193,6 +206,7 @@ def measure(modules: list[Module]) -> dict[str, tuple[int, list[str]]]:
             for module in modules
             if module.n_lines > MAX_MODULE_LINES
         ],
+        "untyped methods": list(find_untyped_methods(modules)),
         "small sections": list(find_small_sections(modules)),
         "repeated classes": list(find_repeated_names(modules, ast.ClassDef)),
         "repeated constants": list(find_repeated_names(modules, ast.Assign)),
